@@ -1,0 +1,13 @@
+//! `pgassay._core`: the Rust half of pgassay as one Python module.
+//!
+//! Each concept has a file of its own and registers itself here, so that a newcomer finds the Python name and the
+//! Rust file side by side.
+
+use pyo3::prelude::*;
+
+/// The module that Python imports as `pgassay._core`.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}

@@ -1,0 +1,1 @@
+"""pgassay: a laboratory for PostgreSQL on storage."""
