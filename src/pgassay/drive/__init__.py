@@ -1,0 +1,2 @@
+"""Where PostgreSQL's bytes go: directories today; golden snapshots and their clones behind one interface.
+"""
