@@ -1,7 +1,7 @@
 """Quantities as postgresql.conf writes them: memory in B kB MB GB TB (of 1024), time in us ms s min h d, booleans.
 
-PostgreSQL manual, section "Parameter Names and Values": units are case-sensitive, a fraction is allowed, white space may
-stand between number and unit. Pure; every refusal is a `UsageError` that lists what would do.
+PostgreSQL manual, section "Parameter Names and Values": units are case-sensitive, a fraction is allowed, white space
+may stand between number and unit. Pure; every refusal is a `UsageError` that lists what would do.
 """
 
 import re
@@ -63,7 +63,8 @@ def canonical(text: str) -> str:
     """The form in which two values of a setting are compared while no server is there to ask: bytes, ms, on or off.
 
     `"8kB"` and `"8192B"` become `8192B`, `"1min"` and `"60s"` `60000ms`, `"TRUE"` and `"yes"` `on`, `"1.0"` `1`; the
-    result is still a value that PostgreSQL takes. Anything else is left as it is, quotes and letter case included.
+    result is still a value that PostgreSQL takes. Anything else is left as it is, quotes and letter case included, but
+    a unit in the wrong letter case (`8KB`) raises `UsageError`.
     """
     stripped = text.strip()
     quantity = split_quantity(stripped)
@@ -77,7 +78,9 @@ def canonical(text: str) -> str:
         return f"{format_number(number * BYTES_PER_UNIT[unit])}B"
     if unit in MS_PER_UNIT:
         return f"{format_number(round(number * MS_PER_UNIT[unit], 6))}ms"
-    raise messages.unknown_unit(text, unit, [*BYTES_PER_UNIT, *MS_PER_UNIT])
+    if any(unit.lower() == known.lower() for known in (*BYTES_PER_UNIT, *MS_PER_UNIT)):
+        raise messages.unknown_unit(text, unit, [*BYTES_PER_UNIT, *MS_PER_UNIT])
+    return stripped
 
 
 def format_number(number: float) -> str:
