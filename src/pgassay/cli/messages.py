@@ -45,7 +45,8 @@ def help_text(commands: Mapping[str, str]) -> str:
         "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"
         "with their certainty.\n\n"
         f"Usage:\n  pgassay COMMAND [OPTION]...\n\nCommands:\n{lines}\n\n"
-        "Options:\n  -V, --version  output version information, then exit\n  -?, --help     show this help, then exit\n\n"
+        "Options:\n  -V, --version  output version information, then exit\n"
+        "  -?, --help     show this help, then exit\n\n"
         "pgassay COMMAND --help shows a command's options. Start with: pgassay run fillfactor --quick\n"
     )
 
