@@ -17,6 +17,8 @@ SUBMAKE = @$(MAKE) --no-print-directory
 export PATH := $(CURDIR)/$(BIN):$(PATH):$(HOME)/.cargo/bin
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
+export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .PHONY: help setup demo test test-fast test-full lint types format clean locks FORCE
 .PHONY: lint-quick mypy clippy rust-tests fast-tests system-tests slow-tests checks
@@ -71,8 +73,8 @@ mypy:
 clippy:
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings -D clippy::too_many_lines
 
-# In cargo's debug profile, beside clippy's files: overflow checks are on, and maturin's release build is not redone
-# (pyo3 is built differently for an extension module and for a test program).
+# In cargo's debug profile, beside clippy's files: overflow checks are on, and maturin's release build stays as it is
+# (in one folder the two would rebuild pyo3 at every turn, each with its own features).
 rust-tests:
 	cargo test --quiet --workspace --locked
 
