@@ -4,6 +4,7 @@ A `Runner` never uses a shell; output goes to files so that nothing is lost when
 times that a record needs: monotonic for lengths, wall for dates.
 """
 
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +31,11 @@ class Running(Protocol):
     def wait(self, timeout_s: float | None = None) -> Completed:
         """Wait for the end; raises `TimeoutError` when it does not come."""
 
+    def send(self, number: int) -> None:
+        """Send the program itself a signal; harmless when it has ended."""
+
     def terminate(self) -> None:
-        """Ask it to end, and end it (with all of its process group) if it does not."""
+        """Ask it to end, and end it if it does not; nothing of its process group or its descendants remains."""
 
 
 class Runner(Protocol):
@@ -47,7 +51,11 @@ class Runner(Protocol):
         timeout_s: float | None = None,
         input_text: str | None = None,
     ) -> Completed:
-        """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it."""
+        """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it.
+
+        The environment is ours without libpq's variables (PGHOST, PGOPTIONS …), plus `environment`. A program that
+        is not there raises `bench.errors.BenchError`.
+        """
 
     def start(
         self,
@@ -58,8 +66,12 @@ class Runner(Protocol):
         environment: Mapping[str, str] | None = None,
         directory: Path | None = None,
         unprivileged: bool = False,
+        death_signal: int = signal.SIGTERM,
     ) -> Running:
-        """Start in a process group of its own, writing to the two files."""
+        """Start in a process group of its own, appending to the two files (which may be one).
+
+        `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
+        """
 
 
 class Clock(Protocol):

@@ -92,7 +92,7 @@ def format_bytes(count: int) -> str:
     """As SHOW prints it: the largest unit that holds the number exactly: `8kB`, `1536MB`, `0`."""
     if count == 0:
         return "0"
-    unit = next(unit for unit in reversed(BYTES_PER_UNIT) if count % BYTES_PER_UNIT[unit] == 0)
+    unit = next(unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count % BYTES_PER_UNIT[unit] == 0)
     return f"{count // BYTES_PER_UNIT[unit]}{unit}"
 
 
@@ -105,7 +105,7 @@ def format_duration(seconds: float) -> str:
     if seconds < 9.95:
         return f"{seconds:.1f}".removesuffix(".0") + "s"
     whole = round(seconds)
-    parts = []
+    parts: list[tuple[int, str]] = []
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
         count, whole = divmod(whole, length)
         if count or parts:
