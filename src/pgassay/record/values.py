@@ -10,6 +10,9 @@ from enum import StrEnum
 FORMAT = 1
 """The version of every file of a run directory."""
 
+CHUNK_TRIALS = 500
+"""How many trials' series are compacted into one file."""
+
 
 class Status(StrEnum):
     """What became of a trial."""
