@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 from pgassay.errors import PgassayError, UsageError
 
@@ -72,3 +73,8 @@ def operating_system(error: OSError) -> PgassayError:
     """The system refused something that no layer foresaw."""
     where = f'"{error.filename}": ' if error.filename else ""
     return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")
+
+
+def file_exists(path: Path) -> UsageError:
+    """A file that we were to write is there already."""
+    return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")

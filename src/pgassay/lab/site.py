@@ -14,6 +14,7 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.record.disk import Disk
 
 
 class Sampling(Protocol):
@@ -54,4 +55,5 @@ class Site:
     probes: Callable[[Server, Path], Sequence[Probe]]
     sampling: Callable[[Sequence[Probe]], Sampling]
     caches: Caches
+    disk: Disk
     socket_directory: Path

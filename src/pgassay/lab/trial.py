@@ -93,7 +93,7 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
             lap("measure")
         finally:
             server.stop()
-            (assignment.staging / "server.log").write_text(server.log_text(), encoding="utf-8")
+            site.disk.write_file(assignment.staging / "server.log", server.log_text().encode())
     finally:
         for bound in reversed(held):
             bound.factor.give_back(bound.name, bound.level)
@@ -138,7 +138,7 @@ def _measure(
     sampling = site.sampling(site.probes(server, clone))
     try:
         sampling.start()
-        warm_up = _warm_up(options, load, server, assignment)
+        warm_up = _warm_up(options, load, server, assignment, site)
         before = sampling.read_all()
         result = load.run(server, {**options, "warmup": "0"}, assignment.staging, assignment.seed)
         notes.alive = server.alive()
