@@ -18,7 +18,7 @@ as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
 
 can_apt() { command -v apt-get >/dev/null && may_be_root; }
 
-apt_update() { as_root apt-get update -qq; }
+apt_update() { as_root apt-get update -qq >&2; } # its caller's stdout may be an answer
 
 apt_install() {
   say "installing with apt-get: $*"
