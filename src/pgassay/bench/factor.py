@@ -77,6 +77,10 @@ class Factor:
         """What really holds, in the level's canonical form if it agrees; None when nothing can tell."""
         raise NotImplementedError
 
+    def adopt_by(self, name: str, server: Server) -> str:
+        """`adopt` for this very name, asked of a server that may know better (`server.*`: reload or restart)."""
+        return self.adopt
+
     def give_back(self, name: str, level: Level) -> None:
         """Undo what outlives the trial (host factors)."""
 

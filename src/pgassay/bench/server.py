@@ -62,5 +62,8 @@ class Installation(Protocol):
     def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> Server:
         """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words."""
 
+    def check_settings(self, values: Mapping[str, str]) -> None:
+        """Raise before anything runs for a setting that is unknown, refused or ours; `SettingError` or `UsageError`."""
+
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         """What `postgres -C name` says for these settings, without starting; raises `bench.errors.SettingError`."""
