@@ -14,7 +14,18 @@ SELECT name, current_setting(name) FROM pg_settings
    AND setting IS DISTINCT FROM boot_val AND context <> 'internal'
  ORDER BY category, name
 """
-_STAYS_PREFIXES = ("ssl", "archive_", "log_", "lc_", "krb_", "primary_", "recovery_", "restore_", "unix_socket_", "syslog_")
+_STAYS_PREFIXES = (
+    "ssl",
+    "archive_",
+    "log_",
+    "lc_",
+    "krb_",
+    "primary_",
+    "recovery_",
+    "restore_",
+    "unix_socket_",
+    "syslog_",
+)
 _STAYS = (
     "listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file",
     "logging_collector", "cluster_name", "TimeZone", "DateStyle", "IntervalStyle", "default_text_search_config",

@@ -181,3 +181,11 @@ def no_such_table(name: str, tables: Iterable[str]) -> UsageError:
 def not_obtained(name: str, detail: str) -> ClusterError:
     """An option of the data that did not take."""
     return ClusterError(f'"{name}" did not take hold: {detail}')
+
+
+def unreachable_server(detail: str) -> ClusterError:
+    """`pgassay init` could not read a server."""
+    return ClusterError(
+        f"could not read the server: {detail}",
+        "give a libpq connection string or URI, as for psql; nothing is changed there",
+    )
