@@ -41,18 +41,21 @@ class Sample:
 
 
 class Probe(Protocol):
-    """Reads one source of counters (pg_stat views, /proc of the server's process tree, diskstats …)."""
+    """Reads one or more sources of counters in one go (all pg_stat views by one statement, /proc, diskstats …)."""
 
     @property
-    def source(self) -> str:
-        """The source's name in the series: `pg_stat_wal`, `process_tree`, `diskstats` …"""
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """What it reads on this server and machine, by source: `wal`, `process_tree`, `diskstats` …"""
 
     @property
-    def meters(self) -> tuple[Meter, ...]:
-        """What it reads on this server and machine."""
+    def per_second(self) -> bool:
+        """Cheap enough for once a second? Else it is read at the window's edges only."""
 
-    def read(self) -> Reading:
-        """Read now; cheap enough for once a second. Values that cannot be had are None."""
+    def settle(self) -> None:
+        """Wait until what has happened can be read (statistics are flushed); called before a reading at an edge."""
+
+    def read(self) -> tuple[Reading, ...]:
+        """Read now, one reading a source. Never raises: values that cannot be had are None."""
 
     def close(self) -> None:
         """Give back connections and files."""
