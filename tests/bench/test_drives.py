@@ -23,6 +23,11 @@ class Bench:
     tiny: Callable[[], Drive]
 
 
+def write_file(directory: Path, text: str) -> None:
+    """What a server does on a real drive."""
+    (directory / "file").write_text(text)
+
+
 @pytest.fixture(params=["directory", "fake"])
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """One drive of each kind."""
@@ -38,7 +43,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     drive = DirectoryDrive.attach(tmp_path, OURSELVES, mounted())
     yield Bench(
         drive,
-        lambda path, text: (path / "file").write_text(text) and None,
+        write_file,
         lambda path: (path / "file").read_text(),
         lambda: DirectoryDrive.attach(tmp_path, OURSELVES, mounted(free_bytes=1)),
     )
