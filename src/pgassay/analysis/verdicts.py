@@ -14,6 +14,9 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.forecast import blocks_to_settle
 from pgassay.study.responses import Better, Response, Scale
 
+SETTLED = "settled"
+"""How the reason begins when an arm leaves the design because it is decided, and not because it fails."""
+
 
 class Kind(StrEnum):
     """What a verdict says. `different` is for responses of which neither direction is better."""
@@ -52,9 +55,10 @@ def verdict(
 ) -> Verdict:
     """Judge `effect` at `resolution` (a share: 0.02 is ±2 %). `block_s`: seconds that one more block takes.
 
-    `failure` says why the treatment was dropped, when it was; what it showed before does not count then.
+    `failure` says why the treatment was taken out of play, when it was; what it showed before does not count then,
+    unless the reason begins with `SETTLED`.
     """
-    if failure is not None:
+    if failure is not None and not failure.startswith(SETTLED):
         return Verdict(Kind.FAILED, messages.failed(failure))
     width = margin(effect, response, resolution)
     if effect.blocks >= FIRST_LOOK and effect.bounded:
