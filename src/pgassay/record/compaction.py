@@ -4,7 +4,7 @@ Rebuildable and never the truth: a row of the index counts only while its hash i
 the trials' own files what is not compacted. Without them a run of 13 554 trials would mean opening as many small files.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -39,12 +39,8 @@ def read_index(disk: Disk, run: Path, journalled: Mapping[int, str]) -> dict[int
     path = run / INDEX_FILE
     if not disk.exists(path):
         return {}
-    source = disk.source(path)
     try:
-        table = pl.read_parquet(
-            source if isinstance(source, Path) else BytesIO(source),
-            columns=["number", "sha256", "trial_json", "series_file"],
-        )
+        table = _read(disk, path).select("number", "sha256", "trial_json", "series_file")
     except (pl.exceptions.PolarsError, OSError):
         return {}
     return {
@@ -76,12 +72,41 @@ def compact(disk: Disk, run: Path, journalled: Mapping[int, str]) -> None:
     replace_file(disk, run / INDEX_FILE, parquet(_index_table(run, index)))
 
 
+def disagreements(disk: Disk, run: Path, journalled: Mapping[int, str]) -> Iterator[tuple[str, str]]:
+    """Where the compacted files do not say what the trials' own files say: the place, and how."""
+    index = read_index(disk, run, journalled)
+    if journalled and not index:
+        yield INDEX_FILE, "cannot be read; delete it, it is rebuilt"
+    by_file: dict[str, list[int]] = {}
+    for number, known in index.items():
+        if known.trial_json != _trial_json(disk, run, number):
+            yield INDEX_FILE, f"the row of trial {number} is not its trial.json; delete the file, it is rebuilt"
+        if known.series_file is not None:
+            by_file.setdefault(known.series_file, []).append(number)
+    for name, numbers in by_file.items():
+        if not disk.exists(run / name):
+            continue
+        try:
+            whole = _read(disk, run / name).partition_by("trial", as_dict=True)
+        except pl.exceptions.PolarsError:
+            yield name, "cannot be read; delete it, it is rebuilt"
+            continue
+        for number in numbers:
+            own = _trial_series(disk, run, number)
+            if not whole.get((number,), own.clear()).equals(own):
+                yield name, f"the rows of trial {number} are not those of its {trials.SERIES_FILE}"
+
+
 def _trial_json(disk: Disk, run: Path, number: int) -> bytes:
     return disk.read(trials.trial_path(run, number) / trials.TRIAL_FILE)
 
 
 def _trial_series(disk: Disk, run: Path, number: int) -> pl.DataFrame:
-    source = disk.source(trials.trial_path(run, number) / trials.SERIES_FILE)
+    return _read(disk, trials.trial_path(run, number) / trials.SERIES_FILE)
+
+
+def _read(disk: Disk, path: Path) -> pl.DataFrame:
+    source = disk.source(path)
     return pl.read_parquet(source if isinstance(source, Path) else BytesIO(source))
 
 

@@ -80,8 +80,12 @@ class RunDirectory:
             line = encode(first)
             disk.write_file(fresh / JOURNAL_FILE, line)
             lock = _lock(disk, fresh)
-            disk.sync_tree(fresh)
-            disk.rename(fresh, path)
+            try:
+                disk.sync_tree(fresh)
+                disk.rename(fresh, path)
+            except BaseException:
+                lock.release()
+                raise
         journal = Journal(disk, path / JOURNAL_FILE, (first,), len(line), wall_ns)
         return cls(path, disk, journal, header, lock, Recovery())
 

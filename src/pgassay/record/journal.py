@@ -25,6 +25,7 @@ class Kind(StrEnum):
     """What a line tells; readers pass over kinds that they do not know."""
 
     RUN_STARTED = "run_started"
+    PREPARED = "prepared"
     DECISION = "decision"
     TRIAL_STARTED = "trial_started"
     TRIAL_COMMITTED = "trial_committed"
