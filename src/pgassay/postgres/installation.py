@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pgassay.bench.places import Account, Endpoint, Version
 from pgassay.bench.running import Clock, Runner, Running
-from pgassay.postgres import initdb, marker, messages, settings, sockets
-from pgassay.postgres.server import LocalServer, tail
+from pgassay.postgres import initdb, marker, messages, owner, processes, settings, sockets
+from pgassay.postgres.server import IMMEDIATE_S, LocalServer, tail
 from pgassay.postgres.words import complaint
 
 SUPERUSER = "postgres"
@@ -58,8 +58,11 @@ class LocalInstallation:
         """
         marker.require(directory)
         self._require_version(directory)
+        if (pid := processes.postmaster(directory)) is not None:
+            raise messages.already_running(directory, pid)
         port = sockets.prepare(socket_directory, self.account)
         self._write_settings(directory, settings)
+        owner.write(directory)
         private = {
             "listen_addresses": "",
             "port": str(port),
@@ -78,9 +81,11 @@ class LocalInstallation:
             self._wait_ready(directory, running, log)
         except BaseException:
             running.terminate()
+            processes.end(directory, IMMEDIATE_S)
+            owner.remove(directory)
             raise
         endpoint = Endpoint(socket_directory, port, "postgres", SUPERUSER)
-        return LocalServer(running, endpoint, self.version, log)
+        return LocalServer(running, directory, endpoint, self.version, log)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         """What `postgres -C name` says for these settings, without starting; raises `SettingError`.

@@ -12,6 +12,7 @@ from typing import Any
 from pgassay.bench.errors import QueryError
 from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
+from pgassay.postgres import owner, processes
 from pgassay.postgres.session import Session
 
 FAST_S = 120.0
@@ -23,8 +24,9 @@ LOG_BYTES = 65536
 class LocalServer:
     """See `bench.server.Server`."""
 
-    def __init__(self, running: Running, endpoint: Endpoint, version: Version, log: Path) -> None:
+    def __init__(self, running: Running, directory: Path, endpoint: Endpoint, version: Version, log: Path) -> None:
         self._running = running
+        self._directory = directory
         self._endpoint = endpoint
         self._version = version
         self._log = log
@@ -73,6 +75,8 @@ class LocalServer:
             if self._ended(patience_s):
                 break
         self._running.terminate()
+        processes.end(self._directory, IMMEDIATE_S)  # Backends outlive a postmaster that was killed.
+        owner.remove(self._directory)
         self._stopped = True
 
     def log_text(self) -> str:

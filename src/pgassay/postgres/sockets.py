@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from pgassay.bench.places import Account
-from pgassay.postgres import messages
+from pgassay.postgres import messages, owner
 
 LIMIT_BYTES = 107
 FIRST_PORT = 54320
@@ -19,6 +19,7 @@ PREFIX = "pgassay-"
 def make(account: Account, parent: Path | None = None) -> Path:
     """A fresh directory (below /tmp unless told), mode 0700, owned by the servers' account. The caller removes it."""
     path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    owner.write(path)
     give(path, account)
     return path
 

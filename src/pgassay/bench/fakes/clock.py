@@ -4,7 +4,7 @@ SECOND_NS = 1_000_000_000
 
 
 class FakeClock:
-    """See `bench.running.Clock`; `advance` lets time pass, `jump` sets the wall clock only, as an administrator would."""
+    """See `bench.running.Clock`; `advance` lets time pass, `jump` moves the wall clock as an administrator would."""
 
     def __init__(self, wall_ns: int = 1_700_000_000 * SECOND_NS, monotonic_ns: int = SECOND_NS) -> None:
         self._wall_ns = wall_ns

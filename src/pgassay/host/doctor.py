@@ -1,0 +1,120 @@
+"""`pgassay doctor`: is this machine fit to measure on? Reads, lets the checks judge, changes nothing.
+
+The readings take about two seconds: two looks at processes and CPU times, and a second of flushed writes.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pgassay.host import flush
+from pgassay.host.devices import device_of
+from pgassay.host.doctor_checks import memory, neighbours, processor, storage
+from pgassay.host.facts import cpu, kernel, memory_of, transparent_huge_pages
+from pgassay.host.findings import Finding
+from pgassay.host.mounts import existing_ancestor, mount_of
+from pgassay.host.processes import processes
+
+PROC = Path("/proc")
+LOOK_S = 1.0
+
+
+def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
+    """All findings; `places` are the directories that clusters would live in."""
+    found = [*_processor_and_neighbours(look_s), *_memory()]
+    for place in places:
+        found += _storage(place)
+    return found
+
+
+def busy_neighbour(look_s: float = LOOK_S) -> Finding:
+    """The one check that `run` makes before every run."""
+    before = processes()
+    started_s = time.monotonic()
+    time.sleep(look_s)
+    elapsed_ticks = (time.monotonic() - started_s) * os.sysconf("SC_CLK_TCK")
+    others = neighbours.neighbours(before, processes(), elapsed_ticks, os.getpid())
+    return neighbours.judge(others, {each.pid: _working_directory(each.pid) for each in others})
+
+
+def _processor_and_neighbours(look_s: float) -> list[Finding]:
+    facts, core = cpu(Path("/")), kernel(Path("/"))
+    before = processor.parse_cpu_times(_text("stat"))
+    neighbour = busy_neighbour(look_s)
+    after = processor.parse_cpu_times(_text("stat"))
+    count = len(os.sched_getaffinity(0))
+    governors = facts["governor"]
+    checks = [
+        processor.governor(governors if isinstance(governors, list) else []),
+        processor.turbo(_word(facts["boost"]), _word(facts["no_turbo"])),
+        processor.processors(count, quota(_word(facts["cgroup_limit"]))),
+        processor.clock_source(_word(core["clock_source"])),
+        processor.steal(before, after),
+        processor.other_work(before, after, float(_text("loadavg").split()[0]), count),
+        neighbour,
+    ]
+    return [check for check in checks if check is not None]
+
+
+def _memory() -> list[Finding]:
+    facts = memory_of(_text("meminfo"))
+    total = _size(facts["total_bytes"])
+    checks = [
+        memory.swap(_size(facts["swap_bytes"]), _size(facts["swap_free_bytes"]), _vm("swappiness")),
+        memory.transparent_huge_pages(_word(transparent_huge_pages(Path("/"))["transparent_huge_pages"])),
+        memory.overcommit(_vm("overcommit_memory")),
+        memory.dirty(
+            total,
+            _vm("dirty_ratio") or 0,
+            _vm("dirty_bytes") or 0,
+            _vm("dirty_background_ratio") or 0,
+            _vm("dirty_background_bytes") or 0,
+        ),
+    ]
+    return [check for check in checks if check is not None]
+
+
+def _storage(place: Path) -> list[Finding]:
+    mount = mount_of(place)
+    device = device_of(mount)
+    checks = [
+        storage.space(mount),
+        storage.kind(mount),
+        storage.flush(flush.median_us(existing_ancestor(place)), mount, device),
+        storage.write_cache(device),
+        storage.scheduler(device),
+    ]
+    return [check for check in checks if check is not None]
+
+
+def quota(cpu_max: str | None) -> float | None:
+    """`200000 100000` of cgroup v2's cpu.max as 2.0 processors; None for `max` or nothing."""
+    words = (cpu_max or "max").split()
+    return None if words[0] == "max" or len(words) < 2 else int(words[0]) / int(words[1])
+
+
+def _working_directory(pid: int) -> str:
+    try:
+        return str((PROC / str(pid) / "cwd").readlink())
+    except OSError:
+        return ""
+
+
+def _text(name: str) -> str:
+    return (PROC / name).read_text(encoding="utf-8")
+
+
+def _vm(name: str) -> int | None:
+    try:
+        return int((PROC / "sys/vm" / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _word(fact: object) -> str | None:
+    return fact if isinstance(fact, str) else None
+
+
+def _size(fact: object) -> int:
+    return fact if isinstance(fact, int) else 0

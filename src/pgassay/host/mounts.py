@@ -1,0 +1,112 @@
+"""Which file system holds a path, on which device, with how much room, and can it share blocks between files?
+
+From /proc/self/mountinfo (proc(5)); sharing is tried with FICLONE (ioctl_ficlonerange(2)) on two files of our own,
+because the type of the file system does not tell (XFS may be made without it).
+"""
+
+import fcntl
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.places import Mount
+from pgassay.host import messages
+
+FICLONE = 0x40049409
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+LAYERED = ("overlay", "aufs", "fuse-overlayfs", "fuse.fuse-overlayfs")
+NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "fuse.sshfs")
+_MOUNTINFO = Path("/proc/self/mountinfo")
+_PROBE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class MountLine:
+    """A line of mountinfo: where it is mounted, what it is, its device, its options (the mount's, then the type's)."""
+
+    mount_point: Path
+    filesystem: str
+    device: str
+    options: str
+
+
+def parse_mountinfo(text: str) -> list[MountLine]:
+    """All mounts in order; a later one hides an earlier one at the same place."""
+    found = []
+    for line in text.splitlines():
+        before, dash, after = line.partition(" - ")
+        left, right = before.split(" "), after.split(" ")
+        if not dash or len(left) < 6 or len(right) < 3:
+            continue
+        options = ",".join(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
+        found.append(MountLine(Path(_plain(left[4])), right[0], _plain(right[1]), options))
+    return found
+
+
+def _plain(text: str) -> str:
+    """Blanks and the like are written in octal: `\\040`."""
+    for octal, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(octal, character)
+    return text
+
+
+def holding(path: Path, mounts: list[MountLine]) -> MountLine | None:
+    """The mount that a resolved path lies on: the longest mount point above it, the last one of equals."""
+    above = [mount for mount in mounts if path.is_relative_to(mount.mount_point)]
+    return max(enumerate(above), key=lambda each: (len(each[1].mount_point.parts), each[0]))[1] if above else None
+
+
+def mount_of(path: Path) -> Mount:
+    """The file system of `path` (or, while it does not exist, of the nearest directory that does) as it is now.
+
+    `free_bytes` is what an unprivileged account may use; `reflink` is False where we may not write.
+    """
+    existing = existing_ancestor(path)
+    try:
+        line = holding(existing, parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8")))
+        room = os.statvfs(existing)
+    except OSError:
+        line = None
+    if line is None:
+        raise messages.no_mount(path)
+    return Mount(
+        path=path,
+        mount_point=line.mount_point,
+        filesystem=line.filesystem,
+        device=line.device,
+        options=line.options,
+        size_bytes=room.f_blocks * room.f_frsize,
+        free_bytes=room.f_bavail * room.f_frsize,
+        reflink=can_share_blocks(existing),
+    )
+
+
+def existing_ancestor(path: Path) -> Path:
+    """The path itself if it exists, else the nearest directory above that does."""
+    resolved = path.resolve()
+    return next(each for each in (resolved, *resolved.parents) if each.exists())
+
+
+def can_share_blocks(folder: Path) -> bool:
+    """Try it with two nameless files in `folder`."""
+    where = folder if folder.is_dir() else folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=where) as original, tempfile.TemporaryFile(dir=where) as copy:
+            original.write(b"\0" * _PROBE_BYTES)
+            original.flush()
+            fcntl.ioctl(copy.fileno(), FICLONE, original.fileno())
+    except OSError:
+        return False
+    return True
+
+
+def unsuitable(mount: Mount) -> str | None:
+    """Why this is no place to measure storage on, in a phrase; None if it is fine."""
+    if mount.filesystem in IN_MEMORY:
+        return f"{mount.filesystem} keeps its files in memory, so that no write reaches a drive"
+    if mount.filesystem in LAYERED:
+        return f"{mount.filesystem} is a container's layered file system, which is not what a server runs on"
+    if mount.filesystem in NETWORK:
+        return f"{mount.filesystem} is a file system on the network, whose noise is not this machine's"
+    return None

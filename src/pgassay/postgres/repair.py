@@ -1,0 +1,73 @@
+"""What a killed pgassay left: servers on clusters of ours, socket directories. Found by their owner's file, and ended.
+
+Only directories with our marker whose owner is gone are touched, and only processes that really serve them. Servers
+normally die with us (see the host's runner); this is for the rest: another kernel, a supervisor in between.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.places import Account
+from pgassay.postgres import marker, owner, processes, sockets
+
+DEPTH = 5
+"""How far below a place of ours a cluster may lie."""
+_PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A cluster of ours whose owner is gone, and the processes that still serve it."""
+
+    directory: Path
+    pids: tuple[int, ...]
+
+
+def leftovers(places: Sequence[Path]) -> list[Leftover]:
+    """Every abandoned cluster below `places` that is still served."""
+    found = []
+    for place in places:
+        for cluster in _clusters(place, DEPTH):
+            if owner.abandoned(cluster) and (pids := processes.serving(cluster)):
+                found.append(Leftover(cluster, tuple(pids)))
+    return found
+
+
+def end(leftover: Leftover) -> None:
+    """Stop what serves an abandoned cluster of ours; its files stay for the drive to discard."""
+    marker.require(leftover.directory)
+    processes.end(leftover.directory, _PATIENCE_S)
+    owner.remove(leftover.directory)
+
+
+def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path]:
+    """Socket directories that a killed pgassay left in `parent` (/tmp unless told), of us or the servers' account."""
+    found = []
+    for path in sorted((parent or Path(tempfile.gettempdir())).glob(f"{sockets.PREFIX}*")):
+        if path.is_symlink() or not path.is_dir() or path.stat().st_uid not in (account.uid, os.geteuid()):
+            continue
+        if os.access(path, os.R_OK | os.X_OK) and owner.abandoned(path):
+            found.append(path)
+    return found
+
+
+def remove_sockets(path: Path) -> None:
+    """Remove one of `abandoned_sockets`."""
+    shutil.rmtree(path)
+
+
+def _clusters(place: Path, depth: int) -> Iterator[Path]:
+    """Directories with our marker at most `depth` below `place`; symbolic links are not followed."""
+    try:
+        if (place / marker.FILE).is_file():
+            yield place
+            return
+        folders = [each for each in place.iterdir() if each.is_dir() and not each.is_symlink()] if depth else []
+    except OSError:
+        return
+    for folder in folders:
+        yield from _clusters(folder, depth - 1)
