@@ -1,8 +1,8 @@
 """Bytes that a process and its descendants handed to the file system, from /proc/PID/io; at the window's edges only.
 
 The kernel adds the counters of children that have been waited for to their parent's, so nothing is lost when backends
-end. The kernel's `write_bytes` is left out: it counts whole large folios for every page dirtied in them, twenty times too
-much for WAL on a current ext4. See proc(5).
+end. The kernel's `write_bytes` is left out: it counts a whole large folio for every page dirtied in it: for WAL on
+a current ext4 twenty times too much. See proc(5).
 """
 
 from collections.abc import Mapping

@@ -22,7 +22,7 @@ _PER_SECOND = (database, tables, wal, checkpoints, io)
 
 
 def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Probe, ...]:
-    """All probes; `directory` holds the cluster (its `pg_wal`, or `data/pg_wal`, may lie on another device)."""
+    """All probes; `directory` is the cluster's, whose `pg_wal` may lie on another device."""
     version, postmaster = server.version.major, server.postmaster_pid
     session = Session(server.endpoint)
     return (
@@ -31,17 +31,17 @@ def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Prob
         ProcessIo(postmaster, clock),
         Machine(clock),
         *_disks(directory, clock),
-        Statistics(session, version, [module.view(version) for module in _PER_SECOND], clock),
+        Statistics(
+            session, version, [module.view(version) for module in _PER_SECOND], clock, other_session=server.query
+        ),
         Statistics(session, version, [sizes.view(version)], clock, per_second=False),
     )
 
 
 def _disks(directory: Path, clock: Clock) -> tuple[Probe, ...]:
     data = device_under(directory)
+    wal_device = device_under(directory / "pg_wal") if (directory / "pg_wal").exists() else None
     found = [Diskstats("diskstats", data, clock)] if data is not None else []
-    for folder in (directory / "pg_wal", directory / "data" / "pg_wal"):
-        if folder.is_dir():
-            wal_device = device_under(folder)
-            if wal_device is not None and wal_device != data:
-                found.append(Diskstats("diskstats_wal", wal_device, clock))
+    if wal_device is not None and wal_device != data:
+        found.append(Diskstats("diskstats_wal", wal_device, clock))
     return tuple(found)

@@ -1,12 +1,14 @@
 """The server's own statistics, many views by one prepared statement.
 
 A dying or dead server gives None and is tried again at the next reading. `settle` waits until the load's backends are
-gone, for a backend hands in what it counted at its end (15 on) or half a second later (13 and 14, by the collector).
+gone, for a backend hands in what it counted at its end (15 on) or half a second later (13 and 14, by the collector); a
+session that stays idle, such as the lab's own after a VACUUM, is told to hand it in, lest it be counted in the window.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.errors import QueryError
 from pgassay.bench.running import Clock
 from pgassay.probe.session import Session
 from pgassay.probe.views import View, share_out, statement
@@ -23,13 +25,21 @@ class Statistics:
     """A probe of several views; see `bench.counters.Probe`."""
 
     def __init__(
-        self, session: Session, version: int, views: Sequence[View], clock: Clock, *, per_second: bool = True
+        self,
+        session: Session,
+        version: int,
+        views: Sequence[View],
+        clock: Clock,
+        *,
+        per_second: bool = True,
+        other_session: Callable[[str], object] | None = None,
     ) -> None:
         self._session = session
         self._version = version
         self._views = tuple(views)
         self._clock = clock
         self._per_second = per_second
+        self._other_session = other_session
         self._statement = statement(self._views).encode()
 
     @property
@@ -43,17 +53,29 @@ class Statistics:
         return self._per_second
 
     def settle(self) -> None:
-        """Wait until the load's backends have gone and their statistics are in; gives up after `SETTLE_S`."""
+        """Wait until the load's backends have gone and all statistics are in; gives up after `SETTLE_S`."""
+        self._wait_for_backends()
+        if self._other_session is not None:
+            try:
+                self._hand_in(self._other_session)
+            except QueryError:
+                return  # The server is gone; what it counted is too.
+
+    def _wait_for_backends(self) -> None:
         deadline_ns = self._clock.monotonic_ns() + int(SETTLE_S * 1e9)
         while self._clock.monotonic_ns() < deadline_ns:
             row = self._session.fetch(_BUSY.encode())
-            if row is None:
-                return
-            if row[0] == 0:
-                if self._version <= COLLECTOR_UNTIL:
-                    self._clock.sleep(COLLECTOR_DELAY_S)
+            if row is None or row[0] == 0:
                 return
             self._clock.sleep(_PAUSE_S)
+
+    def _hand_in(self, ask: Callable[[str], object]) -> None:
+        if self._version > COLLECTOR_UNTIL:
+            ask("SELECT pg_stat_force_next_flush()")
+        else:  # A backend hands in at the end of a statement, but not twice in half a second.
+            self._clock.sleep(COLLECTOR_DELAY_S)
+            ask("SELECT 1")
+            self._clock.sleep(COLLECTOR_DELAY_S)
 
     def read(self) -> tuple[Reading, ...]:
         """One reading a view; both times are those of the moment after the server answered."""

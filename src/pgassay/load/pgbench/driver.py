@@ -126,10 +126,10 @@ class PgbenchLoad:
         else:
             found, told, processed = responses.of_summary(said), echo.read_back(said, options), said.processed
             problems |= outcome.problems_of_summary(said)
-        logged = log.read_log(prefix, options, began=began)
+        logged = log.read_log(prefix, options, began[1])
         problems |= logged.problems
         problems = problems or outcome.problems_of_length(options, ended[0] - began[0])
-        log.put_away(prefix, output / f"{source}_latency.sketch", logged, keep=options.keep_log)
+        log.put_away(prefix, output / f"{source}_latency.json", logged, keep=options.keep_log)
         series = log.series(logged, progress.parse_progress(done.stderr), source, began)
         return LoadResult(
             status=done.status,

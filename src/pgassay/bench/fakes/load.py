@@ -1,0 +1,167 @@
+"""A load without a program: its speed is a function that the test gives, its noise comes from the trial's seed.
+
+The same options, settings and seed give the same numbers, so that a resumed run can be set against an uninterrupted
+one. Time passes on the clock that it is given.
+"""
+
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.counters import Sample
+from pgassay.bench.errors import LoadError
+from pgassay.bench.fakes.server import Answers, FakeServer
+from pgassay.bench.load import LoadResult
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Server
+from pgassay.errors import UsageError
+from pgassay.study.responses import Better, Response, Scale
+
+Speed = Callable[[Mapping[str, str], Mapping[str, str]], float]
+"""From the load's options and the server's settings to true transactions per second."""
+
+RESPONSES = (
+    Response("tps", "transactions per second", "1/s", Better.HIGHER),
+    Response("latency_ms", "mean latency", "ms", Better.LOWER),
+    Response("failed_share", "share of transactions that failed", "share", Better.LOWER, Scale.DIFFERENCE),
+)
+DEFAULTS = {"script": "simple-update", "protocol": "simple", "scale": "1", "clients": "1", "jobs": "1"}
+DURATION = "60s"
+_BYTES_PER_SCALE = 16_000_000
+_ECHOED = ("clients", "jobs", "protocol", "script", "duration", "transactions")
+
+
+def _scale(server: FakeServer, found: re.Match[str], parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [(server.state.get("load", {}).get("scale"),)]
+
+
+ANSWERS: Answers = {r"SELECT CASE WHEN to_regclass\('pgbench_branches'\)": _scale}
+"""What a fake server must know beside: hand them to `FakeInstallation`."""
+
+
+class FakeLoad:
+    """See `bench.load.Load`. `problems` maps the n-th run (from 1) to what goes wrong; `calls` logs every step."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        speed: Speed = lambda options, settings: 1000.0,
+        coefficient_of_variation: float = 0.02,
+        problems: Mapping[int, Mapping[str, str]] | None = None,
+        deaths: frozenset[int] = frozenset(),
+    ) -> None:
+        self.calls: list[str] = []
+        self.problems = dict(problems or {})
+        self.deaths = deaths
+        """Runs (from 1) in whose middle the server dies."""
+        self._clock = clock
+        self._speed = speed
+        self._variation = coefficient_of_variation
+        self._runs = 0
+
+    @property
+    def name(self) -> str:
+        """`pgbench`, for it takes its place."""
+        return "pgbench"
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """Three."""
+        return RESPONSES
+
+    def check(self, options: Mapping[str, str]) -> None:
+        """Refuses script files that do not exist."""
+        script = options.get("script", DEFAULTS["script"])
+        if script.startswith("/") and not Path(script).exists():
+            raise UsageError(f'script "{script}" does not exist')
+
+    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """Scale and age."""
+        return {"scale": options.get("scale", "1"), "age": options.get("age", "none")}
+
+    def estimated_bytes(self, options: Mapping[str, str]) -> int:
+        """16 MB for each unit of scale."""
+        return int(options.get("scale", "1")) * _BYTES_PER_SCALE
+
+    def create(self, server: Server, options: Mapping[str, str]) -> None:
+        """pgbench's tables."""
+        self.calls.append("create")
+        self._require_alive(server)
+        for table in ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"):
+            server.execute(f"CREATE TABLE {table} ()")
+
+    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+        """Remembers the scale where the fake server keeps its tables."""
+        self.calls.append("fill")
+        self._require_alive(server)
+        if isinstance(server, FakeServer):
+            server.keep({**server.state, "load": {"scale": options.get("scale", "1")}})
+        server.execute("VACUUM (ANALYZE)")
+
+    def age(self, server: Server, options: Mapping[str, str]) -> None:
+        """Takes no time."""
+        self.calls.append(f"age {options.get('age', 'none')}")
+
+    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+        """Lets time pass and tells what the test's function says, with noise."""
+        self._runs += 1
+        self.calls.append(f"run {self._runs}")
+        output.mkdir(parents=True, exist_ok=True)
+        began = self._clock.monotonic_ns(), self._clock.wall_ns()
+        wanted = {**DEFAULTS, **options}
+        if not wanted.get("transactions"):
+            wanted.setdefault("duration", DURATION)
+        problems = dict(self.problems.get(self._runs, {}))
+        if not server.alive():
+            problems["aborted"] = "could not connect to the server"
+        tps = 0.0 if problems else self._tps(server, wanted, seed)
+        seconds = _seconds(wanted, tps)
+        self._clock.sleep(seconds)
+        if self._runs in self.deaths and isinstance(server, FakeServer):
+            server.die()
+            problems["aborted"] = "the connection was lost"
+        ended = self._clock.monotonic_ns(), self._clock.wall_ns()
+        (output / "pgbench.out").write_text(f"tps = {tps}\n", encoding="utf-8")
+        return LoadResult(
+            status=2 if problems else 0,
+            started_monotonic_ns=began[0],
+            finished_monotonic_ns=ended[0],
+            started_wall_ns=began[1],
+            finished_wall_ns=ended[1],
+            transactions=round(tps * seconds),
+            responses=_responses(tps, wanted),
+            series=_series(began, seconds, tps),
+            problems=problems,
+            read_back={f"load.{name}": wanted[name] for name in _ECHOED if name in wanted},
+        )
+
+    def _tps(self, server: Server, options: Mapping[str, str], seed: int) -> float:
+        settings = server.settings if isinstance(server, FakeServer) else {}
+        return self._speed(options, settings) * random.Random(seed).gauss(1.0, self._variation)
+
+    def _require_alive(self, server: Server) -> None:
+        if not server.alive():
+            raise LoadError("could not connect to the server")
+
+
+def _seconds(options: Mapping[str, str], tps: float) -> float:
+    if tps == 0.0:
+        return 0.1
+    if options.get("transactions"):
+        return int(options["transactions"]) * int(options["clients"]) / tps
+    return float(options["duration"].removesuffix("s"))
+
+
+def _responses(tps: float, options: Mapping[str, str]) -> dict[str, float | None]:
+    if tps == 0.0:
+        return {"tps": None, "latency_ms": None, "failed_share": None}
+    return {"tps": tps, "latency_ms": int(options["clients"]) / tps * 1e3, "failed_share": 0.0}
+
+
+def _series(began: tuple[int, int], seconds: float, tps: float) -> tuple[Sample, ...]:
+    return tuple(
+        Sample(began[0] + second * 10**9, began[1] + second * 10**9, "pgbench", "tps", "1/s", tps)
+        for second in range(1, int(seconds) + 1)
+    )
