@@ -8,6 +8,7 @@
 mod chunk;
 mod collector;
 mod error;
+mod gather;
 mod line;
 mod python;
 mod reader;
