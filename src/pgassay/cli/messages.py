@@ -78,3 +78,8 @@ def operating_system(error: OSError) -> PgassayError:
 def file_exists(path: Path) -> UsageError:
     """A file that we were to write is there already."""
     return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")
+
+
+def tell_interrupted(path: Path) -> None:
+    """Ctrl-C: said on standard error, not an error."""
+    print(f"pgassay: interrupted; every committed trial is kept; go on with: pgassay resume {path}", file=sys.stderr)

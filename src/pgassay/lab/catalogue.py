@@ -33,4 +33,4 @@ def every_factor() -> FactorCatalogue:
     from pgassay.load.factors import FACTORS as LOAD
     from pgassay.postgres.factors import FACTORS as POSTGRES
 
-    return FactorCatalogue((*POSTGRES, *LOAD, *DRIVE))
+    return FactorCatalogue((*POSTGRES, *LOAD, *DRIVE.values()))

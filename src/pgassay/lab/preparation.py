@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.factor import Stage
+from pgassay.bench.load import Load
 from pgassay.bench.server import Server
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.site import Site
@@ -14,7 +15,9 @@ from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
 PREPARING: Mapping[str, str] = {
-    "max_wal_size": "16GB",
+    "max_wal_size": "256MB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
     "checkpoint_timeout": "1h",
     "maintenance_work_mem": "256MB",
     "autovacuum": "off",
@@ -32,40 +35,45 @@ class Prepared:
     seconds: float
 
 
+def load_of(composition: Composition, site: Site) -> Load:
+    """The load driver that a composition asks for, of its own installation."""
+    return site.load(composition.setup.load.get("driver", "pgbench"), site.installation(composition.setup.installation))
+
+
 def key_of(study: Study, arm: Arm, site: Site) -> str:
     """The key of the snapshot that this arm starts from."""
     composition = compose(study.levels_of(arm), site.catalogue)
     installation = site.installation(composition.setup.installation)
-    return snapshot_key(composition, installation, site.load(composition.setup.load["driver"], installation))
+    return snapshot_key(composition, installation, load_of(composition, site))
 
 
 def prepare(study: Study, arm: Arm, site: Site) -> Prepared:
     """Make the arm's golden snapshot if it is not there yet."""
     composition = compose(study.levels_of(arm), site.catalogue)
     key = key_of(study, arm, site)
-    if site.drive.has_snapshot(key):
+    drive = site.drive(composition.setup.drive)
+    if drive.has_snapshot(key):
         return Prepared(key, made=False, seconds=0.0)
     started_ns = site.clock.monotonic_ns()
     installation = site.installation(composition.setup.installation)
-    workspace = site.drive.workspace(f"prepare-{key}")
+    workspace = drive.workspace(f"prepare-{key}")
     try:
-        data_directory = workspace / "data"
-        installation.initialize(data_directory, composition.setup.init_options)
-        server = installation.start(data_directory, PREPARING, site.socket_directory)
+        installation.initialize(workspace, composition.setup.init_options)
+        server = installation.start(workspace, PREPARING, site.socket_directory)
         try:
             _fill(composition, server, site)
         finally:
             server.stop()
-        site.drive.take_snapshot(key, workspace)
+        drive.take_snapshot(key, workspace)
     except BaseException:
-        site.drive.discard(workspace)
+        drive.discard(workspace)
         raise
     return Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
 
 
 def _fill(composition: Composition, server: Server, site: Site) -> None:
     options = composition.setup.load
-    load = site.load(options["driver"], site.installation(composition.setup.installation))
+    load = load_of(composition, site)
     load.create(server, options)
     for bound in composition.at(Stage.DATA):
         bound.factor.on_empty_schema(bound.name, bound.level, server)

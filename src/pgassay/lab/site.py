@@ -32,6 +32,9 @@ class Sampling(Protocol):
     def meters(self) -> Mapping[str, Meter]:
         """`source.name` to meter, for making differences."""
 
+    def close(self) -> None:
+        """Stop, and give back what the probes hold."""
+
 
 class Caches(Protocol):
     """The page cache beneath a server."""
@@ -48,7 +51,8 @@ class Site:
     """The outside world of a run."""
 
     clock: Clock
-    drive: Drive
+    drive: Callable[[Mapping[str, str]], Drive]
+    """The drive that `Setup.drive` asks for; attached once and given back with the workbench."""
     catalogue: FactorCatalogue
     installation: Callable[[Mapping[str, str]], Installation]
     load: Callable[[str, Installation], Load]

@@ -16,9 +16,10 @@ from pgassay.bench.server import Server
 from pgassay.lab import checks, regime
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.measures import Measures, measure
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import load_of, prepare
 from pgassay.lab.settling import settle
-from pgassay.lab.site import Sampling, Site
+from pgassay.lab.site import Site
+from pgassay.lab.starting import settings_of
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -72,22 +73,22 @@ def run_trial(study: Study, assignment: Assignment, site: Site) -> tuple[TrialRe
 
 def _live(study: Study, assignment: Assignment, composition: Composition, site: Site, notes: _Notes) -> None:
     installation = site.installation(composition.setup.installation)
-    load = site.load(composition.setup.load["driver"], installation)
+    load = load_of(composition, site)
+    drive = site.drive(composition.setup.drive)
     snapshot = prepare(study, assignment.arm, site)
     lap = _Laps(site, notes)
-    clone = site.drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
-    notes.how_cloned = site.drive.how_cloned()
+    clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
+    notes.how_cloned = drive.how_cloned()
     lap("clone")
     held = []
     try:
-        settings = _settings(composition)
-        server = installation.start(clone / "data", settings, site.socket_directory)
+        server = installation.start(clone, settings_of(composition), site.socket_directory)
         try:
             lap("start")
             held = list(composition.at(Stage.HOST))
             notes.settings = _effective(server)
             _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
-            notes.cache = settle(server, composition.setup.load, clone / "data", site.caches)
+            notes.cache = settle(server, composition.setup.load, clone, site.caches)
             lap("settle")
             _measure(assignment, composition, load, server, clone, site, notes)
             lap("measure")
@@ -97,15 +98,8 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
     finally:
         for bound in reversed(held):
             bound.factor.give_back(bound.name, bound.level)
-        site.drive.discard(clone)
+        drive.discard(clone)
         lap("give_back")
-
-
-def _settings(composition: Composition) -> dict[str, str]:
-    setup = composition.setup
-    mode = setup.load.get("checkpoint", "cycle")
-    duration = None if setup.load.get("transactions") else setup.load.get("duration")
-    return {**setup.settings, **regime.pinned(mode, duration, setup.settings)}
 
 
 def _effective(server: Server) -> dict[str, str]:
@@ -145,7 +139,7 @@ def _measure(
         after = sampling.read_all()
         series = sampling.stop()
     finally:
-        _close(sampling)
+        sampling.close()
     notes.result = result
     notes.samples = (*warm_up, *series, *result.series)
     notes.problems.update(result.problems)
@@ -154,18 +148,16 @@ def _measure(
         _read_back(composition, Readable(server, result), notes, Stage.RUN)
 
 
-def _warm_up(options: Mapping[str, str], load: Load, server: Server, assignment: Assignment) -> tuple[Sample, ...]:
+def _warm_up(
+    options: Mapping[str, str], load: Load, server: Server, assignment: Assignment, site: Site
+) -> tuple[Sample, ...]:
     if parse_time_s(options.get("warmup", "0")) <= 0:
         return ()
     output = assignment.staging / "warmup"
-    output.mkdir()
+    site.disk.mkdir(output)
     run = {key: value for key, value in options.items() if key != "transactions"}
     result = load.run(server, {**run, "duration": options["warmup"], "warmup": "0"}, output, assignment.seed + 1)
     return tuple(replace(sample, source=f"{sample.source}_warmup") for sample in result.series)
-
-
-def _close(sampling: Sampling) -> None:
-    sampling.stop()
 
 
 class _Laps:
@@ -243,7 +235,8 @@ def _evidence(composition: Composition, notes: _Notes) -> checks.Evidence:
         server_alive=notes.alive,
         window_monotonic_ns=measures.window_monotonic_ns if measures else 0,
         window_wall_ns=measures.window_wall_ns if measures else 0,
-        steal_share=measures.counters.get("machine.steal_share") if measures else None,
+        steal_share=measures.responses.get("steal_share") if measures else None,
+        foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
         wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
         mismatches=mismatches,
     )

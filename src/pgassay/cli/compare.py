@@ -1,0 +1,70 @@
+"""`pgassay compare NAME=A NAME=B …`: levels of one factor (or of several, crossed) without a study file.
+
+The first level named of each factor is its baseline; pgbench's short options mean what they mean there.
+"""
+
+import argparse
+
+from pgassay.cli.run import add_bench_options, add_study_options, run_document
+from pgassay.study.messages import set_needs_value
+
+_PGBENCH = (
+    ("-c", "--client", "clients"), ("-j", "--jobs", "jobs"), ("-T", "--time", "duration"), ("-s", "--scale", "scale"),
+    ("-M", "--protocol", "protocol"), ("-R", "--rate", "rate"), ("-t", "--transactions", "transactions"),
+    ("-f", "--file", "script"),
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "levels_given", nargs="+", metavar="NAME=VALUE", help="levels to compare; the first is the baseline"
+    )
+    parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
+    for short, long, option in _PGBENCH:
+        parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
+    script = parser.add_mutually_exclusive_group()
+    script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
+    script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")
+    add_study_options(parser)
+    add_bench_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make a study of the words and run it."""
+    return run_document("compare", document_of(arguments), arguments)
+
+
+def document_of(arguments: argparse.Namespace) -> dict[str, object]:
+    """The study document that the command line describes."""
+    factors: dict[str, list[str]] = {}
+    for text in arguments.levels_given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise set_needs_value(text, "compare")
+        factors.setdefault(name.strip(), []).append(value.strip())
+    load: dict[str, str] = {
+        "driver": arguments.load,
+        "script": "select-only" if arguments.select_only else "simple-update",
+        "protocol": "prepared",
+        "scale": "50",
+        "clients": "4",
+        "jobs": "2",
+        "duration": "20s",
+        "warmup": "3s",
+        "checkpoint": "wal",
+    }
+    for _, _, option in _PGBENCH:
+        value = getattr(arguments, f"load_{option}")
+        if value is not None:
+            load[option] = value
+    if "transactions" in load:
+        del load["duration"]
+    named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
+    return {
+        "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
+        "factors": factors,
+        "load": load,
+        "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
+        "design": {"resolution": "5%", "blocks": {"min": 5, "max": 15}},
+    }

@@ -1,0 +1,115 @@
+"""What `run`, `compare` and `resume` share: preflight, conducting with a watcher, and the report at the end."""
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pgassay import __version__
+from pgassay.cli import messages
+from pgassay.cli.progress import watcher_for
+from pgassay.errors import PgassayError
+from pgassay.host.accounts import describe
+from pgassay.host.facts import collect
+from pgassay.lab.messages import bench_failed
+from pgassay.lab.preflight import Checked
+from pgassay.lab.runner import Conductor
+from pgassay.lab.workbench import Workbench
+from pgassay.record.directory import RunDirectory
+from pgassay.record.errors import RecordError
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
+from pgassay.study.document import Document, write
+from pgassay.study.model import Study
+
+
+def create_run(
+    path: Path, study: Study, document: Document, seed: int, checked: Checked, bench: Workbench, remarks: dict[str, str]
+) -> RunDirectory:
+    """A new run directory with everything that could matter later."""
+    header = RunHeader(
+        study=study.name,
+        started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seed=seed,
+        responses=checked.responses,
+        command=("pgassay", *sys.argv[1:]),
+        program_version=__version__,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
+    facts["postgres"] = installations(study, bench)
+    facts["account"] = describe(bench.account)
+    facts["remarks"] = remarks
+    text = write(document, f"The study as it was resolved and run; made by pgassay {__version__}.")
+    return RunDirectory.create(path, header, text, facts)
+
+
+def installations(study: Study, bench: Workbench) -> list[dict[str, str]]:
+    """Every PostgreSQL that the study's arms use."""
+    from pgassay.lab.composition import compose
+
+    site = bench.site()
+    found = {}
+    for arm in study.arms:
+        each = site.installation(compose(study.levels_of(arm), site.catalogue).setup.installation)
+        found[str(each.bindir)] = {
+            "bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by,
+        }  # fmt: skip
+    return list(found.values())
+
+
+def conduct(study: Study, run: RunDirectory, bench: Workbench, trials: list[TrialRecord], *, as_json: bool) -> int:
+    """Conduct to the end (or Ctrl-C), then report; returns the exit status."""
+    with run, watcher_for(study, sys.stderr, quiet=as_json) as watcher:
+        conductor = Conductor(study, run, bench.site(), watcher, trials)
+        try:
+            with interruptible():
+                conductor.conduct()
+        except KeyboardInterrupt:
+            run.interrupted("signal")
+            messages.tell_interrupted(run.path)
+            return messages.INTERRUPTED
+        except RecordError:
+            raise
+        except PgassayError as error:
+            run.interrupted(error.message)
+            raise bench_failed(error.message, error.hint, run.path) from None
+    report(run.path, as_json=as_json)
+    return messages.SUCCESS
+
+
+def report(path: Path, *, as_json: bool) -> None:
+    """Write the page and print the text (or the JSON)."""
+    from pgassay.report import page, text
+    from pgassay.report.findings import Findings
+    from pgassay.report.plain import as_plain
+
+    findings = Findings(Run.open(path))
+    written = page.write(findings, path / "report")
+    if as_json:
+        print(json.dumps({**as_plain(findings), "report": str(written)}, indent=2))
+        return
+    print(text.render(findings))
+    print(f"report: {written}")
+    print(f"record: {path}")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a run as cleanly as Ctrl-C."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,28 @@
+"""`pgassay export RUN --csv`: a row a trial, with every level, response and its status; COPY takes it as it is."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from pgassay.cli import messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    parser.add_argument("--csv", action="store_true", help="as CSV with a header (the default)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the rows."""
+    from pgassay.record.export import write_csv
+    from pgassay.record.reading import Run
+
+    found = Run.open(arguments.run)
+    if arguments.out is None:
+        write_csv(found, sys.stdout)
+        return messages.SUCCESS
+    with arguments.out.open("w", encoding="utf-8", newline="") as file:
+        write_csv(found, file)
+    return messages.SUCCESS

@@ -1,0 +1,72 @@
+"""The plan of a run, said before it starts: what runs where, in which order, how long it takes, what it can resolve."""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from pgassay.design.blocks import order
+from pgassay.design.plan import plan as size_up
+from pgassay.host.accounts import describe as describe_account
+from pgassay.lab.memory import planned_s
+from pgassay.lab.preflight import Checked
+from pgassay.lab.workbench import Workbench
+from pgassay.report import words
+from pgassay.study.model import Study
+
+
+def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Mapping[str, Any]:
+    """The plan as plain values."""
+    from pgassay.cli.conducting import installations
+
+    sizes = size_up(study, planned_s(study))
+    mount = checked.mount
+    return {
+        "study": study.name,
+        "title": study.title,
+        "question": study.question,
+        "primary": study.primary,
+        "baseline": study.design.baseline.name,
+        "seed": seed,
+        "arms": [arm.name for arm in study.arms],
+        "first_block": [arm.name for arm in order(study, seed, 1, study.arms)],
+        "fixed": {name: level.typed for name, level in study.fixed.items()},
+        "postgres": installations(study, bench),
+        "account": describe_account(bench.account),
+        "data_directory": str(mount.path),
+        "filesystem": mount.filesystem,
+        "device": mount.device,
+        "needed_bytes": checked.needed_bytes,
+        "free_bytes": mount.free_bytes,
+        "snapshots": checked.snapshots,
+        "blocks_min": study.design.blocks_min,
+        "blocks_max": study.design.blocks_max,
+        "trial_s": planned_s(study),
+        "time_min_s": sizes.time_min_s,
+        "time_max_s": sizes.time_max_s,
+        "budget_s": study.design.budget_s,
+        "warnings": list(sizes.warnings),
+    }
+
+
+def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None = None) -> None:
+    """Print it."""
+    stream = stream or sys.stdout
+    if as_json:
+        print(json.dumps(plan, indent=2), file=stream)
+        return
+    postgres = "; ".join(f"{each['version']} in {each['bindir']} ({each['found_by']})" for each in plan["postgres"])
+    budget = f", budget {words.duration(plan['budget_s'])}" if plan["budget_s"] else ""
+    lines = [
+        f"{plan['title']}: {plan['question']}",
+        f"  treatments  {'; '.join(plan['arms'])} (baseline {plan['baseline']})",
+        f"  response    {plan['primary']}",
+        f"  postgres    {postgres}; {plan['account']}",
+        f"  clusters    {plan['data_directory']} ({plan['filesystem']} on {plan['device']}),"
+        f" about {words.size(plan['needed_bytes'])} of {words.size(plan['free_bytes'])} free",
+        f"  blocks      {plan['blocks_min']} to {plan['blocks_max']}, a trial about {words.duration(plan['trial_s'])}:"
+        f" {words.duration(plan['time_min_s'])} to {words.duration(plan['time_max_s'])}{budget}",
+        f"  seed        {plan['seed']}; first block: {'; '.join(plan['first_block'])}",
+        *(f"  warning     {warning}" for warning in plan["warnings"]),
+    ]
+    print("\n".join(lines), file=stream)

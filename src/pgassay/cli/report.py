@@ -1,0 +1,25 @@
+"""`pgassay report RUN`: the HTML report and its figures, written anew from the record."""
+
+import argparse
+from pathlib import Path
+
+from pgassay.cli import messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report)")
+    parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write."""
+    from pgassay.record.reading import Run
+    from pgassay.report import page
+    from pgassay.report.findings import Findings
+
+    found = Run.open(arguments.run)
+    path = page.write(Findings(found), arguments.out or found.path / "report", pictures=not arguments.no_figures)
+    print(path)
+    return messages.SUCCESS

@@ -1,0 +1,121 @@
+"""`pgassay run`: a study file, or a built-in study, on this machine."""
+
+import argparse
+import secrets
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgassay.cli import messages
+
+if TYPE_CHECKING:
+    from pgassay.lab.workbench import Wishes
+    from pgassay.study.document import Overrides
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
+    add_study_options(parser)
+    add_bench_options(parser)
+
+
+def add_study_options(parser: argparse.ArgumentParser) -> None:
+    """How the study is changed."""
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="the study's quick size: a coffee")
+    size.add_argument("--as-published", action="store_true", help="the authors' levels, lengths and repetitions")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a level")
+    parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
+    parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: the least and the most, or the most alone")
+    parser.add_argument("--budget", metavar="TIME", help="end when the next block would not fit: 20min, 2h")
+    parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
+    parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the order and the load (default: random)")
+
+
+def add_bench_options(parser: argparse.ArgumentParser) -> None:
+    """Where and on what it runs."""
+    parser.add_argument(
+        "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
+    )
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
+    parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
+    parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the study, check it, run it."""
+    from pgassay.study import builtin, document
+
+    name, text = builtin.find(arguments.study)
+    return run_document(name, document.read(name, text), arguments)
+
+
+def run_document(name: str, found: dict[str, object], arguments: argparse.Namespace) -> int:
+    """Run a study document under the command line's overrides."""
+    from pgassay.cli import conducting
+    from pgassay.cli.neighbours import look
+    from pgassay.cli.plan import describe, print_plan
+    from pgassay.lab.catalogue import every_factor
+    from pgassay.lab.preflight import check
+    from pgassay.lab.workbench import Workbench
+    from pgassay.study import document
+    from pgassay.study.parsing import parse
+
+    size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
+    resolved = document.resolve(name, found, overrides(arguments, size))
+    study = parse(name, resolved, every_factor(), size=size)
+    seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
+    resolved.setdefault("design", {})["seed"] = seed
+    with Workbench(wishes(arguments)) as bench:
+        site = bench.site()
+        checked = check(study, site)
+        remarks = look(bench, allowed=arguments.allow_busy or arguments.dry_run)
+        plan = describe(study, checked, bench, seed)
+        if arguments.dry_run:
+            print_plan(plan, as_json=arguments.json)
+            return messages.SUCCESS
+        if not arguments.json:
+            print_plan(plan, as_json=False, stream=sys.stderr)
+        run_directory = conducting.create_run(
+            run_path(arguments, study.name), study, resolved, seed, checked, bench, remarks
+        )
+        return conducting.conduct(study, run_directory, bench, [], as_json=arguments.json)
+
+
+def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
+    """The command line's changes to the study."""
+    from pgassay.study.document import Overrides
+
+    design = {
+        key: value
+        for key, value in (
+            ("blocks", arguments.blocks),
+            ("budget", arguments.budget),
+            ("resolution", arguments.resolution),
+            ("seed", arguments.seed),
+        )
+        if value is not None
+    }
+    return Overrides(size, arguments.set, arguments.levels, design, arguments.primary)
+
+
+def wishes(arguments: argparse.Namespace) -> "Wishes":
+    """The command line's wishes for the workbench."""
+    from pgassay.lab.workbench import Wishes
+
+    return Wishes(arguments.pg_bindir, arguments.data_dir, arguments.allow_volatile, not arguments.discard_snapshots)
+
+
+def run_path(arguments: argparse.Namespace, name: str) -> Path:
+    """`--out`, or `runs/STUDY-UTC`."""
+    if arguments.out is not None:
+        path: Path = arguments.out
+        return path.absolute()
+    return Path("runs", f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}").absolute()

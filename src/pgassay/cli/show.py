@@ -1,0 +1,25 @@
+"""`pgassay show RUN`: verdicts, tables and why, as text or JSON; also of a run that is still going on."""
+
+import argparse
+import json
+from pathlib import Path
+
+from pgassay.cli import messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print."""
+    from pgassay.record.reading import Run
+    from pgassay.report import text
+    from pgassay.report.findings import Findings
+    from pgassay.report.plain import as_plain
+
+    findings = Findings(Run.open(arguments.run))
+    print(json.dumps(as_plain(findings), indent=2) if arguments.json else text.render(findings), end="")
+    return messages.SUCCESS

@@ -1,0 +1,59 @@
+"""What a run knows of itself: its committed trials and its journal, as the design's history; no more is remembered.
+
+So a resumed run decides as an uninterrupted one would have: time is the sum of what was measured, pauses left out.
+"""
+
+from collections.abc import Sequence
+
+from pgassay.design.history import FinishedTrial, History
+from pgassay.record.decisions import Step, decisions_in
+from pgassay.record.journal import Entry, Kind
+from pgassay.record.values import TrialRecord
+from pgassay.study.model import Study
+from pgassay.study.units import parse_time_s
+
+PREPARED = Kind.PREPARED
+"""The kind of journal line that tells how long a snapshot took."""
+
+OVERHEAD_S = 5.0
+"""What a trial takes beyond its load, until one has been measured: clone, start, settle, stop."""
+
+
+def arm_name(record: TrialRecord) -> str:
+    """The label of the arm that a trial ran."""
+    return ", ".join(part for part in (record.treatment, record.condition, record.covariate) if part)
+
+
+def length_s(record: TrialRecord) -> float:
+    """What the trial took, all of its life."""
+    return (record.finished_wall_ns - record.started_wall_ns) / 1e9
+
+
+def planned_s(study: Study) -> float:
+    """What a trial is expected to take before one has been measured."""
+    options = {name: level.canonical for name, level in study.fixed.items()}
+    lengths = [options.get("load.duration", "60s"), options.get("load.warmup", "0s")]
+    return sum(parse_time_s(length) for length in lengths) + OVERHEAD_S
+
+
+def preparation_s(entries: Sequence[Entry]) -> float:
+    """What making the snapshots took; one made again after a pause counts once."""
+    first: dict[str, float] = {}
+    for entry in entries:
+        if entry.kind == PREPARED:
+            first.setdefault(str(entry.data["key"]), float(entry.data["seconds"]))
+    return sum(first.values())
+
+
+def history_of(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> History:
+    """The design's history from the record."""
+    lengths: dict[str, list[float]] = {}
+    for record in trials:
+        lengths.setdefault(arm_name(record), []).append(length_s(record))
+    return History(
+        trials=tuple(FinishedTrial(each.block, arm_name(each), each.attempt, each.status) for each in trials),
+        drops={each.arm: each.reason for each in decisions_in(tuple(entries)) if each.step is Step.DROP},
+        elapsed_s=sum(sum(each) for each in lengths.values()) + preparation_s(entries),
+        planned_s=planned_s(study),
+        trial_s={arm: sum(each) / len(each) for arm, each in lengths.items()},
+    )

@@ -1,0 +1,55 @@
+"""Every message of the lab for users, in PostgreSQL's manner."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+from pgassay.errors import PgassayError, UsageError
+from pgassay.study.units import format_bytes
+
+
+def unknown_response(name: str, known: Iterable[str]) -> UsageError:
+    """The primary or a secondary response that nothing measures."""
+    words = list(known)
+    near = get_close_matches(name, words, n=1)
+    hint = f'did you mean "{near[0]}"?' if near else f"this load and its probes yield: {', '.join(words)}"
+    return UsageError(f'nothing measures the response "{name}"', hint)
+
+
+def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
+    """The disk check before a run."""
+    return PgassayError(
+        f'"{place}" has {format_bytes(free)} free, this study needs about {format_bytes(needed)}',
+        "free space there, name another place with --data-dir, or make the data smaller with --set load.scale=…",
+    )
+
+
+def busy_neighbour(detail: str) -> PgassayError:
+    """A PostgreSQL that works beside us."""
+    return PgassayError(
+        f"a PostgreSQL that is not ours is busy on this machine: {detail}",
+        "stop it or wait; with --allow-busy the study runs all the same, and its record says so",
+    )
+
+
+def other_study(path: Path) -> PgassayError:
+    """A run whose study cannot be continued as recorded."""
+    return PgassayError(f'the study of run "{path}" cannot be read back', "see pgassay check")
+
+
+def finished_already(path: Path) -> UsageError:
+    """Nothing to resume."""
+    return UsageError(f'run "{path}" is finished', f"pgassay show {path}")
+
+
+def record_full(path: Path, detail: str) -> PgassayError:
+    """The record's own disk is full."""
+    return PgassayError(
+        f'could not write the record "{path}": {detail}',
+        f"no committed trial is lost; free space there, then: pgassay resume {path}",
+    )
+
+
+def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
+    """The bench itself could not do its work: the run stops, what is committed stays."""
+    return PgassayError(detail, hint or f"what is committed stays; go on with: pgassay resume {path}")

@@ -1,0 +1,80 @@
+"""What is refused before anything runs: unknown responses, settings PostgreSQL refuses, loads that cannot run, too
+little disk.
+
+Every arm is looked at, so that a study never fails in its third hour for what could be known in its first second.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.bench.places import Mount
+from pgassay.lab import messages
+from pgassay.lab.composition import Composition, compose, snapshot_key
+from pgassay.lab.preparation import load_of
+from pgassay.lab.site import Site
+from pgassay.lab.starting import settings_of
+from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.study.model import Study
+from pgassay.study.responses import Response
+
+WAL_BYTES = 1 << 30
+"""Room for WAL beside a clone's data."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the checks learned: the declared responses, the room that is needed, and on which file system."""
+
+    responses: tuple[Response, ...]
+    needed_bytes: int
+    mount: Mount
+    snapshots: int
+
+
+def check(study: Study, site: Site) -> Checked:
+    """Raise `PgassayError` for the first thing that would fail; nothing is started, nothing written."""
+    compositions = [compose(study.levels_of(arm), site.catalogue) for arm in study.arms]
+    responses = _responses(compositions[0], site)
+    known = [response.name for response in responses]
+    for name in (study.primary, *study.secondary):
+        if name not in known:
+            raise messages.unknown_response(name, known)
+    for composition in compositions:
+        load_of(composition, site).check(composition.setup.load)
+    _check_settings(compositions, site)
+    return _check_space(compositions, responses, site)
+
+
+def _responses(composition: Composition, site: Site) -> tuple[Response, ...]:
+    return (*load_of(composition, site).responses, *COSTS)
+
+
+def _check_settings(compositions: list[Composition], site: Site) -> None:
+    seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+    for composition in compositions:
+        installation = site.installation(composition.setup.installation)
+        settings: Mapping[str, str] = settings_of(composition)
+        mark = (str(installation.bindir), tuple(sorted(settings.items())))
+        if mark not in seen:
+            seen.add(mark)
+            installation.check_settings(settings)
+
+
+def _check_space(compositions: list[Composition], responses: tuple[Response, ...], site: Site) -> Checked:
+    sizes: dict[str, int] = {}
+    missing = 0
+    for composition in compositions:
+        load = load_of(composition, site)
+        installation = site.installation(composition.setup.installation)
+        key = snapshot_key(composition, installation, load)
+        if key in sizes:
+            continue
+        fill = next((each.level.canonical for each in composition.bound if each.name == "table.fillfactor"), "100")
+        sizes[key] = load.estimated_bytes(composition.setup.load) * 100 // max(10, int(fill))
+        if not site.drive(composition.setup.drive).has_snapshot(key):
+            missing += sizes[key]
+    needed = missing + max(sizes.values()) + WAL_BYTES
+    mount = site.drive(compositions[0].setup.drive).mount()
+    if needed > mount.free_bytes:
+        raise messages.too_little_space(mount.path, needed, mount.free_bytes)
+    return Checked(responses, needed, mount, len(sizes))

@@ -1,0 +1,137 @@
+"""The real site: the rooms put together for this machine, with PostgreSQL, drives, pgbench and probes as they are.
+
+What is made here (socket directory, workspaces, clones) is given back by `close` on every way out; what a killed lab
+left behind is put away when the next one attaches (see `drive.sessions` and `postgres.repair`).
+"""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from pgassay.bench.counters import Probe
+from pgassay.bench.load import Load
+from pgassay.bench.server import Installation, Server
+from pgassay.drive.directory import DirectoryDrive
+from pgassay.drive.factors import directory_of
+from pgassay.host import accounts
+from pgassay.host.caches import PageCache
+from pgassay.host.clock import SystemClock
+from pgassay.host.mounts import mount_of
+from pgassay.host.runner import LocalRunner
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.site import Site
+from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.postgres import repair, sockets
+from pgassay.postgres.find import Finder
+from pgassay.postgres.installation import LocalInstallation
+from pgassay.probe.sampler import Sampler
+from pgassay.probe.standard import standard_probes
+from pgassay.record.disk import RealDisk
+
+DATA_VARIABLE = "PGASSAY_DATA_DIR"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks of the workbench; paths None for the defaults."""
+
+    bindir: Path | None = None
+    data_directory: Path | None = None
+    allow_volatile: bool = False
+    keep_snapshots: bool = True
+
+
+class Workbench:
+    """Everything real; use it in a `with`."""
+
+    def __init__(self, wishes: Wishes, environment: Mapping[str, str] = os.environ) -> None:
+        self.wishes = wishes
+        self.account = accounts.choose(environment)
+        self.clock = SystemClock()
+        self.runner = LocalRunner(self.account)
+        self.finder = Finder(self.runner, self.clock, self.account, environment)
+        self.data_directory = wishes.data_directory or default_directory(environment)
+        self._installations: dict[str, LocalInstallation] = {}
+        self._drives: dict[Path, DirectoryDrive] = {}
+        for abandoned in repair.abandoned_sockets(self.account):
+            repair.remove_sockets(abandoned)
+        self._sockets = sockets.make(self.account)
+
+    def __enter__(self) -> "Workbench":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give everything back."""
+        for drive in self._drives.values():
+            drive.release()
+        shutil.rmtree(self._sockets, ignore_errors=True)
+
+    def site(self) -> Site:
+        """The outside world for a run."""
+        return Site(
+            clock=self.clock,
+            drive=self.drive,
+            catalogue=every_factor(),
+            installation=self.installation,
+            load=self.load,
+            probes=self.probes,
+            sampling=lambda probes: Sampler(probes, self.clock),
+            caches=PageCache(),
+            disk=RealDisk(),
+            socket_directory=self._sockets,
+        )
+
+    def installation(self, wanted: Mapping[str, str]) -> Installation:
+        """The PostgreSQL that a setup asks for, found once; a bin directory that the user named comes first."""
+        version = wanted.get("version", "")
+        if version not in self._installations:
+            named = self.wishes.bindir
+            found = self.finder.named(named) if named and not version else self.finder.find(version or None)
+            self._installations[version] = found
+        return self._installations[version]
+
+    def drive(self, wanted: Mapping[str, str]) -> DirectoryDrive:
+        """The drive that a setup asks for, attached once."""
+        level = wanted.get("data")
+        directory = (directory_of(level) if level else self.data_directory).absolute()
+        if directory not in self._drives:
+            directory.mkdir(parents=True, exist_ok=True)
+            for leftover in repair.leftovers([directory]):
+                repair.end(leftover)
+            self._drives[directory] = DirectoryDrive.attach(
+                directory,
+                self.account,
+                mount_of,
+                allow_volatile=self.wishes.allow_volatile,
+                keep_snapshots=self.wishes.keep_snapshots,
+            )
+        return self._drives[directory]
+
+    def load(self, name: str, installation: Installation) -> Load:
+        """The load driver of that name."""
+        if name != "pgbench":
+            raise KeyError(name)  # the factor load.driver knows its levels
+        return PgbenchLoad(installation.bindir, self.runner, self.clock)
+
+    def probes(self, server: Server, directory: Path) -> Sequence[Probe]:
+        """The probes of a usual trial."""
+        return standard_probes(server, directory, self.clock)
+
+
+def default_directory(environment: Mapping[str, str]) -> Path:
+    """Where clusters live unless told: $PGASSAY_DATA_DIR; /var/lib/pgassay for root; else the user's data home."""
+    named = environment.get(DATA_VARIABLE)
+    if named:
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/var/lib/pgassay")
+    home = Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return home / "pgassay"

@@ -1,0 +1,84 @@
+"""A run's findings as plain values for `--json`: stable names, numbers unrounded, null for what is not known."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from pgassay.analysis.effects import Effect
+from pgassay.report.findings import Findings
+
+FORMAT = 1
+
+
+def as_plain(findings: Findings) -> Mapping[str, Any]:
+    """Everything that the text says, for scripts."""
+    header = findings.run.header
+    plain = {
+        "format": FORMAT,
+        "run": str(findings.run.path),
+        "study": header.study,
+        "started_utc": header.started_utc,
+        "seed": header.seed,
+        "ended": findings.end,
+        "finished": findings.finished,
+        "primary": findings.study.primary,
+        "baseline": findings.baseline,
+        "blocks": findings.blocks,
+        "trials": {
+            "all": len(findings.trials),
+            "invalid": len(findings.spoilt),
+            "outcome": len(findings.outcomes),
+        },
+        "verdicts": [
+            {
+                **_effect(judged.effect),
+                "verdict": judged.verdict.kind,
+                "text": judged.verdict.text,
+                "more_blocks": judged.verdict.more_blocks,
+                "more_s": judged.verdict.more_s,
+            }
+            for judged in findings.verdicts
+        ],
+        "summaries": {
+            response.name: [asdict(row) for row in findings.summaries(response)]
+            for response in (findings.primary, *findings.secondary)
+        },
+        "costs": [_effect(effect) for effect in findings.costs],
+        "explanations": [explanation.text for explanation in findings.explanations],
+        "claims": [
+            {"text": judged.claim.text, "source": judged.claim.source, "mark": judged.mark, "found": judged.text}
+            for judged in findings.claims
+        ],
+        "dropped": dict(findings.dropped),
+        "regimes": list(findings.regimes),
+    }
+    found: Mapping[str, Any] = _finite(plain)
+    return found
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "treatment": effect.treatment,
+        "condition": effect.condition,
+        "covariate": effect.covariate,
+        "response": effect.response,
+        "scale": effect.scale,
+        "blocks": effect.blocks,
+        "estimate": effect.estimate,
+        "low": effect.low,
+        "high": effect.high,
+        "level": effect.level,
+        "method": effect.method,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no NaN and no infinity: null stands for them."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value
