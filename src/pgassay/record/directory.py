@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.record import formats, recovery, trials
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
-from pgassay.record.errors import already_there, in_use, no_parent, not_a_run, saying
+from pgassay.record.errors import already_there, in_use, no_parent, not_a_run, older_format, saying
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.journal import Entry, Journal, Kind, Parsed, encode, parse
@@ -99,6 +99,9 @@ class RunDirectory:
         path = path.absolute()
         with saying(path, "open the run directory"):
             header = read_header(disk, path)
+            written = formats.written_format(disk.read(path / HEADER_FILE), path, HEADER_FILE)
+            if written != FORMAT:
+                raise older_format(path, written, FORMAT)
             lock = _lock(disk, path)
             try:
                 parsed = read_journal(disk, path)

@@ -59,6 +59,13 @@ def newer_format(path: Path, found: int, known: int, writer: str) -> NewerFormat
     )
 
 
+def older_format(path: Path, found: int, known: int) -> RecordError:
+    """An older run is read for ever, but not written: one directory has one format."""
+    return RecordError(
+        f'"{path}" has format {found} and cannot be continued in format {known}', "read it, or start a new run"
+    )
+
+
 def damaged(path: Path, what: str) -> DamagedError:
     """`what` says which file and how; nothing is repaired by guessing."""
     return DamagedError(

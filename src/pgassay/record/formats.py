@@ -4,7 +4,7 @@ The promise: every later pgassay reads every format from 1 on, and a file is nev
 upgraded in memory (`migration`). Adding a field keeps the format; changing the meaning of one makes a new format.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pgassay.record.errors import damaged, newer_format
-from pgassay.record.migration import upgrade_header, upgrade_trial
+from pgassay.record.migration import Plain, upgrade_header, upgrade_trial
 from pgassay.record.values import FORMAT, TrialRecord
 from pgassay.study.responses import Response
 
@@ -47,18 +47,18 @@ def encode(value: object) -> bytes:
 
 def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
     """A `trial.json`; raises `DamagedError` naming `where`, or `NewerFormatError`."""
-    found = _format(data, run, where)
+    found = written_format(data, run, where)
     if found == FORMAT:
         return _as(TrialRecord, data, run, where)
-    return _convert(TrialRecord, upgrade_trial(msgspec.json.decode(data), found), run, where)
+    return _upgraded(TrialRecord, upgrade_trial, data, found, run, where)
 
 
 def decode_header(data: bytes, run: Path) -> RunHeader:
     """A `run.json`; raises as `decode_trial`."""
-    found = _format(data, run, "run.json")
+    found = written_format(data, run, "run.json")
     if found == FORMAT:
         return _as(RunHeader, data, run, "run.json")
-    return _convert(RunHeader, upgrade_header(msgspec.json.decode(data), found), run, "run.json")
+    return _upgraded(RunHeader, upgrade_header, data, found, run, "run.json")
 
 
 def encode_host(facts: Mapping[str, Any]) -> bytes:
@@ -68,14 +68,15 @@ def encode_host(facts: Mapping[str, Any]) -> bytes:
 
 def decode_host(data: bytes, run: Path) -> dict[str, Any]:
     """The facts of a `host.json`."""
-    _format(data, run, "host.json")
+    written_format(data, run, "host.json")
     facts = _as(dict[str, Any], data, run, "host.json").get("facts")
     if not isinstance(facts, dict):
         raise damaged(run, "host.json holds no facts")
     return facts
 
 
-def _format(data: bytes, run: Path, where: str) -> int:
+def written_format(data: bytes, run: Path, where: str) -> int:
+    """The format that a file says it has; raises `NewerFormatError`, or `DamagedError` where it says none."""
     stamp = _as(_Stamp, data, run, where)
     if stamp.format > FORMAT:
         raise newer_format(run, stamp.format, FORMAT, stamp.program_version)
@@ -91,8 +92,11 @@ def _as(kind: type[Value], data: bytes, run: Path, where: str) -> Value:
         raise damaged(run, f"{where}: {failure}") from failure
 
 
-def _convert(kind: type[Value], plain: Mapping[str, Any], run: Path, where: str) -> Value:
+def _upgraded(
+    kind: type[Value], upgrade: Callable[[Plain, int], Plain], data: bytes, found: int, run: Path, where: str
+) -> Value:
+    plain = _as(dict[str, Any], data, run, where)
     try:
-        return msgspec.convert(plain, kind)
-    except msgspec.ValidationError as failure:
+        return msgspec.convert(upgrade(plain, found), kind)
+    except (msgspec.ValidationError, TypeError, AttributeError, ValueError) as failure:  # steps trust the old types
         raise damaged(run, f"{where}: {failure}") from failure

@@ -1,7 +1,8 @@
 """Older formats, upgraded in memory one step at a time; files stay as they were written.
 
-Format 0 was used before the first release: it had no attempts, told reasons as `code: detail` strings, and kept times
-in seconds. A new format adds one step here and one specimen under tests/record/specimens, which is never removed.
+Format 0 is a draft that no release wrote: it had no attempts, told reasons as `code: detail` strings, and kept times
+in seconds. It stays so that the way up has been walked before it is needed. A new format adds one step here and one
+specimen under tests/record/specimens; neither is ever removed.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,0 +1,34 @@
+"""The CSV of a run: a row a trial, read back exactly."""
+
+import csv
+import io
+from dataclasses import replace
+
+from pgassay.record.export import write_csv
+from pgassay.record.reading import Run
+from pgassay.record.values import LevelRecord, Status
+from tests.record.runs import RUN, create, fake_disk, trial
+
+
+def test_every_trial_is_a_row_with_all_levels_and_responses() -> None:
+    disk = fake_disk()
+    second = trial(2, Status.INVALID, None)
+    second = replace(
+        second, levels={**second.levels, 'a "quoted", name': LevelRecord("1", "1")}, responses={"extra": 0.1}
+    )
+    with create(disk) as run:
+        run.commit_trial(run.begin_trial(1), replace(trial(1), started_wall_ns=1_700_000_000_123_456_789), [])
+        run.commit_trial(run.begin_trial(2), second, [])
+    text = io.StringIO(newline="")
+    write_csv(Run.open(RUN, disk), text)
+    first, last = csv.DictReader(io.StringIO(text.getvalue()))
+    assert text.getvalue().count("\n") == 3
+    assert first["started"] == "2023-11-14T22:13:20.123456Z"
+    assert (first["number"], first["status"], first["reasons"]) == ("1", "valid", "")
+    assert (first["build.block_size"], first["build.block_size read back"]) == ("8kB", "8192")
+    assert (first["tps"], first["wal_bytes_per_transaction"], first["extra"]) == ("1000.0", "512.5", "")
+    assert (last['a "quoted", name'], last['a "quoted", name read back']) == ("1", "")
+    assert (last["tps"], last["extra"], last["reasons"]) == ("", "0.1", "steal: 9 % of CPU time was stolen")
+    assert list(first)[:8] == [
+        *("number", "block", "attempt", "treatment", "condition", "covariate", "status", "reasons")
+    ]
