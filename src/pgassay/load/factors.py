@@ -124,9 +124,7 @@ FACTORS: tuple[Factor, ...] = (
     LoadFactor("clients", _count, "pgbench -c: concurrent connections"),
     LoadFactor("jobs", _count, "pgbench -j: threads of the program"),
     LoadFactor("duration", _length, "pgbench -T: length of the measured window"),
-    LoadFactor(
-        "transactions", _optional_count, "pgbench -t: transactions of each client (equal work) instead of a duration"
-    ),
+    LoadFactor("transactions", _optional_count, "pgbench -t: of each client, instead of a duration", optional=True),
     LoadFactor("rate", _rate, "pgbench -R: transactions per second offered, open loop; none for as many as possible"),
     LoadFactor("latency_limit", _limit, "pgbench -L: slower transactions count as late, or are skipped at a rate"),
     LoadFactor("max_tries", _count, "pgbench --max-tries: tries after serialization failures and deadlocks"),

@@ -44,7 +44,7 @@ class Script:
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
     """The scripts in order; whether files exist is `check_scripts`' business; raises `UsageError`."""
-    parts = text.splitlines() if "\n" in text.strip() else text.split(",")
+    parts = text.splitlines() if "\n" in text else text.split(",")
     scripts = tuple(_parse_script(part.strip()) for part in parts if part.strip())
     if not scripts:
         raise messages.no_value("load.script")

@@ -1,0 +1,149 @@
+"""What every load keeps: the fake, and the real pgbench of this machine on a private server."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.factor import Readable
+from pgassay.bench.fakes.clock import FakeClock
+from pgassay.bench.fakes.load import ANSWERS, FakeLoad
+from pgassay.bench.fakes.server import FakeInstallation
+from pgassay.bench.load import Load
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Installation, Server
+from pgassay.errors import UsageError
+from pgassay.host.clock import SystemClock
+from pgassay.load.factors import FACTORS
+from pgassay.load.pgbench import PgbenchLoad
+from tests.bench import real
+
+OPTIONS: Mapping[str, str] = {
+    "script": "simple-update",
+    "protocol": "prepared",
+    "scale": "2",
+    "clients": "2",
+    "jobs": "2",
+    "duration": "2s",
+    "warmup": "0s",
+}
+
+
+@dataclass
+class Bench:
+    """A load with data in a running server; `start` gives the server back after a test has stopped it."""
+
+    load: Load
+    clock: Clock
+    start: Callable[[], Server]
+    server: Server
+
+
+@pytest.fixture(scope="module", params=["fake", pytest.param("real", marks=pytest.mark.system)])
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    if request.param == "fake":
+        clock = FakeClock()
+        yield from _benches(FakeLoad(clock), clock, FakeInstallation(answers=ANSWERS), tmp_path_factory.mktemp("fake"))
+    else:
+        with real.private_folder() as folder:
+            installation = real.installation()
+            load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
+            yield from _benches(load, SystemClock(), installation, folder)
+
+
+def _benches(load: Load, clock: Clock, installation: Installation, folder: Path) -> Iterator[Bench]:
+    installation.initialize(folder / "data", {})
+
+    def start() -> Server:
+        return installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+
+    bench = Bench(load, clock, start, start())
+    try:
+        load.create(bench.server, OPTIONS)
+        load.fill(bench.server, OPTIONS)
+        load.age(bench.server, OPTIONS)
+        yield bench
+    finally:
+        bench.server.stop()
+
+
+def test_responses_are_declared_once(bench: Bench) -> None:
+    names = [response.name for response in bench.load.responses]
+    assert "tps" in names
+    assert len(set(names)) == len(names)
+
+
+def test_a_run_tells_what_it_did(bench: Bench, tmp_path: Path) -> None:
+    before = bench.clock.monotonic_ns()
+    result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 1)
+    assert (result.status, dict(result.problems)) == (0, {})
+    assert before <= result.started_monotonic_ns < result.finished_monotonic_ns <= bench.clock.monotonic_ns()
+    assert 1.9e9 < result.finished_monotonic_ns - result.started_monotonic_ns < 60e9
+    assert result.started_wall_ns < result.finished_wall_ns
+    tps = result.responses["tps"]
+    assert tps is not None
+    assert result.transactions == pytest.approx(tps * 2, rel=0.25)
+    assert set(result.responses) == {response.name for response in bench.load.responses}
+    assert list((tmp_path / "out").iterdir()), "raw outputs are kept"
+
+
+def test_the_series_lies_inside_the_run(bench: Bench, tmp_path: Path) -> None:
+    result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 2)
+    tps = [sample for sample in result.series if sample.name == "tps"]
+    assert tps
+    for sample in result.series:
+        assert sample.source == "pgbench"
+        assert result.started_monotonic_ns <= sample.monotonic_ns <= result.finished_monotonic_ns
+        assert result.started_wall_ns <= sample.wall_ns <= result.finished_wall_ns
+
+
+def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
+    result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 3)
+    for name in ("clients", "jobs", "protocol", "script", "duration"):
+        assert result.read_back[f"load.{name}"] == OPTIONS[name]
+    factors = {factor.pattern: factor for factor in FACTORS}
+    clients = factors["load.clients"]
+    level = clients.parse("load.clients", "2")
+    assert clients.read_back("load.clients", level, Readable(bench.server, result)) == "2"
+    scale = factors["load.scale"]
+    level = scale.parse("load.scale", "2")
+    assert scale.read_back("load.scale", level, Readable(bench.server)) == "2", "counted in the data"
+
+
+def test_equal_work_instead_of_a_length(bench: Bench, tmp_path: Path) -> None:
+    wanted = {**{name: value for name, value in OPTIONS.items() if name != "duration"}, "transactions": "50"}
+    result = bench.load.run(bench.server, wanted, tmp_path / "out", 4)
+    assert result.transactions == pytest.approx(100, abs=1)
+    assert result.read_back["load.transactions"] == "50"
+    assert "load.duration" not in result.read_back
+
+
+def test_only_what_the_data_depend_on_is_in_their_key(bench: Bench) -> None:
+    key = bench.load.data_key(OPTIONS)
+    assert bench.load.data_key({**OPTIONS, "clients": "9", "protocol": "simple"}) == key
+    assert bench.load.data_key({**OPTIONS, "scale": "9"}) != key
+    assert bench.load.data_key({**OPTIONS, "age": "2x"}) != key
+
+
+def test_more_data_take_more_room(bench: Bench) -> None:
+    small, large = (bench.load.estimated_bytes({**OPTIONS, "scale": scale}) for scale in ("10", "100"))
+    assert 100_000_000 < small < large
+
+
+def test_a_missing_script_is_refused_before_the_run(bench: Bench, tmp_path: Path) -> None:
+    bench.load.check(OPTIONS)
+    with pytest.raises(UsageError, match=r"absent\.sql"):
+        bench.load.check({**OPTIONS, "script": str(tmp_path / "absent.sql")})
+
+
+def test_a_dead_server_is_a_result_not_an_error(bench: Bench, tmp_path: Path) -> None:
+    bench.server.stop()
+    try:
+        result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 5)
+    finally:
+        bench.server = bench.start()
+    assert result.status != 0
+    assert result.problems
+    assert result.transactions == 0
+    assert result.responses["tps"] is None

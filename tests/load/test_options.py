@@ -1,0 +1,150 @@
+"""Load levels: what users type becomes one canonical text that stands for itself; nonsense is refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.bench.factor import Setup, Stage
+from pgassay.errors import UsageError
+from pgassay.load.factors import FACTORS, LoadFactor
+from pgassay.load.pgbench.options import DEFAULTS, read_options
+from pgassay.load.pgbench.scripts import Script, check_scripts, parse_scripts, show_scripts
+
+BY_NAME = {factor.pattern: factor for factor in FACTORS}
+
+
+def canonical(name: str, typed: str) -> str:
+    return BY_NAME[name].parse(name, typed).canonical
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "wanted"),
+    [
+        ("load.clients", "8", "8"),
+        ("load.scale", "1_000", "1000"),
+        ("load.duration", "90", "90s"),
+        ("load.duration", "1.5min", "90s"),
+        ("load.duration", "90s", "90s"),
+        ("load.warmup", "0", "0s"),
+        ("load.rate", "500.0", "500"),
+        ("load.rate", "none", "none"),
+        ("load.latency_limit", "0.02s", "20ms"),
+        ("load.latency_limit", "20", "20ms"),
+        ("load.transactions", "10000", "10000"),
+        ("load.age", "2x", "2x"),
+        ("load.age", "2.0x", "2x"),
+        ("load.age", "none", "none"),
+        ("load.protocol", "prepared", "prepared"),
+        ("load.cache", "cold", "cold"),
+        ("load.checkpoint", "none", "none"),
+        ("load.vacuum", "true", "on"),
+        ("load.keep_log", "off", "off"),
+        ("load.script", "simple-update", "simple-update"),
+        ("load.script", "select-only@1", "select-only"),
+        ("load.script", "simple-update@3, select-only", "simple-update@3,select-only@1"),
+        ("load.script", "/a.sql@3\n/b,c.sql", "/a.sql@3\n/b,c.sql@1"),
+        ("load.init", "/d/schema.sql", "/d/schema.sql"),
+        ("load.driver", "pgbench", "pgbench"),
+    ],
+)
+def test_canonical_forms(name: str, typed: str, wanted: str) -> None:
+    assert canonical(name, typed) == wanted
+    assert canonical(name, wanted) == wanted, "a canonical text stands for itself"
+    assert BY_NAME[name].parse(name, typed).typed == typed
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "says"),
+    [
+        ("load.clients", "0", "at least 1"),
+        ("load.clients", "four", "whole number"),
+        ("load.jobs", "2.5", "whole number"),
+        ("load.duration", "1.5s", "whole seconds"),
+        ("load.duration", "0", "at least 1s"),
+        ("load.duration", "a while", "whole seconds"),
+        ("load.rate", "-5", "per second"),
+        ("load.rate", "fast", "per second"),
+        ("load.latency_limit", "0", "length of time"),
+        ("load.latency_limit", "soon", "length of time"),
+        ("load.age", "2", "multiple"),
+        ("load.age", "0x", "multiple"),
+        ("load.age", "oldx", "multiple"),
+        ("load.protocol", "binary", "cannot be"),
+        ("load.cache", "hot", "cannot be"),
+        ("load.driver", "sysbensh", "cannot be"),
+        ("load.vacuum", "maybe", "on or off"),
+        ("load.script", "a.sql@many", "whole number"),
+        ("load.script", "a.sql@0", "whole number"),
+        ("load.script", " , ", "no value"),
+        ("load.init", " ", "no value"),
+    ],
+)
+def test_nonsense_is_refused(name: str, typed: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        canonical(name, typed)
+    assert name.removeprefix("load.") in caught.value.message
+
+
+def test_every_factor_is_declared_once_with_a_summary() -> None:
+    assert len(BY_NAME) == len(FACTORS)
+    assert all(factor.summary for factor in FACTORS)
+    data = {name for name, factor in BY_NAME.items() if factor.stage is Stage.DATA}
+    assert data == {"load.driver", "load.scale", "load.age", "load.init"}
+
+
+def test_every_option_has_a_factor() -> None:
+    assert {f"load.{name}" for name in DEFAULTS} <= set(BY_NAME)
+
+
+def test_levels_are_written_where_the_load_reads_them() -> None:
+    setup = Setup()
+    for name, typed in (("load.clients", "8"), ("load.duration", "2min"), ("load.transactions", "none")):
+        BY_NAME[name].prepare(name, BY_NAME[name].parse(name, typed), setup)
+    assert setup.load == {"clients": "8", "duration": "120s"}
+    options = read_options(setup.load)
+    assert (options.clients, options.duration_s, options.transactions) == (8, 120, None)
+
+
+def test_transactions_prevail_over_a_duration() -> None:
+    options = read_options({"duration": "60s", "transactions": "1000"})
+    assert (options.duration_s, options.transactions) == (None, 1000)
+
+
+def test_defaults_are_those_of_pgbench() -> None:
+    options = read_options({})
+    assert (options.scripts, options.clients, options.threads, options.protocol) == (
+        (Script("tpcb-like"),),
+        1,
+        1,
+        "simple",
+    )
+    assert options.duration_s == 60
+
+
+def test_never_more_threads_than_clients() -> None:
+    assert read_options({"clients": "1", "jobs": "4"}).threads == 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["tpcb-like", "/x/a.sql", "/x/b,c.sql", "/x/d@2.sql"]), st.integers(1, 9)), min_size=1
+    )
+)
+def test_scripts_come_back(parts: list[tuple[str, int]]) -> None:
+    text = "\n".join(f"{name}@{weight}" for name, weight in parts) + "\n"
+    scripts = parse_scripts(text)
+    assert scripts == tuple(Script(name, weight) for name, weight in parts)
+    if len(parts) > 1:
+        assert parse_scripts(show_scripts(scripts)) == scripts
+
+
+def test_a_missing_script_is_named_with_a_near_one() -> None:
+    with pytest.raises(UsageError, match="does not exist") as caught:
+        check_scripts(parse_scripts("simple-updat"))
+    assert caught.value.hint is not None
+    assert "simple-update" in caught.value.hint
+
+
+def test_a_factor_is_a_value() -> None:
+    assert isinstance(BY_NAME["load.scale"], LoadFactor)
+    assert repr(BY_NAME["load.scale"]).startswith("LoadFactor(option='scale'")
