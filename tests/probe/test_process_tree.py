@@ -1,0 +1,137 @@
+"""A process tree: on a made-up /proc in which processes come and go, and on a real family of this machine."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.fakes.clock import FakeClock
+from pgassay.host.clock import SystemClock
+from pgassay.probe.process_io import ProcessIo
+from pgassay.probe.process_tree import ProcessTree
+from pgassay.probe.procfs import US_PER_TICK, children_of
+
+
+class Proc:
+    """A /proc that a test writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(
+        self, pid: int, *children: int, ticks: int = 0, reaped: int = 0, switches: int = 0, parent: int = 0
+    ) -> None:
+        """A process with its CPU (user), that of its dead children, and its context switches."""
+        task = self.folder / str(pid) / "task" / str(pid)
+        task.mkdir(parents=True, exist_ok=True)
+        (task / "children").write_text(" ".join(map(str, children)))
+        (self.folder / str(pid) / "stat").write_text(
+            f"{pid} (p) S {parent} 1 1 0 -1 0 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 1 0 0"
+        )
+        (self.folder / str(pid) / "status").write_text(
+            f"Name:\tp\nRssAnon:\t100 kB\nvoluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t0\n"
+        )
+
+    def end(self, pid: int) -> None:
+        """It is gone."""
+        for path in sorted((self.folder / str(pid)).rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        (self.folder / str(pid)).rmdir()
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Proc:
+    return Proc(tmp_path)
+
+
+def tree(proc: Proc, excluded: frozenset[int] = frozenset()) -> ProcessTree:
+    return ProcessTree("process_tree", 1, FakeClock(), excluded=excluded, proc=proc.folder)
+
+
+def read(probe: ProcessTree) -> dict[str, float | None]:
+    (reading,) = probe.read()
+    return dict(reading.values)
+
+
+def test_the_whole_tree_counts(proc: Proc) -> None:
+    proc.put(1, 2, 3, ticks=10, reaped=100, switches=5)
+    proc.put(2, ticks=20, switches=7)
+    proc.put(3, 4, ticks=30, reaped=1, switches=9)
+    proc.put(4, ticks=40, switches=11)
+    values = read(tree(proc))
+    assert values["user_us"] == (10 + 100 + 20 + 30 + 1 + 40) * US_PER_TICK
+    assert values["context_switches"] == 5 + 7 + 9 + 11
+    assert values["processes"] == 4
+    assert values["private_bytes"] == 4 * 100 * 1024
+
+
+def test_another_tree_inside_can_be_left_out(proc: Proc) -> None:
+    proc.put(1, 2, 3, ticks=10)
+    proc.put(2, 4, ticks=20)
+    proc.put(3, ticks=30)
+    proc.put(4, ticks=40)
+    assert read(tree(proc, frozenset({2})))["user_us"] == 40 * US_PER_TICK
+
+
+def test_the_cpu_of_a_backend_that_ended_stays(proc: Proc) -> None:
+    proc.put(1, 2, ticks=10)
+    proc.put(2, ticks=50)
+    probe = tree(proc)
+    before = read(probe)["user_us"]
+    proc.put(1, ticks=10, reaped=80)
+    proc.end(2)
+    after = read(probe)["user_us"]
+    assert before is not None
+    assert after is not None
+    assert after - before == 30 * US_PER_TICK
+
+
+def test_switches_after_the_last_look_are_estimated_by_cpu(proc: Proc) -> None:
+    proc.put(1, 2, ticks=10, switches=5)
+    proc.put(2, ticks=50, switches=1000)
+    probe = tree(proc)
+    assert read(probe)["context_switches"] == 1005
+    proc.put(1, ticks=10, reaped=80, switches=6)
+    proc.end(2)
+    assert read(probe)["context_switches"] == pytest.approx(6 + 1000 * 80 / 50)
+    assert read(probe)["context_switches"] == pytest.approx(6 + 1000 * 80 / 50), "the dead stay counted, once"
+
+
+def test_a_gone_root_is_none(proc: Proc) -> None:
+    assert set(read(tree(proc)).values()) == {None}
+
+
+def test_children_without_the_kernel_s_help(proc: Proc) -> None:
+    proc.put(1, ticks=1)
+    proc.put(2, ticks=2, parent=1)
+    proc.put(3, ticks=4, parent=9)
+    for pid in (1, 2, 3):
+        (proc.folder / str(pid) / "task" / str(pid) / "children").unlink()
+    assert children_of(1, proc.folder) == [2]
+    assert read(tree(proc))["user_us"] == 3 * US_PER_TICK
+
+
+@pytest.mark.system
+def test_a_real_family() -> None:
+    burn = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
+    child = f"import subprocess, sys, time; subprocess.run([sys.executable, '-c', {burn!r}]); time.sleep(30)"
+    family = subprocess.Popen([sys.executable, "-c", child])
+    try:
+        probe = ProcessTree("tree", family.pid, SystemClock())
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            values = read(probe)
+            if values["processes"] == 1 and (values["user_us"] or 0) >= 0.25e6:
+                break
+            time.sleep(0.05)
+        assert values["processes"] == 1
+        assert values["user_us"] is not None
+        assert values["system_us"] is not None
+        assert 0.3e6 - US_PER_TICK <= values["user_us"] + values["system_us"] < 3e6
+        (reading,) = ProcessIo(family.pid, SystemClock()).read()
+        assert reading.values["read_calls"] is None or reading.values["read_calls"] > 0
+    finally:
+        family.kill()
+        family.wait()

@@ -1,0 +1,106 @@
+"""Every column that a probe asks for is there in that version: live servers, 13 to 18, have listed theirs."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.probe import checkpoints, database, io, sizes, tables, wal
+from pgassay.probe.views import View, counter, gauge, share_out, statement
+
+FOLDER = Path(__file__).parents[1] / "samples"
+VERSIONS = range(13, 19)
+MODULES = (database, tables, wal, checkpoints, io, sizes)
+FUNCTIONS = {"coalesce", "sum", "pg_current_wal_insert_lsn", "current_database"}
+
+
+def live_columns(version: int) -> dict[str, set[str]]:
+    """View to its columns, as a live server of this version listed them."""
+    found = {}
+    for line in (FOLDER / f"views_{version}.txt").read_text().splitlines():
+        match = re.fullmatch(r"(pg_\w+): (.+)", line)
+        if match:
+            found[match[1]] = set(match[2].split(","))
+    return found
+
+
+def words(view: View) -> set[str]:
+    """Names in the selected expressions that are columns of a pg_stat view."""
+    text = " ".join(column.expression or "" for column in view.selected)
+    text = re.sub(r"'[^']*'", "", text)
+    return {word for word in re.findall(r"\b[a-z]\w*\b(?!\()", text) if not word.startswith("pg_")} - {
+        "b", "c", "k", "filter", "where", "and", "in", "oid", "relkind",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("module", [database, wal, checkpoints, io], ids=lambda module: module.SOURCE)
+def test_columns_are_there(module: ModuleType, version: int) -> None:
+    view: View = module.view(version)
+    named = re.findall(r"\b(pg_stat_\w+)\b", view.origin)
+    known = live_columns(version)
+    assert set(named) <= set(known), f"a view that {version} does not have"
+    columns = set().union(*(known[name] for name in named)) if named else set()
+    asked = words(view) - {"FILTER", "WHERE", "AND", "IN"}
+    assert asked <= columns, asked - columns
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.SOURCE)
+def test_meters_are_the_same_in_every_version(module: ModuleType) -> None:
+    first = module.view(13).meters
+    assert all(module.view(version).meters == first for version in VERSIONS)
+    assert len({meter.name for meter in first}) == len(first)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "there"),
+    [
+        (tables, "n_tup_newpage_upd", range(16, 19)),
+        (tables, "n_tup_hot_upd", range(13, 19)),
+        (wal, "wal_bytes", range(14, 19)),
+        (wal, "wal_sync", range(14, 18)),
+        (wal, "lsn_bytes", range(13, 19)),
+        (checkpoints, "checkpoints_timed", range(13, 19)),
+        (checkpoints, "checkpoints_done", range(18, 19)),
+        (checkpoints, "buffers_backend", range(13, 17)),
+        (io, "relation_write_bytes", range(16, 19)),
+        (io, "wal_fsyncs", range(18, 19)),
+    ],
+)
+def test_what_a_version_does_not_have_is_left_out(module: ModuleType, name: str, there: range) -> None:
+    found = [version for version in VERSIONS for column in module.view(version).selected if column.meter.name == name]
+    assert found == list(there)
+
+
+def test_one_statement_for_all() -> None:
+    one = View("one", (counter("a", "count", "x"), counter("b", "count", None), gauge("c", "bytes", "y + 1")), "FROM t")
+    none = View("none", (counter("d", "count", None),))
+    two = View("two", (counter("e", "count", "now()"),))
+    assert statement([one, none, two]) == (
+        "SELECT * FROM (SELECT (x)::float8 AS c0, (y + 1)::float8 AS c1 FROM t) AS v0"
+        " CROSS JOIN (SELECT (now())::float8 AS c0) AS v2"
+    )
+    assert share_out([one, none, two], (1.0, 2.0, 3.0)) == {
+        "one": {"a": 1.0, "b": None, "c": 2.0},
+        "none": {"d": None},
+        "two": {"e": 3.0},
+    }
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=4), max_size=4))
+def test_without_a_row_everything_is_none(shape: list[list[bool]]) -> None:
+    views = [
+        View(
+            f"v{number}",
+            tuple(counter(f"c{place}", "count", "x" if there else None) for place, there in enumerate(row)),
+        )
+        for number, row in enumerate(shape)
+    ]
+    dead = share_out(views, None)
+    assert all(value is None for values in dead.values() for value in values.values())
+    row = tuple(float(place) for place in range(sum(sum(each) for each in shape)))
+    alive = share_out(views, row)
+    assert [value for values in alive.values() for value in values.values() if value is not None] == list(row)
