@@ -65,7 +65,13 @@ def duration(seconds: float) -> str:
 def percent(effect: float) -> str:
     """A share as people say it: 0.1 is `10 %`, 0.0042 is `0.4 %`."""
     value = abs(effect) * 100.0
-    return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %" if value >= 0.095 else f"{value:.2g} %"
+    return (
+        f"{value:.0f} %"
+        if value >= 9.95
+        else f"{value:.1f}".removesuffix(".0") + " %"
+        if value >= 0.095
+        else f"{value:.2g} %"
+    )
 
 
 def more(blocks: int | None, seconds: float | None) -> str:

@@ -144,6 +144,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     for arm in arms:
         if arm.name in decided:
             return Drop(arm, messages.settled(verdicts[arm.name].text), failed=False)
+    for arm in arms:
         if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in open_arms):
             return Drop(arm, messages.nothing_to_compare(), failed=False)
     return None

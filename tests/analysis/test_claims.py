@@ -1,0 +1,63 @@
+"""Marks: an interval that holds both answers gives neither."""
+
+from math import exp
+
+import pytest
+
+from pgassay.analysis.claims import Mark, effect_of, judge
+from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
+from pgassay.study.model import Claim
+
+from ._make import TPS, columns
+
+STEPS = [-0.01, 0.01, 0.004, -0.004, 0.0, 0.006, -0.006]
+
+
+def effect(ratio: float, noise: float = 1.0, blocks: int = 7) -> Effect:
+    values = [100.0 * ratio * exp(noise * step) for step in STEPS[:blocks]]
+    seen = columns({"table.fillfactor=100": [100.0] * blocks, "table.fillfactor=75": values})
+    (found,) = compare(seen, TPS, "table.fillfactor=100", blocks_max=30, primary=True)
+    return found
+
+
+def claim(low: float | None = 1.05, high: float | None = None, untestable: str = "") -> Claim:
+    return Claim("75 is faster", "a paper", "tps", {"table.fillfactor": "75"}, {"table.fillfactor": "100"}, low, high,
+                 untestable=untestable)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "mark"),
+    [
+        (1.2, 1.05, None, Mark.REPRODUCED),
+        (1.2, 1.05, 1.5, Mark.REPRODUCED),
+        (1.0, 1.05, None, Mark.CONTRADICTED),
+        (1.2, None, 1.05, Mark.CONTRADICTED),
+        (1.05, 1.05, None, Mark.NOT_TESTABLE),
+    ],
+)
+def test_marks(ratio: float, low: float | None, high: float | None, mark: Mark) -> None:
+    found = judge(claim(low, high), effect(ratio))
+    assert found.mark is mark
+    assert found.text.startswith(mark.value)
+
+
+def test_a_wide_interval_says_how_many_blocks_more() -> None:
+    found = judge(claim(), effect(1.07, noise=4.0))
+    assert found.mark is Mark.NOT_TESTABLE
+    assert found.more_blocks is not None
+    assert f"about {found.more_blocks} more block" in found.text
+
+
+def test_what_cannot_be_tested_says_why() -> None:
+    assert "another drive" in judge(claim(untestable="needs another drive"), effect(2.0)).text
+    assert judge(claim(), None).mark is Mark.NOT_TESTABLE
+    assert "states no range" in judge(claim(None, None), effect(2.0)).text
+    assert "needs 5" in judge(claim(), effect(2.0, blocks=4)).text
+
+
+def test_the_effect_of_a_claim_holds_all_its_levels() -> None:
+    assert effect_of(claim(), [effect(1.2)]) is not None
+    other = Claim("x", "y", "tps", {"table.fillfactor": "7"}, {}, 1.0)
+    assert effect_of(other, [effect(1.2)]) is None
+    assert effect_of(Claim("x", "y", "latency_ms", {"table.fillfactor": "75"}, {}, 1.0), [effect(1.2)]) is None

@@ -1,0 +1,71 @@
+"""A planted cause is found, nothing is found where nothing was planted."""
+
+import numpy as np
+
+from pgassay.analysis.compare import compare
+from pgassay.analysis.costs import costs
+from pgassay.analysis.explanation import Explanation, explain
+
+from ._make import CPU_US, HOT_SHARE, TPS, WAL_BYTES, columns, noisy
+
+RESPONSES = (TPS, WAL_BYTES, CPU_US, HOT_SHARE)
+
+
+def explained(tps: float, wal: float, cpu: float, hot: float, seed: int = 1) -> Explanation:
+    rng = np.random.default_rng(seed)
+
+    def seen(base: float, ratio: float, cv: float) -> dict[str, list[float]]:
+        return {k: v.tolist() for k, v in noisy(rng, {"base": base, "a": base * ratio}, 12, cv).items()}
+
+    speeds = columns(seen(1000.0, tps, 0.02))
+    shares = {"base": (0.5 + rng.normal(0, 0.005, 12)).tolist(), "a": (0.5 + hot + rng.normal(0, 0.005, 12)).tolist()}
+    measured = {
+        "wal_bytes": columns(seen(500.0, wal, 0.01)),
+        "cpu_us": columns(seen(80.0, cpu, 0.01)),
+        "hot_share": columns(shares),
+    }
+    (effect,) = compare(speeds, TPS, "base", blocks_max=30, primary=True)
+    return explain(effect, costs(measured, RESPONSES, "base", blocks_max=30), RESPONSES)
+
+
+def test_the_planted_cause_is_named_first_and_alone() -> None:
+    found = explained(1.2, 0.6, 1.0, 0.3)
+    assert [effect.response for effect in found.along] == ["wal_bytes", "hot_share"]
+    assert found.against == ()
+    assert "WAL bytes per transaction 4" in found.text
+    assert "server CPU" not in found.text
+
+
+def test_what_moved_the_other_way_is_said_too() -> None:
+    found = explained(1.2, 0.6, 1.3, 0.0)
+    assert [effect.response for effect in found.along] == ["wal_bytes"]
+    assert [effect.response for effect in found.against] == ["cpu_us"]
+    assert "although server CPU per transaction 30 % higher" in found.text
+
+
+def test_a_faster_treatment_without_a_cheaper_transaction_is_not_explained() -> None:
+    found = explained(1.2, 1.0, 1.0, 0.0)
+    assert found.along == ()
+    assert "do not explain it" in found.text
+
+
+def test_nothing_moves_when_nothing_was_planted() -> None:
+    quiet = [explained(1.0, 1.0, 1.0, 0.0, seed) for seed in range(40)]
+    assert sum(bool(found.along or found.against) for found in quiet) <= 5
+    assert any("no cost per transaction moved either" in found.text for found in quiet)
+
+
+def test_without_costs_it_says_so() -> None:
+    (effect,) = compare(columns({"base": [1.0] * 5, "a": [2.0] * 5}), TPS, "base", blocks_max=30)
+    assert "no cost per transaction was measured" in explain(effect, (), RESPONSES).text
+
+
+def test_costs_are_one_family_and_secondary() -> None:
+    found = costs(
+        {"wal_bytes": columns({"base": [1.0] * 5, "a": [2.0] * 5}), "tps": columns({"base": [1.0], "a": [1.0]})},
+        (*RESPONSES, HOT_SHARE),
+        "base",
+        blocks_max=30,
+    )
+    assert [effect.response for effect in found] == ["wal_bytes"]
+    assert not found[0].primary

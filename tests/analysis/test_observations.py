@@ -1,0 +1,74 @@
+"""What cannot be used is named, never a silent number."""
+
+from dataclasses import dataclass, field
+from math import inf, log, nan
+
+import numpy as np
+import pytest
+
+from pgassay.analysis.observations import Cell, Observation, arrange, cells, contrast, observe
+from pgassay.study.responses import Scale
+
+from ._make import columns
+
+
+@dataclass(frozen=True)
+class Trial:
+    block: int = 1
+    treatment: str = "a"
+    condition: str = ""
+    covariate: str = ""
+    status: str = "valid"
+    responses: dict[str, float | None] = field(default_factory=dict)
+
+
+def test_only_valid_trials_are_observed() -> None:
+    trials = [Trial(responses={"tps": 9.0}), Trial(2, status="invalid", responses={"tps": 1.0}), Trial(3)]
+    assert [seen.value for seen in observe(trials, "tps")] == [9.0, None]
+
+
+def test_every_unusable_value_is_named() -> None:
+    table = arrange(columns({"a": [None, nan, 0.0, -1.0, inf, 5.0]}), Cell(), Scale.RATIO)
+    assert table.values["a"] == {6: 5.0}
+    reasons = table.left_out["a"]
+    assert len(reasons) == 5
+    assert "block 1: a has no value" in reasons
+    assert any("block 2" in reason and "nan" in reason for reason in reasons)
+    assert any("block 3" in reason and "no ratio" in reason for reason in reasons)
+
+
+def test_zero_is_a_number_on_a_difference_scale() -> None:
+    assert arrange(columns({"a": [0.0, -2.0]}), Cell(), Scale.DIFFERENCE).values["a"] == {1: 0.0, 2: -2.0}
+
+
+def test_two_values_in_one_block_are_named() -> None:
+    table = arrange([Observation(1, "a", "", "", 1.0), Observation(1, "a", "", "", 2.0)], Cell(), Scale.RATIO)
+    assert table.values["a"] == {1: 2.0}
+    assert "more than one value" in table.left_out["a"][0]
+
+
+def test_an_array_has_nan_where_a_value_is_missing() -> None:
+    blocks, array = arrange(columns({"a": [1.0, 2.0], "b": [3.0]}), Cell(), Scale.RATIO).array()
+    assert blocks == (1, 2)
+    np.testing.assert_array_equal(array, [[1.0, 3.0], [2.0, nan]])
+
+
+def test_contrasts_are_made_within_blocks_and_gaps_are_named() -> None:
+    table = arrange(columns({"base": [10.0, None, 20.0, 40.0], "a": [11.0, 12.0, 22.0]}), Cell(), Scale.RATIO)
+    pairing = contrast(table, "a", "base", Scale.RATIO)
+    assert pairing.blocks == (1, 3)
+    np.testing.assert_allclose(pairing.values, [log(1.1), log(1.1)])
+    assert any("block 2" in reason for reason in pairing.left_out)
+    assert not any("block 4" in reason for reason in pairing.left_out)  # the baseline runs on: no gap
+
+
+def test_a_treatment_or_a_baseline_without_a_valid_trial_is_named() -> None:
+    table = arrange(columns({"a": [1.0]}), Cell(), Scale.RATIO)
+    assert "b has no valid trial" in contrast(table, "b", "a", Scale.RATIO).left_out
+    assert "z has no valid trial" in contrast(table, "a", "z", Scale.RATIO).left_out
+
+
+def test_cells_never_mix() -> None:
+    seen = columns({"a": [1.0]}, "threads=1") + columns({"a": [2.0]}, "threads=2")
+    assert cells(seen) == (Cell("threads=1"), Cell("threads=2"))
+    assert arrange(seen, Cell("threads=2"), Scale.RATIO).values == {"a": {1: pytest.approx(2.0)}}

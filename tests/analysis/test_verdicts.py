@@ -1,0 +1,92 @@
+"""The words, and that five blocks are the least for any of them."""
+
+from math import exp, inf, nan
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgassay.analysis.compare import compare
+from pgassay.analysis.verdicts import SETTLED, Kind, Verdict, verdict
+from pgassay.study.responses import Better, Response
+
+from ._make import HOT_SHARE, LATENCY_MS, TPS, columns, noisy
+
+NOISE = np.asarray([-0.01, 0.006, 0.012, -0.004, -0.007, 0.003, 0.011, -0.011])
+
+
+def of(ratio: float, response: Response = TPS, noise: float = 1.0, blocks: int = 8, **more: object) -> Verdict:
+    base = [100.0] * blocks
+    values = [100.0 * ratio * exp(noise * float(step)) for step in NOISE[:blocks]]
+    (effect,) = compare(columns({"base": base, "a": values}), response, "base", blocks_max=30)
+    return verdict(effect, response, resolution=0.02, blocks_max=30, **more)  # type: ignore[arg-type]
+
+
+def test_better_and_worse_follow_the_responses_direction() -> None:
+    assert of(1.1).kind is Kind.BETTER
+    assert of(0.9).kind is Kind.WORSE
+    assert of(1.1, LATENCY_MS).kind is Kind.WORSE
+    assert of(0.9, LATENCY_MS).kind is Kind.BETTER
+    assert of(1.1, Response("x", "x", "1/s", Better.NEITHER)).kind is Kind.DIFFERENT
+    assert of(1.1).text == "better: transactions per second 10 % higher"
+
+
+def test_equivalent_comes_before_a_difference_too_small_to_matter() -> None:
+    found = of(1.005, noise=0.1)
+    assert found.kind is Kind.EQUIVALENT
+    assert found.text == "equivalent within ±2 % (0.5 % higher)"
+
+
+def test_unresolved_says_what_it_takes() -> None:
+    found = of(1.01, noise=2.0, block_s=60.0)
+    assert found.kind is Kind.UNRESOLVED
+    assert not found.settled
+    assert found.more_blocks is not None
+    assert found.more_s == found.more_blocks * 60.0
+    assert found.text.startswith(f"unresolved: about {found.more_blocks} more blocks, ")
+
+
+@given(st.integers(0, 4), st.floats(0.2, 5.0), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_nothing_is_decided_below_five_blocks(blocks: int, ratio: float, seed: int) -> None:
+    values = noisy(np.random.default_rng(seed), {"base": 100.0, "a": 100.0 * ratio}, max(blocks, 1), 0.0001)
+    seen = columns({name: column[:blocks].tolist() for name, column in values.items()}) if blocks else []
+    (effect,) = compare(seen, TPS, "base", blocks_max=30, arms=[("base", "", ""), ("a", "", "")], looks="once")
+    found = verdict(effect, TPS, resolution=0.02, blocks_max=30)
+    assert found.kind is Kind.UNRESOLVED
+    assert found.more_blocks is not None
+    assert found.more_blocks >= 5 - blocks
+
+
+def test_a_failure_is_told_but_a_settled_arm_keeps_its_verdict() -> None:
+    assert of(1.1, failure="no space").text == "failed: no space"
+    assert of(1.1, failure=f"{SETTLED}: better").kind is Kind.BETTER
+
+
+def test_shares_are_judged_in_percentage_points() -> None:
+    base = [0.50, 0.51, 0.49, 0.50, 0.52, 0.50]
+    near = [0.505, 0.513, 0.497, 0.504, 0.527, 0.506]
+    (effect,) = compare(columns({"base": base, "a": near}), HOT_SHARE, "base", blocks_max=30)
+    assert verdict(effect, HOT_SHARE, resolution=0.02, blocks_max=30).kind is Kind.EQUIVALENT
+    assert verdict(effect, HOT_SHARE, resolution=0.001, blocks_max=30).kind is Kind.BETTER
+
+
+def test_no_data_at_all_is_unresolved_not_a_number() -> None:
+    (effect,) = compare(columns({"base": [1.0], "a": [nan]}), TPS, "base", blocks_max=30)
+    assert (effect.low, effect.high) == (0.0, inf)
+    assert verdict(effect, TPS, resolution=0.02, blocks_max=30).kind is Kind.UNRESOLVED
+
+
+def test_an_effect_on_the_edge_may_be_out_of_reach() -> None:
+    found = of(1.0, noise=400.0)
+    assert found.kind is Kind.UNRESOLVED
+    assert found.more_blocks is None
+    assert "no number of blocks in reach" in found.text
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(40.0, "40 s"), (720.0, "12 min"), (15_600.0, "4 h 20 min")])
+def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
+    from pgassay.analysis.messages import duration
+
+    assert duration(seconds) == words

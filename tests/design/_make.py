@@ -1,0 +1,90 @@
+"""Small studies, and a machine that plays a schedule."""
+
+from collections.abc import Callable, Mapping
+
+from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.design.history import VALID, FinishedTrial, History
+from pgassay.design.schedule import Drop, RunTrial, Stop, next_decision
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study, combinations
+
+
+def levels(*typed: str) -> tuple[Level, ...]:
+    return tuple(Level(each, each) for each in typed)
+
+
+def study(
+    treatments: int = 3,
+    *,
+    conditions: int = 1,
+    covariates: int = 1,
+    blocks_min: int = 5,
+    blocks_max: int = 8,
+    budget_s: float | None = None,
+    fixed_order: tuple[str, ...] = (),
+) -> Study:
+    """Treatments f=0 (the baseline), f=1 …, in conditions c=0 …, at points x=0 …"""
+    factors = {"f": levels(*map(str, range(treatments)))}
+    return Study(
+        name="s",
+        title="",
+        question="",
+        factors=factors,
+        treatments=combinations(factors),
+        conditions={"c": levels(*map(str, range(conditions)))} if conditions > 1 else {},
+        covariates={"x": levels(*map(str, range(covariates)))} if covariates > 1 else {},
+        design=Design(
+            Combination({"f": Level("0", "0")}),
+            blocks_min=blocks_min,
+            blocks_max=blocks_max,
+            budget_s=budget_s,
+            fixed_order=fixed_order,
+        ),
+        primary="tps",
+    )
+
+
+Outcome = Callable[[RunTrial], str]
+Verdicts = Callable[[History], Mapping[str, Verdict]]
+
+
+def always_valid(_: RunTrial) -> str:
+    return VALID
+
+
+def no_verdicts(_: History) -> Mapping[str, Verdict]:
+    return {}
+
+
+def settled(*arms: str) -> dict[str, Verdict]:
+    return {arm: Verdict(Kind.BETTER, "better") for arm in arms}
+
+
+def play(
+    asked: Study,
+    outcome: Outcome = always_valid,
+    verdicts: Verdicts = no_verdicts,
+    *,
+    seed: int = 1,
+    trial_s: float = 1.0,
+    start: History | None = None,
+    steps: int = 10_000,
+) -> tuple[History, list[RunTrial], list[Drop], Stop | None]:
+    """Act on decisions until the stop, or for so many steps."""
+    history = start or History(planned_s=trial_s)
+    trials: list[RunTrial] = []
+    drops: list[Drop] = []
+    for _ in range(steps):
+        decision = next_decision(asked, seed, history, verdicts(history))
+        if isinstance(decision, Stop):
+            return history, trials, drops, decision
+        if isinstance(decision, Drop):
+            drops.append(decision)
+            history = History(
+                history.trials, {**history.drops, decision.arm.name: decision.reason}, history.elapsed_s, trial_s
+            )
+            continue
+        trials.append(decision)
+        done = FinishedTrial(decision.block, decision.arm.name, decision.attempt, outcome(decision))
+        history = History((*history.trials, done), history.drops, history.elapsed_s + trial_s, trial_s)
+    return history, trials, drops, None
