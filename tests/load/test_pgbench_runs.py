@@ -1,0 +1,252 @@
+"""The real pgbench on a real private server: everything that a run can do or suffer is in its result."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import LoadError
+from pgassay.bench.server import Server
+from pgassay.errors import UsageError
+from pgassay.host.clock import SystemClock
+from pgassay.load.pgbench import PgbenchLoad
+from tests.bench import real
+
+pytestmark = pytest.mark.system
+
+BASE: Mapping[str, str] = {"scale": "1", "clients": "2", "jobs": "2", "duration": "2s", "protocol": "prepared"}
+
+
+@dataclass
+class Bench:
+    """pgbench, and a server with its tables."""
+
+    load: PgbenchLoad
+    server: Server
+    bindir: Path
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"fsync": "off", "autovacuum": "off"}, folder / "socket")
+        try:
+            load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
+            load.create(server, BASE)
+            load.fill(server, BASE)
+            yield Bench(load, server, installation.bindir)
+        finally:
+            server.stop()
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_options_on_empty_tables_outlive_the_fill(bench: Bench) -> None:
+    bench.load.create(bench.server, BASE)
+    assert bench.server.query("SELECT count(*) FROM pgbench_accounts") == [(0,)]
+    bench.server.execute("ALTER TABLE pgbench_accounts SET (fillfactor = 60)")
+    bench.load.fill(bench.server, BASE)
+    assert bench.server.query("SELECT count(*) FROM pgbench_accounts") == [(100_000,)]
+    options = bench.server.query("SELECT reloptions::text FROM pg_class WHERE relname = 'pgbench_accounts'")
+    assert options == [("{fillfactor=60}",)]
+    assert bench.server.query("SELECT count(*) FROM pg_indexes WHERE tablename LIKE 'pgbench%'") == [(3,)]
+
+
+def test_a_division_by_zero_aborts_and_is_named(bench: Bench, tmp_path: Path) -> None:
+    script = write(tmp_path, "zero.sql", "\\set n random(0, 200)\nSELECT 1 / (:n);\n")
+    result = bench.load.run(bench.server, {**BASE, "script": script}, tmp_path / "out", 1)
+    assert result.status == 2
+    assert "division by zero" in result.problems["aborted"]
+    assert (tmp_path / "out" / "script_1_zero.sql").read_text() == Path(script).read_text()
+
+
+def test_a_broken_script_is_refused_by_pgbench_not_raised(bench: Bench, tmp_path: Path) -> None:
+    script = write(tmp_path, "broken.sql", "\\nonsense 1\n")
+    result = bench.load.run(bench.server, {**BASE, "script": script}, tmp_path / "out", 1)
+    assert result.status == 1
+    assert "refused" in result.problems
+    assert result.responses["tps"] is None
+
+
+def test_scripts_with_weights_are_echoed_and_played(bench: Bench, tmp_path: Path) -> None:
+    own = write(
+        tmp_path,
+        "own.sql",
+        "\\set a random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :a;\n",
+    )
+    wanted = f"{own}@3,select-only@1"
+    result = bench.load.run(bench.server, {**BASE, "script": wanted}, tmp_path / "out", 1)
+    assert dict(result.problems) == {}
+    assert result.read_back["load.script"] == wanted
+
+
+def test_serialization_failures_are_counted(bench: Bench, tmp_path: Path) -> None:
+    script = write(
+        tmp_path,
+        "serial.sql",
+        "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT sum(bbalance) FROM pgbench_branches;\n"
+        "UPDATE pgbench_branches SET bbalance = bbalance + 1;\nEND;\n",
+    )
+    wanted = {**BASE, "script": script, "clients": "4", "max_tries": "2"}
+    if bench.load.version < 15:
+        with pytest.raises(UsageError, match="max_tries"):
+            bench.load.check(wanted)
+        return
+    bench.load.check(wanted)
+    result = bench.load.run(bench.server, wanted, tmp_path / "out", 1)
+    assert result.status == 0
+    assert set(result.problems) == {"failed_transactions"}
+    share, retries = result.responses["failed_share"], result.responses["retries_per_transaction"]
+    assert share is not None
+    assert 0 < share < 1
+    assert retries is not None
+    assert retries > 0
+    assert result.read_back["load.max_tries"] == "2"
+    assert sum(sample.value or 0 for sample in result.series if sample.name == "failed") > 0
+
+
+def test_an_open_loop_keeps_its_rate_and_tells_its_lag(bench: Bench, tmp_path: Path) -> None:
+    wanted = {**BASE, "script": "select-only", "rate": "200", "latency_limit": "500ms", "duration": "3s"}
+    result = bench.load.run(bench.server, wanted, tmp_path / "out", 1)
+    tps = result.responses["tps"]
+    assert tps is not None
+    assert 120 < tps < 280, "200 a second, drawn at random"
+    assert result.responses["schedule_lag_ms"] is not None
+    assert result.responses["skipped_share"] is not None
+    assert result.responses["late_share"] is not None
+    assert result.responses["latency_p99_ms"] is not None
+
+
+def test_the_log_and_the_summary_agree(bench: Bench, tmp_path: Path) -> None:
+    result = bench.load.run(bench.server, {**BASE, "keep_log": "on"}, tmp_path / "out", 1)
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert [name.split(".")[0] for name in names] == ["pgbench"] * 2 + ["pgbench_latency"] + ["pgbench_log"] * 2
+    assert all(name.endswith(".gz") for name in names if name.startswith("pgbench_log"))
+    mean, p50, p99, most = (
+        result.responses[name] for name in ("latency_ms", "latency_p50_ms", "latency_p99_ms", "latency_max_ms")
+    )
+    assert mean is not None
+    assert p50 is not None
+    assert p99 is not None
+    assert most is not None
+    assert p50 <= p99 <= most
+    assert mean <= most
+    assert len([sample for sample in result.series if sample.name == "tps"]) in (1, 2), "whole seconds of two"
+
+
+def test_a_warm_up_is_kept_and_marked(bench: Bench, tmp_path: Path) -> None:
+    result = bench.load.run(bench.server, {**BASE, "warmup": "2s"}, tmp_path / "out", 1)
+    warm = [sample for sample in result.series if sample.source == "pgbench_warmup"]
+    assert warm
+    assert max(sample.monotonic_ns for sample in warm) <= result.started_monotonic_ns
+    assert result.finished_monotonic_ns - result.started_monotonic_ns < 3.9e9
+
+
+def test_the_seed_makes_it_the_same_work(bench: Bench, tmp_path: Path) -> None:
+    bench.server.execute("CREATE TABLE IF NOT EXISTS seen (client int, n int)")
+    script = write(tmp_path, "seen.sql", "\\set n random(1, 1000000)\nINSERT INTO seen VALUES (:client_id, :n);\n")
+    found = []
+    for run, seed in enumerate((5, 5, 6)):
+        bench.server.execute("TRUNCATE seen")
+        wanted = {**BASE, "script": script, "transactions": "20"}
+        assert not bench.load.run(bench.server, wanted, tmp_path / str(run), seed).problems
+        found.append(bench.server.query("SELECT client, n FROM seen ORDER BY client, n"))
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+        load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
+        try:
+            load.create(server, BASE)
+            load.fill(server, BASE)
+            killer = threading.Timer(1.5, lambda: subprocess.run(["kill", "-QUIT", str(server.postmaster_pid)]))
+            killer.start()
+            began = time.monotonic()
+            result = load.run(server, {**BASE, "duration": "60s"}, tmp_path / "out", 1)
+            killer.join()
+        finally:
+            server.stop()
+    assert time.monotonic() - began < 40, "not the whole minute"
+    assert result.status != 0
+    assert "aborted" in result.problems
+    assert result.transactions > 0, "what was done before counts"
+
+
+def test_ageing_updates_as_many_rows_as_asked(bench: Bench) -> None:
+    bench.load.create(bench.server, BASE)
+    bench.load.fill(bench.server, BASE)
+    bench.load.age(bench.server, {**BASE, "age": "none"})
+    assert bench.server.query("SELECT sum(abalance) FROM pgbench_accounts") == [(0,)]
+    bench.load.age(bench.server, {**BASE, "age": "0.5x"})
+    ((total, most),) = bench.server.query("SELECT sum(abalance), max(abalance) FROM pgbench_accounts")
+    assert total == 50_000
+    assert 1 < most < 20, "random rows, not a sweep"
+    ((vacuums,),) = bench.server.query("SELECT count(*) FROM pgbench_accounts WHERE abalance = 0")
+    assert 50_000 < vacuums < 100_000
+
+
+def test_own_schema_and_data_from_sql_and_from_a_dump(bench: Bench, tmp_path: Path) -> None:
+    sql = write(
+        tmp_path,
+        "own.sql",
+        "CREATE TABLE mine (i int PRIMARY KEY);\nINSERT INTO mine SELECT generate_series(1, 500);\n",
+    )
+    wanted = {**BASE, "init": sql}
+    bench.load.check(wanted)
+    bench.load.create(bench.server, wanted)
+    bench.load.fill(bench.server, wanted)
+    assert bench.server.query("SELECT count(*) FROM mine") == [(500,)]
+    dump = tmp_path / "mine.dump"
+    endpoint = bench.server.endpoint
+    subprocess.run(
+        [str(bench.bindir / "pg_dump"), "-Fc", "-t", "mine", "-f", str(dump)],
+        env=endpoint.environment(),
+        check=True,
+    )
+    bench.server.execute("DROP TABLE mine")
+    wanted = {**BASE, "init": str(dump)}
+    bench.load.check(wanted)
+    assert bench.load.data_key(wanted) != bench.load.data_key({**BASE, "init": sql})
+    assert bench.load.estimated_bytes(wanted) > 0
+    bench.load.create(bench.server, wanted)
+    assert bench.server.query("SELECT count(*) FROM mine") == [(0,)], "a dump is parted: the table is empty at first"
+    bench.load.fill(bench.server, wanted)
+    assert bench.server.query("SELECT count(*) FROM mine") == [(500,)]
+    assert bench.server.query("SELECT count(*) FROM pg_indexes WHERE tablename = 'mine'") == [(1,)]
+    bench.server.execute("DROP TABLE mine")
+
+
+def test_sql_that_fails_is_an_error_with_its_words(bench: Bench, tmp_path: Path) -> None:
+    wanted = {
+        **BASE,
+        "init": write(tmp_path, "bad.sql", "CREATE TABLE t (i int);\nSELEC 1;\nCREATE TABLE u (i int);\n"),
+    }
+    with pytest.raises(LoadError, match='syntax error at or near "SELEC"'):
+        bench.load.create(bench.server, wanted)
+    assert bench.server.query("SELECT to_regclass('u') IS NULL") == [(True,)], "nothing runs after the error"
+    bench.server.execute("DROP TABLE t")
+
+
+def test_what_cannot_run_is_refused(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        bench.load.check({**BASE, "init": str(tmp_path / "absent.sql")})
+    init = write(tmp_path, "own.sql", "SELECT 1;")
+    with pytest.raises(UsageError, match="age"):
+        bench.load.check({**BASE, "init": init, "age": "2x"})
+    lonely = PgbenchLoad(tmp_path, real.runner(), SystemClock())
+    with pytest.raises(UsageError, match="pgbench"):
+        lonely.check({**BASE, "max_tries": "2"})

@@ -1,0 +1,154 @@
+"""The probes on a real server and a real load: their numbers agree with what pgbench and the views say themselves."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.host.clock import SystemClock
+from pgassay.load.pgbench import PgbenchLoad
+from pgassay.probe.costs import costs
+from pgassay.probe.differences import differences
+from pgassay.probe.sampler import Sampler
+from pgassay.probe.standard import standard_probes
+from tests.bench import real
+
+pytestmark = pytest.mark.system
+
+CLOCK = SystemClock()
+OPTIONS: Mapping[str, str] = {
+    "scale": "1",
+    "clients": "2",
+    "jobs": "2",
+    "duration": "3s",
+    "script": "simple-update",
+    "protocol": "prepared",
+}
+
+
+@dataclass
+class Bench:
+    """A server with pgbench's tables."""
+
+    load: PgbenchLoad
+    server: Server
+    directory: Path
+
+    def sampler(self) -> Sampler:
+        return Sampler(standard_probes(self.server, self.directory, CLOCK), CLOCK)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"autovacuum": "off"}, folder / "socket")
+        try:
+            load = PgbenchLoad(installation.bindir, real.runner(), CLOCK)
+            load.create(server, OPTIONS)
+            load.fill(server, OPTIONS)
+            yield Bench(load, server, folder / "data")
+        finally:
+            server.stop()
+
+
+def test_a_window_counts_exactly_what_the_load_did(bench: Bench, tmp_path: Path) -> None:
+    bench.server.execute("VACUUM")
+    bench.server.execute("CHECKPOINT")
+    sampler = bench.sampler()
+    try:
+        sampler.start()
+        before = sampler.read_all()
+        result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 1)
+        after = sampler.read_all()
+        samples = sampler.stop()
+        counters = differences(before, after, sampler.meters())
+    finally:
+        sampler.close()
+    assert not result.problems
+    assert counters["tables.n_tup_upd"] == result.transactions
+    assert counters["tables.n_tup_ins"] == result.transactions
+    assert counters["tables.n_tup_del"] == 0
+    commits = counters["database.xact_commit"]
+    assert commits is not None
+    assert result.transactions <= commits <= result.transactions + 400, "ours and the sampler's own"
+    found = costs(counters, result.transactions)
+    cpu, client = found["server_cpu_us_per_transaction"], found["client_cpu_us_per_transaction"]
+    window_us = (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e3
+    assert cpu is not None
+    assert client is not None
+    assert 0 < (cpu + client) * result.transactions < 1.1 * window_us * (os.cpu_count() or 1)
+    wal, by_position = found["wal_bytes_per_transaction"], counters["wal.lsn_bytes"]
+    assert wal is not None
+    assert by_position is not None
+    assert wal * result.transactions == pytest.approx(by_position, rel=0.05)
+    written = found["file_written_bytes_per_transaction"]
+    assert written is None or written > 0.9 * wal, "all WAL passes through write()"
+    seconds = {sample.monotonic_ns // 10**9 for sample in samples if sample.source == "tables"}
+    assert len(seconds) >= 3
+    assert "sizes" in {sample.source for sample in samples}, "the edges are in the series"
+
+
+def test_sums_are_those_of_the_views(bench: Bench) -> None:
+    bench.server.execute("CREATE TABLE wide (i int PRIMARY KEY, t text)")
+    bench.server.execute("ALTER TABLE wide ALTER t SET STORAGE EXTERNAL")
+    bench.server.execute("INSERT INTO wide SELECT i, repeat('x', 9000) FROM generate_series(1, 50) i")
+    sampler = bench.sampler()
+    try:
+        readings = {reading.source: reading.values for reading in sampler.read_all()}
+    finally:
+        sampler.close()
+    ((inserted, updated, hot),) = bench.server.query(
+        "SELECT sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_hot_upd) FROM pg_stat_all_tables WHERE relid >= 16384"
+    )
+    assert readings["tables"]["n_tup_ins"] == float(inserted)
+    assert readings["tables"]["n_tup_upd"] == float(updated)
+    assert readings["tables"]["n_tup_hot_upd"] == float(hot)
+    ((toast,),) = bench.server.query("SELECT sum(n_tup_ins) FROM pg_stat_all_tables WHERE schemaname = 'pg_toast'")
+    assert toast >= 50, "long values lie in the TOAST table, which counts"
+    ((size,),) = bench.server.query("SELECT pg_database_size(current_database())")
+    assert readings["sizes"]["database_bytes"] == pytest.approx(float(size), rel=0.01)
+    tables, indexes = readings["sizes"]["table_bytes"], readings["sizes"]["index_bytes"]
+    assert tables is not None
+    assert indexes is not None
+    assert tables + indexes < float(size)
+
+
+def test_what_an_idle_session_counted_does_not_leak_into_the_window(bench: Bench) -> None:
+    sampler = bench.sampler()
+    try:
+        bench.server.execute("UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid <= 1000")
+        before = sampler.read_all()
+        bench.server.query("SELECT 1")
+        time.sleep(1.2)
+        bench.server.query("SELECT 1")
+        after = sampler.read_all()
+        counters = differences(before, after, sampler.meters())
+    finally:
+        sampler.close()
+    assert counters["tables.n_tup_upd"] == 0
+
+
+def test_sampling_survives_the_death_of_the_server(bench: Bench) -> None:
+    sampler = bench.sampler()
+    try:
+        sampler.start()
+        time.sleep(1.2)
+        os.kill(bench.server.postmaster_pid, signal.SIGQUIT)
+        time.sleep(2.2)
+        readings = {reading.source: reading.values for reading in sampler.read_all()}
+        samples = sampler.stop()
+    finally:
+        sampler.close()
+    for source in ("database", "tables", "wal", "sizes"):
+        assert set(readings[source].values()) == {None}, source
+    assert any(value is not None for value in readings["machine"].values())
+    commits = [sample.value for sample in samples if (sample.source, sample.name) == ("database", "xact_commit")]
+    assert commits[0] is not None
+    assert commits[-1] is None
