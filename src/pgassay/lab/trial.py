@@ -25,6 +25,13 @@ from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.units import parse_time_s
 
+_OURS = (
+    "port", "unix_socket_directories", "unix_socket_permissions", "listen_addresses", "data_directory", "config_file",
+    "hba_file", "ident_file", "external_pid_file", "application_name", "client_encoding", "log_timezone", "TimeZone",
+    "DateStyle", "default_text_search_config",
+)  # fmt: skip
+"""Settings that keep a server private, or come from where it runs: no part of an experiment."""
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -107,8 +114,8 @@ def _effective(server: Server) -> dict[str, str]:
     rows = server.query(
         "SELECT name, current_setting(name) FROM pg_settings"
         " WHERE source NOT IN ('default', 'override') AND setting IS DISTINCT FROM boot_val"
-        " AND name NOT IN ('port', 'unix_socket_directories', 'data_directory', 'config_file', 'hba_file',"
-        " 'ident_file', 'application_name', 'client_encoding', 'external_pid_file') ORDER BY name"
+        " AND name <> ALL (%s) AND name NOT LIKE 'lc%%' ORDER BY name",
+        (list(_OURS),),
     )
     return {str(name): str(value) for name, value in rows}
 

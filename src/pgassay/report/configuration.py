@@ -7,7 +7,7 @@ what each server said of itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import LevelRecord, Status, TrialRecord
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,18 @@ def side_by_side(trials: Sequence[TrialRecord], varied: Sequence[str]) -> tuple[
     return tuple(rows)
 
 
-def levels_read_back(trials: Sequence[TrialRecord]) -> tuple[tuple[str, Mapping[str, str]], ...]:
-    """Each treatment with its levels as the running systems said them; `not readable` where nothing can tell."""
+def levels_read_back(trials: Sequence[TrialRecord]) -> Mapping[str, Mapping[str, str]]:
+    """Factor name to treatment to its level, with what the running system said of it."""
     found: dict[str, dict[str, str]] = {}
     for trial in trials:
-        cell = found.setdefault(trial.treatment, {})
         for name, level in trial.levels.items():
-            cell.setdefault(name, level.read_back if level.read_back is not None else "not readable")
-    return tuple(found.items())
+            found.setdefault(name, {}).setdefault(trial.treatment, _said(level))
+    return found
+
+
+def _said(level: LevelRecord) -> str:
+    if level.read_back is None:
+        return f"{level.typed} (as asked; nothing tells)"
+    if level.read_back == level.canonical:
+        return f"{level.typed} (confirmed)"
+    return f"{level.typed} (the running system says {level.read_back})"

@@ -67,6 +67,13 @@ def _axis(response: Response) -> str:
     return f"{response.title}, {response.unit}" if response.unit else response.title
 
 
+def _format(response: Response) -> str:
+    """How an axis writes its numbers: bytes with SI prefixes, shares in per cent."""
+    if response.unit == "bytes":
+        return "~s"
+    return "%" if response.unit == "share" else ",.10~r"
+
+
 def _distribution(findings: Findings, response: Response) -> Figure | None:
     rows = _values(findings, response)
     if not rows:
@@ -74,7 +81,12 @@ def _distribution(findings: Findings, response: Response) -> Figure | None:
     treatments = _treatments(findings)
     base = chart_of(rows).encode(
         y=alt.Y("treatment:N", sort=list(treatments), title=None),
-        x=alt.X("value:Q", scale=alt.Scale(zero=False, nice=True, padding=12), title=_axis(response)),
+        x=alt.X(
+            "value:Q",
+            scale=alt.Scale(zero=False, nice=True, padding=12),
+            title=_axis(response),
+            axis=alt.Axis(format=_format(response)),
+        ),
     )
     dots = base.mark_circle(size=55, opacity=0.75).encode(
         color=colour(treatments).legend(None),
@@ -82,7 +94,7 @@ def _distribution(findings: Findings, response: Response) -> Figure | None:
         tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
     )
     medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
-    layered = (dots + medians).properties(width=WIDTH, height=alt.Step(46 / 12))
+    layered = (dots + medians).properties(width=WIDTH, height=58 * len(treatments))
     chart = _by_place(layered, rows)
     return Figure(
         f"distribution-{response.name}".replace("_", "-"),

@@ -16,7 +16,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.observations import Observation, observe
 from pgassay.analysis.summary import Summary, summarise
-from pgassay.analysis.verdicts import Verdict, verdict
+from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
@@ -85,8 +85,9 @@ class Findings:
 
     @cached_property
     def dropped(self) -> Mapping[str, str]:
-        """Arms taken out of play, with the reason."""
-        return {each.arm: each.reason for each in self.decisions if each.step is Step.DROP}
+        """Arms taken out of play because they failed, with the reason; settled ones are no failures."""
+        drops = {each.arm: each.reason for each in self.decisions if each.step is Step.DROP}
+        return {arm: reason for arm, reason in drops.items() if not reason.startswith(SETTLED)}
 
     @property
     def end(self) -> str:
@@ -109,7 +110,9 @@ class Findings:
 
     def summaries(self, response: Response) -> tuple[Summary, ...]:
         """The published form: average, standard deviation, minimum, median, maximum."""
-        return summarise(self.observations(response.name), response)
+        rows = summarise(self.observations(response.name), response)
+        order = [treatment.name for treatment in self.study.treatments]
+        return tuple(sorted(rows, key=lambda row: (row.condition, row.covariate, order.index(row.treatment))))
 
     def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
         """Every treatment against the baseline; the primary's are simultaneous."""

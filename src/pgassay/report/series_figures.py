@@ -27,7 +27,7 @@ def per_second(findings: "Findings", treatments: Sequence[str]) -> Any | None:
         return None
     base = chart_of(rows).encode(
         x=alt.X("second:Q", title="seconds since the measured window began"),
-        y=alt.Y("value:Q", title="transactions per second"),
+        y=alt.Y("value:Q", title="tps"),
         detail="trial:N",
     )
     lines = base.mark_line(strokeWidth=1.1, opacity=0.75).encode(
@@ -37,7 +37,12 @@ def per_second(findings: "Findings", treatments: Sequence[str]) -> Any | None:
         tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
     )
     return lines.properties(width=WIDTH, height=110).facet(
-        row=alt.Row("treatment:N", sort=list(treatments), title=None)
+        row=alt.Row(
+            "treatment:N",
+            sort=list(treatments),
+            title=None,
+            header=alt.Header(labelOrient="top", labelAnchor="start", labelFontSize=12, labelPadding=2),
+        )
     )
 
 
