@@ -1,0 +1,1 @@
+"""Are pgassay's statistics right? Simulated studies, looked at after every block: `python -m benchmarks.validity`."""

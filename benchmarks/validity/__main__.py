@@ -1,0 +1,82 @@
+"""Prints the table of issue 3 and exits 1 if a bound is broken.
+
+python -m benchmarks.validity [--cells quick|full] [--studies 10000] [--seed 1]
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from math import sqrt
+
+import numpy as np
+
+from benchmarks.validity.agreement import disagreements
+from benchmarks.validity.answers import Answer, answers
+from benchmarks.validity.cells import CELLS, Cell
+from benchmarks.validity.rates import Rates, rates
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, print, judge."""
+    parser = argparse.ArgumentParser(prog="benchmarks.validity", description=__doc__)
+    parser.add_argument("--cells", choices=sorted(CELLS), default="quick")
+    parser.add_argument("--studies", type=int, default=2000, help="simulated studies for each cell (default 2000)")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    started = time.monotonic()
+    broken = _print_agreement(asked.seed)
+    broken += _print_rates((rates(cell, asked.studies, asked.seed) for cell in CELLS[asked.cells]()), asked.studies)
+    broken += _print_answers(answers(asked.studies, asked.seed))
+    print(f"\n{broken} bounds broken; {time.monotonic() - started:.0f} s, seed {asked.seed}")
+    return 1 if broken else 0
+
+
+def _print_agreement(seed: int) -> int:
+    cell = Cell("t3", 0.01, "dropped", 3, 12)
+    wrong, total = disagreements(cell, 10, 0.02, np.random.default_rng(seed))
+    print(f"simulation and product differ at {wrong} of {total} looks")
+    return int(wrong > 0)
+
+
+def _print_rates(rows: Iterable[Rates], studies: int) -> int:
+    error = 100 * sqrt(0.05 * 0.95 / studies)
+    print(f"\nover all looks and treatments jointly, {studies} studies a cell, Monte-Carlo s.e. {error:.2f} %")
+    print("noise       CV %  situation  arms blocks   false %  covered %  wrong equiv. %  ±% at 5  ±% at end")
+    broken = 0
+    for row in rows:
+        cell = row.cell
+        broken += len(row.failures)
+        print(
+            f"{cell.noise:<10} {100 * cell.cv:5.0f}  {cell.situation:<10} {cell.treatments:3} {cell.blocks:6} "
+            f"{100 * row.false_difference:9.2f} {100 * row.coverage:10.2f} {100 * row.wrong_equivalence:14.2f} "
+            f"{row.width_first:10.2f} {row.width_last:10.2f}  {_remark(row)}"
+            f"{f' ({row.studies} studies)' if row.studies != studies else ''}",
+            flush=True,
+        )
+    return broken
+
+
+def _remark(row: Rates) -> str:
+    if row.failures:
+        return "BROKEN: " + ", ".join(row.failures)
+    return "limit: " + ", ".join(row.beyond) if row.beyond else ""
+
+
+def _print_answers(rows: Sequence[Answer]) -> int:
+    print("\nblocks to a verdict at ±2 %; half of the contrasts have the effect, the others none")
+    print("arms  CV %  effect %  horizon   quartiles        forecast")
+    broken = 0
+    for row in rows:
+        broken += len(row.failures)
+        low, median, high = row.quartiles
+        print(
+            f"{row.treatments:4} {100 * row.cv:5.0f} {100 * row.effect:9.0f} {row.blocks_max:8}   "
+            f"{low:4.0f} {median:4.0f} {high:4.0f}   {row.forecast if row.forecast is not None else '-':>8}   "
+            f"{', '.join(row.failures)}"
+        )
+    return broken
+
+
+if __name__ == "__main__":
+    sys.exit(main())

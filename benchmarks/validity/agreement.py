@@ -1,0 +1,44 @@
+"""The simulation against the product: a few of its studies, look by look, through `compare` and `verdict`."""
+
+from math import exp, isnan, log
+
+import numpy as np
+
+from benchmarks.validity.cells import Cell
+from benchmarks.validity.simulate import logs, look
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.compare import compare
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import Kind, verdict
+from pgassay.study.responses import Better, Response
+
+TPS = Response("tps", "tps", "1/s", Better.HIGHER)
+
+
+def disagreements(cell: Cell, studies: int, resolution: float, rng: np.random.Generator) -> tuple[int, int]:
+    """(looks at which simulation and product differ, looks compared)."""
+    effects = np.linspace(0.0, 0.05, cell.treatments)
+    values = logs(cell, studies, effects, rng)
+    paths = look(values, cell.blocks)
+    different, equivalent = paths.different(), paths.equivalent(log(1.0 + resolution))
+    wrong = total = 0
+    arms = [(f"a{arm}", "", "") for arm in range(cell.treatments)]
+    for study in range(studies):
+        for step in range(cell.blocks - FIRST_LOOK + 1):
+            seen = [
+                Observation(block + 1, f"a{arm}", "", "", None if isnan(value) else exp(value))
+                for block in range(step + FIRST_LOOK)
+                for arm, value in enumerate(values[study, block])
+            ]
+            for k, effect in enumerate(compare(seen, TPS, "a0", blocks_max=cell.blocks, primary=True, arms=arms)):
+                kind = verdict(effect, TPS, resolution=resolution, blocks_max=cell.blocks).kind
+                expected = (
+                    kind is Kind.EQUIVALENT
+                    if equivalent[study, step, k]
+                    else kind in (Kind.BETTER, Kind.WORSE)
+                    if different[study, step, k]
+                    else kind is Kind.UNRESOLVED
+                )
+                total += 1
+                wrong += not expected
+    return wrong, total
