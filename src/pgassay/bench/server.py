@@ -67,6 +67,3 @@ class Installation(Protocol):
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         """What `postgres -C name` says for these settings, without starting; raises `bench.errors.SettingError`."""
-
-    def check_settings(self, values: Mapping[str, str]) -> None:
-        """Raise `bench.errors.SettingError` for a setting that is unknown, private, or refused; needs no cluster."""

@@ -4,7 +4,6 @@ from math import isfinite
 
 from pgassay.analysis.effects import Effect
 from pgassay.study.responses import Response, Scale
-from pgassay.study.units import format_bytes
 
 MISSING = "–"
 
@@ -61,5 +60,10 @@ def duration(seconds: float | None) -> str:
 
 
 def size(count: float | None) -> str:
-    """Bytes in PostgreSQL's units."""
-    return MISSING if count is None else format_bytes(int(count))
+    """Bytes rounded for a reader, in PostgreSQL's units (of 1024)."""
+    if count is None:
+        return MISSING
+    for unit, scale in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count:.0f} B"
