@@ -58,8 +58,9 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value
-    if "transactions" in load:
-        del load["duration"]
+    if "transactions" in load or "load.transactions" in factors:
+        load.pop("duration")
+    load = {option: value for option, value in load.items() if f"load.{option}" not in factors}
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},

@@ -1,0 +1,44 @@
+"""Studies made by the command line: `compare` and `init` write documents that parse."""
+
+from pgassay.cli.compare import add_arguments, document_of
+from pgassay.cli.init import study_text
+from pgassay.cli.parser import Parser
+from pgassay.lab.catalogue import every_factor
+from pgassay.postgres.inspection import stays
+from pgassay.study.document import read
+from pgassay.study.parsing import parse
+
+
+def _compare(*words: str) -> dict[str, object]:
+    parser = Parser("pgassay compare", "")
+    add_arguments(parser)
+    return document_of(parser.parse_args(words))
+
+
+def test_compare_makes_a_study_whose_first_level_is_the_baseline() -> None:
+    document = _compare("server.shared_buffers=64MB", "server.shared_buffers=1GB", "-s", "5", "-c", "8", "-S")
+    study = parse("compare", document, every_factor())
+    assert study.design.baseline.name == "server.shared_buffers=64MB"
+    assert study.fixed["load.scale"].canonical == "5"
+    assert study.fixed["load.clients"].canonical == "8"
+    assert study.fixed["load.script"].typed == "select-only"
+
+
+def test_transactions_replace_the_duration() -> None:
+    study = parse("compare", _compare("load.clients=1", "load.clients=2", "-t", "100"), every_factor())
+    assert "load.duration" not in study.fixed
+    assert study.fixed["load.transactions"].canonical == "100"
+
+
+def test_init_writes_a_study_that_parses_back_whatever_the_values() -> None:
+    settings = {"work_mem": "64MB", "search_path": '"$user", public', "shared_buffers": "2GB"}
+    text = study_text("mine.toml", "15.3", settings, {"port": "5432"})
+    study = parse("mine", read("mine", text), every_factor())
+    assert study.fixed["server.search_path"].typed == settings["search_path"]
+    assert study.fixed["server.shared_buffers"].typed == "2GB"
+    assert '#   port = "5432"' in text
+
+
+def test_what_belongs_to_a_place_stays_there() -> None:
+    assert all(map(stays, ("port", "ssl_cert_file", "archive_command", "pg_stat_statements.max", "lc_messages")))
+    assert not any(map(stays, ("work_mem", "max_wal_size", "wal_compression", "random_page_cost")))

@@ -1,0 +1,55 @@
+"""What was planted is found, what cannot be told is not told."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.report.findings import Findings
+from tests.report.made import BLOCKS, make_run
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(make_run(tmp_path_factory.mktemp("made") / "run"))
+
+
+def _verdict(findings: Findings, treatment: str) -> str:
+    return next(each.verdict.kind for each in findings.verdicts if each.effect.treatment == treatment)
+
+
+def test_the_planted_effect_is_found_and_the_missing_one_is_not(findings: Findings) -> None:
+    assert _verdict(findings, "table.fillfactor=75") == "better"
+    assert _verdict(findings, "table.fillfactor=50") == "equivalent"
+    better = findings.verdicts[0].effect
+    assert better.low < 1.2 < better.high
+    assert better.blocks == BLOCKS
+
+
+def test_the_sentence_names_the_costs_that_moved(findings: Findings) -> None:
+    text = next(each.text for each in findings.explanations if "fillfactor=75" in each.text)
+    assert "HOT" in text
+    assert "WAL" in text
+    other = next(each.text for each in findings.explanations if "fillfactor=50" in each.text)
+    assert "no cost" in other
+
+
+def test_claims_are_marked(findings: Findings) -> None:
+    marks = [str(judged.mark) for judged in findings.claims]
+    assert marks == ["reproduced", "reproduced", "reproduced", "not testable here", "not testable here"]
+
+
+def test_spoilt_trials_and_outcomes_are_told_apart_and_left_out(findings: Findings) -> None:
+    assert [trial.status for trial in findings.spoilt] == ["invalid"]
+    assert [trial.status for trial in findings.outcomes] == ["outcome"]
+    assert all(row.n == BLOCKS for row in findings.summaries(findings.primary))
+
+
+def test_tables_follow_the_study_not_chance(findings: Findings) -> None:
+    rows = [row.treatment for row in findings.summaries(findings.primary)]
+    assert rows == ["table.fillfactor=100", "table.fillfactor=75", "table.fillfactor=50"]
+
+
+def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
+    findings = Findings(make_run(tmp_path / "run", finished=False))
+    assert not findings.finished
+    assert findings.end == "not finished"

@@ -1,0 +1,60 @@
+"""The same findings as text, JSON and a page; the page fetches nothing and every figure becomes PNG and SVG."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pgassay.report import page, text
+from pgassay.report.configuration import levels_read_back, side_by_side
+from pgassay.report.figures import figures
+from pgassay.report.findings import Findings
+from pgassay.report.plain import as_plain
+from tests.report.made import make_run
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(make_run(tmp_path_factory.mktemp("made") / "run"))
+
+
+def test_the_text_gives_verdict_table_reason_and_doubts(findings: Findings) -> None:
+    shown = text.render(findings)
+    for wanted in ("better:", "equivalent within", "avg ± stdev", "reproduced", "steal: why", "aborted: why", "HOT"):
+        assert wanted in shown, wanted
+    assert "nan" not in shown.lower()
+
+
+def test_json_has_no_nan_and_the_same_verdicts(findings: Findings) -> None:
+    plain = json.loads(json.dumps(as_plain(findings), allow_nan=False))
+    assert [each["verdict"] for each in plain["verdicts"]] == ["better", "equivalent"]
+    assert plain["trials"] == {"all": 26, "invalid": 1, "outcome": 1}
+
+
+def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Path) -> None:
+    path = page.write(findings, tmp_path)
+    html = path.read_text(encoding="utf-8")
+    body = html[: html.index('<script type="module">')]
+    assert not re.search(r'(src|href)="(?!#|https://www\.postgresql\.org/docs/)', body)
+    assert "<link" not in html
+    for wanted in ("FILLFACTOR and small updates", "What to distrust", "CSD2000", "ALTER TABLE", "work_mem", "planted"):
+        assert wanted in body, wanted
+    for figure in figures(findings):
+        assert f'id="{figure.name}"' in body
+        png = (tmp_path / "figures" / f"{figure.name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG")
+        assert len(png) > 5000
+        assert "<svg" in (tmp_path / "figures" / f"{figure.name}.svg").read_text(encoding="utf-8")
+
+
+def test_what_differs_beyond_the_factors_is_marked(findings: Findings) -> None:
+    rows = {row.name: row for row in side_by_side(findings.trials, ["table.fillfactor"])}
+    assert rows["work_mem"].unexpected
+    assert not rows["shared_buffers"].differs
+
+
+def test_levels_say_whether_the_system_confirmed_them(findings: Findings) -> None:
+    said = levels_read_back(findings.trials)
+    assert said["table.fillfactor"]["table.fillfactor=75"] == "75 (confirmed)"
+    assert "nothing tells" in said["load.cache"]["table.fillfactor=75"]
