@@ -4,7 +4,6 @@ Modes, owners and symbolic links within the tree are kept; postmaster.pid is not
 done (syncfs(2)), so that its write-back does not fall into the trial that follows.
 """
 
-import ctypes
 import errno
 import os
 import shutil
@@ -14,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.drive import messages, reflink
+from pgassay.drive import messages, reflink, writeback
 
 THREADS = 4
 SKIPPED = frozenset({"postmaster.pid"})
@@ -46,28 +45,13 @@ def copy_tree(source: Path, target: Path, share: bool) -> Copied:
         with ThreadPoolExecutor(THREADS) as pool:
             for _ in pool.map(lambda pair: _copy_file(*pair), files):
                 pass
-    sync_filesystem(target)
+    writeback.sync_filesystem(target)
     return Copied(len(files), shared)
 
 
 def size_bytes(directory: Path) -> int:
     """The room that a tree takes on its drive."""
     return sum(os.lstat(path).st_blocks * 512 for path in _walk(str(directory)))
-
-
-def sync_filesystem(path: Path) -> None:
-    """Write back all that the file system under `path` still holds in memory; raises `OSError` if that failed."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(libc, "syncfs"):
-        os.sync()
-        return
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if libc.syncfs(descriptor) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number), str(path))
-    finally:
-        os.close(descriptor)
 
 
 def _walk(directory: str) -> Iterator[str]:
@@ -148,6 +132,7 @@ def _copy_file(source: str, target: str) -> None:
     reading, writing, facts = _open_pair(source, target)
     try:
         _copy_contents(reading, writing, facts.st_size)
+        writeback.begin(writing)
     finally:
         os.close(reading)
         os.close(writing)

@@ -76,9 +76,10 @@ def require_reachable(directory: Path, account: Account) -> None:
     """Raise `DriveError` unless the servers' account may pass through every directory on the way."""
     if account.name is None:
         return
+    groups = {account.gid, *os.getgrouplist(account.name, account.gid)}
     for path in (directory, *directory.parents):
         facts = path.stat()
-        shift = 6 if facts.st_uid == account.uid else 3 if facts.st_gid == account.gid else 0
+        shift = 6 if facts.st_uid == account.uid else 3 if facts.st_gid in groups else 0
         if not facts.st_mode >> shift & 1:
             raise messages.unreachable(path, account.name)
 
