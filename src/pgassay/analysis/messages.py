@@ -95,3 +95,55 @@ def equivalent(margin: str) -> str:
 def failed(reason: str) -> str:
     """The verdict on a treatment without results."""
     return f"failed: {reason}" if reason else "failed: no valid trial"
+
+
+def rounded(value: float) -> str:
+    """Three digits, thousands apart: 12 500."""
+    digits = float(f"{value:.3g}")
+    return f"{digits:,.0f}".replace(",", " ") if digits >= 100.0 else f"{digits:g}"
+
+
+def steady() -> str:
+    """No ratio of spreads: one of them is nothing."""
+    return "one of the two has no spread at all, so their ratio has no interval"
+
+
+def moved_together(one: str, other: str) -> str:
+    """Two factors that cannot be told apart."""
+    return f"{one} and {other} always move together, so this study cannot tell which of them does it"
+
+
+def incomplete(block: int) -> str:
+    """A block without all treatments of a factorial contrast."""
+    return f"block {block}: not every treatment of this comparison has a value"
+
+
+def pairs_missing(missing: int, of: int) -> str:
+    """A factorial contrast averaged over fewer combinations than the study has."""
+    return f"{missing} of {of} {plural('combination', of)} of the other factors have no valid trial and are left out"
+
+
+def no_cost(title: str) -> str:
+    """A resource without a measured cost."""
+    return f"{title}: its cost per transaction was not measured"
+
+
+def no_capacity(title: str) -> str:
+    """A resource whose capacity is not known."""
+    return f"{title}: its capacity is not known"
+
+
+def no_use(title: str) -> str:
+    """A resource that the load does not use."""
+    return f"{title}: the load does not use it"
+
+
+def nothing_bounds() -> str:
+    """No capacity or no cost at all."""
+    return "no resource could be bounded"
+
+
+def saturates_first(title: str, per_s: float, used: float) -> str:
+    """The tightest bound in a sentence."""
+    text = f"{title} saturates first, at about {rounded(per_s)} transactions per second; {100 * used:.0f} % of it was in use"
+    return text if used <= 1.0 else f"{text}, so the capacity is understated"

@@ -1,0 +1,45 @@
+"""How likely each treatment is the best one, over all of them at once.
+
+A Bayesian bootstrap over blocks (Rubin 1981): blocks get random weights, common to all treatments, so that what they
+share cancels. Weighted means are drawn apart by sqrt((n + 1) / (n - 1)), which gives them the variance s^2 / n.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.observations import Cell, Observation, arrange
+from pgassay.analysis.robust import SEED
+from pgassay.study.responses import Better, Response, Scale
+
+DRAWS = 10_000
+
+
+def best_chances(
+    observations: Sequence[Observation], response: Response, cell: Cell, baseline: str
+) -> dict[str, float]:
+    """Treatment → the probability that it is the best, in `cell`, the baseline included; they sum to 1.
+
+    Empty when neither direction is better, and below five blocks. A treatment without five blocks in common with the
+    baseline is left out (its effect says why).
+    """
+    table = arrange(observations, cell, response.scale)
+    blocks, array = table.array()
+    names = list(table.treatments)
+    if response.better is Better.NEITHER or baseline not in names or len(blocks) < FIRST_LOOK:
+        return {}
+    values = np.log(array) if response.scale is Scale.RATIO else array
+    contrasts = values - values[:, [names.index(baseline)]]
+    usable = [column for column in range(len(names)) if np.isfinite(contrasts[:, column]).sum() >= FIRST_LOOK]
+    weights = np.random.default_rng(SEED).standard_exponential((DRAWS, len(blocks)))
+    drawn = np.zeros((DRAWS, len(usable)))
+    for place, column in enumerate(usable):
+        have = np.isfinite(contrasts[:, column])
+        n, seen = int(have.sum()), contrasts[have, column]
+        mine = weights[:, have]
+        mean = float(seen.mean())
+        drawn[:, place] = mean + (mine @ seen / mine.sum(axis=1) - mean) * sqrt((n + 1) / (n - 1))
+    winners = drawn.argmax(axis=1) if response.better is Better.HIGHER else drawn.argmin(axis=1)
+    return {names[column]: float((winners == place).mean()) for place, column in enumerate(usable)}

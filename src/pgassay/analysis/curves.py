@@ -1,0 +1,77 @@
+"""A response along a covariate (clients, scale, rate): a curve with its band, instead of verdicts.
+
+The band holds for all points of a curve together and at every look. Points are geometric means over blocks on a ratio
+scale, means on a difference scale; effects along the curve are `compare`'s, one for each covariate point.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, nan, sqrt
+
+import numpy as np
+
+from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.observations import Observation, arrange, cells
+from pgassay.study.responses import Response, Scale
+
+
+@dataclass(frozen=True)
+class Point:
+    """The response at one covariate point, in its unit. `low` and `high` are 0 (or -inf) and inf below five blocks."""
+
+    covariate: str
+    blocks: int
+    value: float
+    low: float
+    high: float
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The points of one treatment in one condition, in the order of first trials."""
+
+    treatment: str
+    condition: str
+    points: tuple[Point, ...]
+    level: float
+
+
+def curves(
+    observations: Sequence[Observation], response: Response, *, blocks_max: int, level: float = 0.95
+) -> tuple[Curve, ...]:
+    """A curve for each treatment in each condition."""
+    keys = dict.fromkeys((seen.treatment, seen.condition) for seen in observations)
+    return tuple(
+        _curve(observations, response, treatment, condition, blocks_max, level) for treatment, condition in keys
+    )
+
+
+def _curve(
+    observations: Sequence[Observation],
+    response: Response,
+    treatment: str,
+    condition: str,
+    blocks_max: int,
+    level: float,
+) -> Curve:
+    mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
+    places = cells(mine)
+    alpha = (1.0 - level) / len(places)
+    ratio = response.scale is Scale.RATIO
+    points = []
+    for cell in places:
+        table = arrange(mine, cell, response.scale)
+        values = np.asarray(list(table.values[treatment].values()), dtype=np.float64)
+        sample = np.log(values) if ratio else values
+        n = len(sample)
+        mean = float(sample.mean()) if n else nan
+        half = critical(n, blocks_max, alpha) * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
+        ends = (mean, mean - half, mean + half) if n else (nan, -inf, inf)
+        value, low, high = (_exp(end) for end in ends) if ratio else ends
+        points.append(Point(cell.covariate, n, value, low, high, table.left_out[treatment]))
+    return Curve(treatment, condition, tuple(points), level)
+
+
+def _exp(value: float) -> float:
+    return exp(value) if value < 700.0 else value
