@@ -1,7 +1,7 @@
 """What every load keeps: the fake, and the real pgbench of this machine on a private server."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
-from pgassay.load.factors import FACTORS
+from pgassay.load.factors import FACTORS, LoadFactor
 from pgassay.load.pgbench import PgbenchLoad
 from tests.bench import real
 
@@ -109,6 +109,9 @@ def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
     scale = factors["load.scale"]
     level = scale.parse("load.scale", "2")
     assert scale.read_back("load.scale", level, Readable(bench.server)) == "2", "counted in the data"
+    assert isinstance(scale, LoadFactor)
+    absent = replace(scale, rows_of="no_such_table")
+    assert absent.read_back("load.scale", level, Readable(bench.server)) is None, "the user's own data have no scale"
 
 
 def test_equal_work_instead_of_a_length(bench: Bench, tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_counts() -> None:
     assert set(outcome.problems_of_summary(parse_summary(skipped))) == {"skipped_transactions"}
 
 
+def test_a_log_that_holds_less_than_the_summary_is_incomplete() -> None:
+    said = parse_summary(texts("pgbench15_N")[0])
+    assert outcome.problems_of_log(said, 28222) == {}
+    assert outcome.problems_of_log(said, 28221) == {"log_incomplete": "the log holds 28221 of 28222 transactions"}
+
+
 def test_an_early_end_is_short_and_a_late_one_overdue() -> None:
     options = read_options({"duration": "10s"})
     assert outcome.problems_of_length(options, 10_000_000_000) == {}

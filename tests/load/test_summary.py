@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgassay.bench.errors import LoadError
 from pgassay.load.pgbench.summary import ScriptSummary, Summary, parse_summary
-from tests.load.samples import texts, without
+from tests.load.samples import FOLDER, texts, without
 
 THIRTEEN = """\
 transaction type: <builtin: TPC-B (sort of)>
@@ -79,6 +79,21 @@ def test_eighteen_counts_failures_apart_from_what_a_script_processed() -> None:
     assert (said.processed, said.failed) == (22076, 217)
     assert said.scripts[0] == ScriptSummary("ser.sql", 1, 11001, 3681.390556, 1.590)
     assert sum(script.transactions or 0 for script in said.scripts) == 22075, "as pgbench 18 itself printed it"
+
+
+WHOLE = sorted(path.stem for path in FOLDER.glob("pgbench1*.txt") if path.stem != "pgbench18_exitabort")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_sample_is_consistent(name: str) -> None:
+    said = parse_summary(texts(name)[0])
+    assert said.duration_s is not None
+    assert said.tps is not None
+    if "aborts" not in name:
+        assert said.tps * said.duration_s == pytest.approx(said.processed, rel=0.01)
+        assert said.latency_ms is not None
+        if said.schedule_lag_ms is None and not said.failed:
+            assert said.tps * said.latency_ms / 1e3 == pytest.approx(said.clients, rel=0.05), "Little's law"
 
 
 def test_a_run_without_progress_has_no_deviation() -> None:

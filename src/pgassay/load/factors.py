@@ -29,8 +29,8 @@ class LoadFactor(Factor):
     canonical: Canonical
     summary: str = ""
     stage: Stage = Stage.RUN
-    sql: str | None = None
-    """A query that reads the level back from the data (for the data stage); else the load's own echo is asked."""
+    rows_of: str | None = None
+    """The table whose number of rows is the level (data stage); else the load's own echo is asked."""
     optional: bool = False
 
     @property
@@ -53,10 +53,9 @@ class LoadFactor(Factor):
         """What the data say, or the program's echo; None where neither does."""
         if readable.load_result is not None:
             return readable.load_result.read_back.get(self.pattern)
-        if self.sql is None:
-            return None
-        found = readable.server.query(self.sql)
-        return None if not found or found[0][0] is None else str(found[0][0])
+        if self.rows_of is None or readable.server.query(f"SELECT to_regclass('{self.rows_of}')") == [(None,)]:
+            return None  # Nothing can tell, or the user's own data have no such table.
+        return str(readable.server.query(f"SELECT count(*) FROM {self.rows_of}")[0][0])
 
 
 def _count(name: str, typed: str) -> str:
@@ -110,13 +109,9 @@ def _choice(*choices: str) -> Canonical:
     return canonical
 
 
-_SCALE_SQL = (
-    "SELECT CASE WHEN to_regclass('pgbench_branches') IS NOT NULL THEN (SELECT count(*) FROM pgbench_branches) END"
-)
-
 FACTORS: tuple[Factor, ...] = (
     LoadFactor("driver", _choice(*DRIVERS), "the program that makes the load", Stage.DATA),
-    LoadFactor("scale", _count, "pgbench -s: 100 000 accounts (about 15 MB) each", Stage.DATA, _SCALE_SQL),
+    LoadFactor("scale", _count, "pgbench -s: 100 000 accounts (about 15 MB) each", Stage.DATA, "pgbench_branches"),
     LoadFactor("age", _multiple, "updates of every row before the snapshot: none, 2x …", Stage.DATA),
     LoadFactor("init", _path, "your own schema and data: SQL for psql or a dump for pg_restore", Stage.DATA),
     LoadFactor("script", _script, "tpcb-like, simple-update, select-only, or files with weights: a.sql@3,b.sql@1"),

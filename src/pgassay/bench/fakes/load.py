@@ -33,11 +33,18 @@ _BYTES_PER_SCALE = 16_000_000
 _ECHOED = ("clients", "jobs", "protocol", "script", "duration", "transactions")
 
 
-def _scale(server: FakeServer, found: re.Match[str], parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return [(server.state.get("load", {}).get("scale"),)]
+def _table(server: FakeServer, found: re.Match[str], parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [(found["name"] if found["name"] in server.state["tables"] else None,)]
 
 
-ANSWERS: Answers = {r"SELECT CASE WHEN to_regclass\('pgbench_branches'\)": _scale}
+def _branches(server: FakeServer, found: re.Match[str], parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [(int(server.state["load"]["scale"]),)]
+
+
+ANSWERS: Answers = {
+    r"SELECT to_regclass\('(?P<name>\w+)'\)$": _table,
+    r"SELECT count\(\*\) FROM pgbench_branches$": _branches,
+}
 """What a fake server must know beside: hand them to `FakeInstallation`."""
 
 

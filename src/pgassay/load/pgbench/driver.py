@@ -119,6 +119,8 @@ class PgbenchLoad:
         found: dict[str, float | None] = {}
         told: dict[str, str] = {}
         processed = 0
+        logged = log.read_log(prefix, options, began[1])
+        problems |= logged.problems
         try:
             said = summary.parse_summary(done.stdout)
         except LoadError as error:
@@ -126,8 +128,8 @@ class PgbenchLoad:
         else:
             found, told, processed = responses.of_summary(said), echo.read_back(said, options), said.processed
             problems |= outcome.problems_of_summary(said)
-        logged = log.read_log(prefix, options, began[1])
-        problems |= logged.problems
+            if done.status == 0 and logged.log is not None:
+                problems |= outcome.problems_of_log(said, logged.count)
         problems = problems or outcome.problems_of_length(options, ended[0] - began[0])
         log.put_away(prefix, output / f"{source}_latency.json", logged, keep=options.keep_log)
         series = log.series(logged, progress.parse_progress(done.stderr), source, began)

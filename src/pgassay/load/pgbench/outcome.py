@@ -45,6 +45,13 @@ def problems_of_summary(said: Summary) -> dict[str, str]:
     return problems
 
 
+def problems_of_log(said: Summary, logged: int) -> dict[str, str]:
+    """Does the log hold as many transactions as the summary counts? A full disk cuts it short without a word."""
+    if logged == said.processed:
+        return {}
+    return {"log_incomplete": f"the log holds {logged} of {said.processed} transactions"}
+
+
 def problems_of_length(options: Options, elapsed_ns: int) -> dict[str, str]:
     """Did a timed run end before its time, for no reason that it gave?"""
     if options.duration_s is None or elapsed_ns / 1e9 >= SHORT_SHARE * options.duration_s:
