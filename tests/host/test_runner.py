@@ -1,0 +1,115 @@
+"""The real runner: accounts, environment, and that nothing outlives us, not even after SIGKILL."""
+
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.places import Account
+from pgassay.host.accounts import choose
+from pgassay.host.processes import Process, processes
+from pgassay.host.runner import LocalRunner
+
+OURSELVES = Account(None, os.geteuid(), os.getegid())
+
+
+def _families(word: str) -> list[Process]:
+    """Running `sleep` processes with this argument."""
+    found = []
+    for process in processes().values():
+        try:
+            words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if process.name == "sleep" and word.encode() in words:
+            found.append(process)
+    return found
+
+
+def _eventually_gone(word: str) -> bool:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        if not _families(word):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_libpq_variables_of_the_shell_do_not_leak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "production")
+    monkeypatch.setenv("PGOPTIONS", "-c fsync=off")
+    words = LocalRunner(OURSELVES).run(["env"], environment={"PGPORT": "1"}).stdout.splitlines()
+    assert [word for word in words if word.startswith("PG")] == ["PGPORT=1"]
+    assert "LC_ALL=C" in words
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another account")
+def test_unprivileged_is_another_account_with_its_groups_only() -> None:
+    account = choose()
+    said = LocalRunner(account).run(["id", "--user"], unprivileged=True).stdout.strip()
+    groups = LocalRunner(account).run(["id", "--groups"], unprivileged=True).stdout.split()
+    assert int(said) == account.uid != 0
+    assert "0" not in groups
+    home = pwd.getpwuid(account.uid).pw_dir
+    assert f"HOME={home}" in LocalRunner(account).run(["env"], unprivileged=True).stdout.splitlines()
+
+
+def test_unprivileged_works_from_a_directory_that_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    monkeypatch.chdir(closed)
+    assert LocalRunner(choose()).run(["pwd"], unprivileged=True).stdout == "/\n"
+
+
+def test_a_program_that_cannot_be_run_says_why(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("no program")
+    completed = LocalRunner(OURSELVES).run([str(text)])
+    assert completed.status == 127
+    assert "could not be run" in completed.stderr
+
+
+def test_timeout_ends_grandchildren_too() -> None:
+    with pytest.raises(TimeoutError):
+        LocalRunner(OURSELVES).run(["sh", "-c", "setsid sleep 98761 & sleep 98761"], timeout_s=0.3)
+    assert _eventually_gone("98761")
+
+
+def test_terminate_ends_a_family_that_ignores_signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pgassay.host.runner.GRACE_S", 0.2)
+    log = tmp_path / "log"
+    stubborn = "trap '' TERM; setsid sleep 98762 & echo ready; while true; do sleep 0.05; done"
+    running = LocalRunner(OURSELVES).start(["sh", "-c", stubborn], stdout=log, stderr=log)
+    deadline = time.monotonic() + 10
+    while "ready" not in log.read_text() or not _families("98762"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    running.terminate()
+    assert running.wait(0.0).status == -signal.SIGKILL
+    assert _eventually_gone("98762")
+
+
+def test_programs_die_with_us_when_we_are_killed(tmp_path: Path) -> None:
+    program = (
+        "import os, time; from pathlib import Path\n"
+        "from pgassay.bench.places import Account\n"
+        "from pgassay.host.runner import LocalRunner\n"
+        f"log = Path({str(tmp_path / 'log')!r})\n"
+        "LocalRunner(Account(None, os.geteuid(), os.getegid())).start(['sleep', '98763'], stdout=log, stderr=log)\n"
+        "print('started', flush=True); time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"started\n"
+        deadline = time.monotonic() + 10
+        while not _families("98763"):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        parent.kill()
+        parent.wait()
+    assert _eventually_gone("98763")
