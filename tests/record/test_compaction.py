@@ -99,6 +99,22 @@ def test_a_row_that_the_journal_does_not_confirm_does_not_count() -> None:
     assert compaction.read_index(disk, RUN, {1: index[1].sha256, 2: "other"}).keys() == {1}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pl.col("trial_json").cast(pl.String).str.replace("1000.0", "2000.0").cast(pl.Binary).alias("trial_json"),
+        pl.lit("../../elsewhere.parquet").alias("series_file"),
+    ],
+)
+def test_a_forged_index_is_passed_over(change: pl.Expr) -> None:
+    disk = written(9)
+    table = pl.read_parquet(disk.read(RUN / "index.parquet"))
+    disk.truncate(RUN / "index.parquet", 0)
+    disk.append(RUN / "index.parquet", parquet(table.with_columns(change)))
+    require_true(disk, 9)
+    assert [finding.where for finding in check(RUN, disk)] == ["index.parquet"]
+
+
 def test_check_finds_compacted_rows_that_are_not_the_trials() -> None:
     disk = written(9)
     table = pl.read_parquet(disk.read(RUN / "series-000.parquet"))

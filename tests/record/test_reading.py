@@ -65,3 +65,15 @@ def test_a_file_that_is_gone_is_an_error_of_ours() -> None:
     tool_writes(disk, RUN / "elsewhere", b"")
     with pytest.raises(RecordError, match=r"could not read the trials .* No such file"):
         _ = Run.open(RUN, disk).trials
+
+
+def test_a_trial_that_was_changed_is_not_reported_on() -> None:
+    disk = fake_disk()
+    with create(disk) as run:
+        commit(disk, run, 1)
+    path = RUN / "trials" / "000001" / "trial.json"
+    changed = disk.read(path).replace(b"1000.0", b"2000.0")
+    disk.truncate(path, 0)
+    disk.append(path, changed)
+    with pytest.raises(DamagedError, match=r"trials/000001/trial.json is not what was committed"):
+        _ = Run.open(RUN, disk).trials

@@ -4,6 +4,7 @@ Trials are read when first asked for, from the compacted index where it agrees w
 files for the rest. Series come lazily, as a polars frame.
 """
 
+import hashlib
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class Run:
         """The committed trials' numbers, in order."""
         with saying(self.path, "list the trials"):
             present = trials.scan(self.disk, self.path).committed
-        require_all(self.path, committed_in(self.journal, self.path), present)
+        require_all(self.path, self._journalled, present)
         return present
 
     @cached_property
@@ -125,15 +126,22 @@ class Run:
                 yield Observation(trial.block, trial.treatment, trial.condition, trial.covariate, value)
 
     @cached_property
+    def _journalled(self) -> dict[int, str]:
+        return committed_in(self.journal, self.path)
+
+    @cached_property
     def _index(self) -> "dict[int, Indexed]":
         from pgassay.record.compaction import INDEX_FILE, read_index
 
         if not self.disk.exists(self.path / INDEX_FILE):
             return {}
-        return read_index(self.disk, self.path, committed_in(self.journal, self.path))
+        return read_index(self.disk, self.path, self._journalled)
 
     def _trial(self, number: int) -> TrialRecord:
-        known = self._index.get(number)
+        known = self._index.get(number)  # its rows are verified already
         where = f"{trials.DIRECTORY}/{number:06d}/{trials.TRIAL_FILE}"
         data = known.trial_json if known else self.disk.read(self.path / where)
+        journalled = self._journalled.get(number)
+        if known is None and journalled is not None and journalled != hashlib.sha256(data).hexdigest():
+            raise damaged(self.path, f"{where} is not what was committed")
         return formats.decode_trial(data, self.path, where)
