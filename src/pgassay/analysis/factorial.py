@@ -141,7 +141,7 @@ def _contrasts(table: Table, terms: Sequence[Term], scale: Scale) -> Contrasts:
             rows.append(sum((weight * values[:, column[label]] for weight, label in term), np.zeros(len(blocks))))
     stacked = np.asarray(rows, dtype=np.float64).reshape(len(rows), len(blocks))
     # Only blocks with every pair: another mixture of pairs in some blocks would be another estimand.
-    whole = [bool(keep) for keep in np.isfinite(stacked).all(axis=0)] if rows else [False] * len(blocks)
+    whole = [bool(np.isfinite(column).all()) for column in stacked.T] if rows else [False] * len(blocks)
     kept = tuple(block for block, keep in zip(blocks, whole, strict=True) if keep)
     left_out = tuple(messages.incomplete(block) for block, keep in zip(blocks, whole, strict=True) if not keep)
     if len(rows) < len(terms):

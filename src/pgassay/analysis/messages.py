@@ -145,5 +145,6 @@ def nothing_bounds() -> str:
 
 def saturates_first(title: str, per_s: float, used: float) -> str:
     """The tightest bound in a sentence."""
-    text = f"{title} saturates first, at about {rounded(per_s)} transactions per second; {100 * used:.0f} % of it was in use"
+    text = f"{title} saturates first, at about {rounded(per_s)} transactions per second"
+    text += f"; {100 * used:.0f} % of it was in use"
     return text if used <= 1.0 else f"{text}, so the capacity is understated"

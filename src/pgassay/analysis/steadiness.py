@@ -1,0 +1,115 @@
+"""What kind of trial it was: flat, warming, drifting, cyclic or unsettled.
+
+Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
+points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+import numpy as np
+
+from pgassay.analysis.changes import changes
+from pgassay.analysis.series import BATCH_S, MISSING_MAX, Floats, batches
+
+TOLERANCE = 0.02
+"""Levels within this share of each other count as one."""
+
+LEAST_BATCHES = 6
+CYCLE_CORRELATION = 0.4
+"""A series repeats itself when its correlation with itself, a period later, is above this."""
+
+
+class Steadiness(StrEnum):
+    """The classes. `unknown`: too short, or too many seconds missing."""
+
+    FLAT = "flat"
+    WARMING = "warming"
+    DRIFTING = "drifting"
+    CYCLIC = "cyclic"
+    UNSETTLED = "unsettled"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a trial went. `levels`: (from second, mean) of each segment; `steady_from_s` is None when it never was.
+
+    `period_s` is that of a cyclic series; `missing` the share of seconds without a value.
+    """
+
+    kind: Steadiness
+    levels: tuple[tuple[int, float], ...]
+    steady_from_s: int | None
+    period_s: float | None
+    missing: float
+
+
+def course(seconds: Floats) -> Course:
+    """Of one series, shape (seconds,)."""
+    return courses(np.asarray(seconds, dtype=np.float64)[None, :])[0]
+
+
+def courses(seconds: Floats) -> tuple[Course, ...]:
+    """Of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
+    batched = batches(seconds)
+    count = batched.means.shape[1]
+    found = []
+    for means, starts, missing in zip(batched.means, changes(batched.means), batched.missing, strict=True):
+        if count < LEAST_BATCHES or missing > MISSING_MAX:
+            found.append(Course(Steadiness.UNKNOWN, (), None, None, float(missing)))
+        else:
+            found.append(_course(means, (0, *starts), float(missing)))
+    return tuple(found)
+
+
+def _course(means: Floats, starts: tuple[int, ...], missing: float) -> Course:
+    count = len(means)
+    edges = (*starts, count)
+    values = [float(means[begin:end].mean()) for begin, end in pairwise(edges)]
+    levels = tuple((begin * BATCH_S, value) for begin, value in zip(starts, values, strict=True))
+    steady = _steady_from(means, starts, values)
+    if steady == 0:
+        return Course(Steadiness.FLAT, levels, 0, None, missing)
+    period = _period(means)
+    if period is not None:
+        return Course(Steadiness.CYCLIC, levels, None, period * BATCH_S, missing)
+    if steady is not None and steady <= count // 2:
+        return Course(Steadiness.WARMING, levels, steady * BATCH_S, None, missing)
+    if len(values) > 2 and _one_way(values):
+        return Course(Steadiness.DRIFTING, levels, None, None, missing)
+    return Course(Steadiness.UNSETTLED, levels, None, None, missing)
+
+
+def _steady_from(means: Floats, starts: Sequence[int], values: Sequence[float]) -> int | None:
+    """The first batch from which every level lies within the tolerance of the mean of all that follows."""
+    for place, begin in enumerate(starts):
+        whole = float(means[begin:].mean())
+        if all(abs(value - whole) <= TOLERANCE * abs(whole) for value in values[place:]):
+            return begin
+    return None
+
+
+def _one_way(values: Sequence[float]) -> bool:
+    steps = np.diff(np.asarray(values))
+    return bool((steps > 0.0).all() or (steps < 0.0).all())
+
+
+def _period(means: Floats) -> int | None:
+    """The lag, in batches, of the first peak of the autocorrelation after it was negative; at least two cycles."""
+    count = len(means)
+    trend = np.polynomial.polynomial.polyfit(np.arange(count), means, 1)
+    rest = means - np.polynomial.polynomial.polyval(np.arange(count), trend)
+    power = float(rest @ rest)
+    if power == 0.0:
+        return None
+    lags = range(1, count // 2 + 1)
+    # Each lag has fewer pairs than the one before; scaled, so that a true period has a correlation near 1.
+    correlations = [float(rest[lag:] @ rest[:-lag]) / power * count / (count - lag) for lag in lags]
+    below = next((place for place, value in enumerate(correlations) if value < 0.0), None)
+    if below is None:
+        return None
+    peak = int(np.argmax(correlations[below:])) + below
+    return lags[peak] if correlations[peak] >= CYCLE_CORRELATION and peak > below else None
