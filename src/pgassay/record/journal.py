@@ -68,7 +68,7 @@ def parse(data: bytes, run: Path) -> Parsed:
         end = data.find(b"\n", start) + 1
         entry = _entry(data[start : end - 1], decoder) if end else None
         if entry is None:
-            if end == 0 or end == len(data):
+            if end in (0, len(data)) and not _continues(data[start:]):
                 break
             raise damaged(run, f"line {len(entries) + 1} of {FILE} does not match its checksum")
         if entry.seq != len(entries) + 1:
@@ -88,6 +88,13 @@ def _entry(line: bytes, decoder: "msgspec.json.Decoder[Entry]") -> Entry | None:
         return decoder.decode(body + b"}")
     except msgspec.MsgspecError:
         return None
+
+
+def _continues(torn: bytes) -> bool:
+    """Is there more than one line's worth? Then a newline was lost, and with it a line that had been fsynced."""
+    place = torn.find(_CHECKSUM)
+    rest = torn[place + len(_CHECKSUM) + len('00000000"}') :] if place >= 0 else b""
+    return rest.strip(b"\n\0") != b""
 
 
 class Journal:
