@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from pgassay.analysis.effects import Effect
-from pgassay.lab.trial import Assignment
+from pgassay.lab.notes import Assignment
 from pgassay.lab.watching import Nobody, Watcher
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm

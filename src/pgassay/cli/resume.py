@@ -35,7 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     if directory.finished:
         directory.close()
         raise finished_already(arguments.run)
-    wishes = Wishes(arguments.pg_bindir, arguments.data_dir, arguments.allow_volatile)
+    wishes = Wishes(
+        arguments.pg_bindir,
+        arguments.data_dir,
+        allow_volatile=arguments.allow_volatile,
+        allow_busy=arguments.allow_busy,
+    )
     with directory, Workbench(wishes) as bench:
         check(study, bench.site())
         remarks = look(bench, allowed=arguments.allow_busy)

@@ -42,7 +42,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
-    parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
+    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
@@ -110,7 +110,13 @@ def wishes(arguments: argparse.Namespace) -> "Wishes":
     """The command line's wishes for the workbench."""
     from pgassay.lab.workbench import Wishes
 
-    return Wishes(arguments.pg_bindir, arguments.data_dir, arguments.allow_volatile, not arguments.discard_snapshots)
+    return Wishes(
+        arguments.pg_bindir,
+        arguments.data_dir,
+        allow_volatile=arguments.allow_volatile,
+        allow_busy=arguments.allow_busy,
+        keep_snapshots=not arguments.discard_snapshots,
+    )
 
 
 def run_path(arguments: argparse.Namespace, name: str) -> Path:

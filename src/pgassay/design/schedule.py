@@ -123,6 +123,12 @@ def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | None
     again = [arm for arm in arms if done[arm.name].status == INVALID and done[arm.name].attempt < ATTEMPTS_MAX]
     if not again:
         return None
+    budget_s = study.design.budget_s
+    if budget_s is not None:
+        # What is spoilt on a busy machine must not eat what the budget holds for later blocks and beyond.
+        again = [arm for arm in again if history.elapsed_s + history.block_s((arm.name,)) <= budget_s]
+        if not again:
+            return None
     # Fewest attempts first, so that every spoilt trial is tried once more before any is tried twice more.
     arm = min(again, key=lambda arm: done[arm.name].attempt)
     return RunTrial(history.block, arm, done[arm.name].attempt + 1)

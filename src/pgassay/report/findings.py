@@ -177,6 +177,19 @@ class Findings:
         words = (str(trial.regime.get("checkpoint_words", "")) for trial in self.trials)
         return tuple(dict.fromkeys(word for word in words if word))
 
+    @cached_property
+    def disturbance(self) -> str:
+        """How busy others were in the windows that count, in words; empty where it was not measured."""
+        shares = sorted(
+            share
+            for trial in self.trials
+            if trial.status is Status.VALID and (share := trial.responses.get("foreign_cpu_share")) is not None
+        )
+        if not shares:
+            return ""
+        middle = shares[len(shares) // 2]
+        return f"other programs used {middle:.0%} of the CPU in the median window, at most {shares[-1]:.0%}"
+
     def _judge(self, index: int) -> ClaimJudgement:
         claim = self.study.claims[index]
         response = self.responses.get(claim.response)

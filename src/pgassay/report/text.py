@@ -71,6 +71,8 @@ def _caveats(findings: Findings) -> Iterator[str]:
     yield f"{len(trials)} trials in {findings.blocks} blocks, {valid} valid; ended: {findings.end}"
     for regime in findings.regimes:
         yield f"true for: {regime}"
+    if findings.disturbance:
+        yield findings.disturbance
     for trial in (*findings.spoilt, *findings.outcomes):
         reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
         yield f"trial {trial.number} ({trial.treatment}) {trial.status}: {reasons}"
