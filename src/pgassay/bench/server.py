@@ -34,8 +34,11 @@ class Server(Protocol):
     def alive(self) -> bool:
         """Does the postmaster still run and accept us?"""
 
-    def stop(self) -> None:
-        """Stop (fast, then immediate); no process remains. Calling it twice is harmless."""
+    def stop(self, *, immediately: bool = False) -> None:
+        """Stop; no process remains. `immediately` writes no checkpoint, for a cluster that nobody needs any more.
+
+        Else fast, and immediately only if that takes too long. Calling it twice is harmless.
+        """
 
     def log_text(self) -> str:
         """The server log so far (last 64 kB)."""

@@ -27,6 +27,7 @@ class Evidence:
     steal_share: float | None = None
     foreign_cpu_share: float | None = None
     wanted_ns: int | None = None
+    foreign_cpu_share_max: float = FOREIGN_CPU_SHARE_MAX
     mismatches: Mapping[str, str] | None = None
 
 
@@ -37,7 +38,7 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
         found.append(
             Reason("steal", f"the hypervisor took {evidence.steal_share:.0%} of the CPU time during the window")
         )
-    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > FOREIGN_CPU_SHARE_MAX:
+    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > evidence.foreign_cpu_share_max:
         found.append(
             Reason("foreign_cpu", f"other programs used {evidence.foreign_cpu_share:.0%} of the CPU during the window")
         )

@@ -9,14 +9,18 @@ from pgassay.design.history import FinishedTrial, History
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
+from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.units import parse_time_s
 
 PREPARED = Kind.PREPARED
 """The kind of journal line that tells how long a snapshot took."""
 
-OVERHEAD_S = 5.0
+OVERHEAD_S = 2.0
 """What a trial takes beyond its load, until one has been measured: clone, start, settle, stop."""
+
+DURATION = "60s"
+"""What a window is taken to last when the study gives transactions instead of a time."""
 
 
 def arm_name(record: TrialRecord) -> str:
@@ -25,14 +29,18 @@ def arm_name(record: TrialRecord) -> str:
 
 
 def length_s(record: TrialRecord) -> float:
-    """What the trial took, all of its life."""
-    return (record.finished_wall_ns - record.started_wall_ns) / 1e9
+    """What the trial took, all of its life: the sum of its steps, since the wall clock may jump."""
+    return sum(record.timings_s.values())
 
 
 def planned_s(study: Study) -> float:
-    """What a trial is expected to take before one has been measured."""
-    options = {name: level.canonical for name, level in study.fixed.items()}
-    lengths = [options.get("load.duration", "60s"), options.get("load.warmup", "0s")]
+    """What a trial is expected to take before one has been measured, on average over the arms."""
+    return sum(_planned_s(study, arm) for arm in study.arms) / len(study.arms)
+
+
+def _planned_s(study: Study, arm: Arm) -> float:
+    options = {name: level.canonical for name, level in study.levels_of(arm).items()}
+    lengths = [options.get("load.duration", DURATION), options.get("load.warmup", "0s")]
     return sum(parse_time_s(length) for length in lengths) + OVERHEAD_S
 
 

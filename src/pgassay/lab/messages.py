@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.study.units import format_bytes
 
@@ -32,22 +33,15 @@ def busy_neighbour(detail: str) -> PgassayError:
     )
 
 
-def other_study(path: Path) -> PgassayError:
-    """A run whose study cannot be continued as recorded."""
-    return PgassayError(f'the study of run "{path}" cannot be read back', "see pgassay check")
-
-
 def finished_already(path: Path) -> UsageError:
     """Nothing to resume."""
     return UsageError(f'run "{path}" is finished', f"pgassay show {path}")
 
 
-def record_full(path: Path, detail: str) -> PgassayError:
-    """The record's own disk is full."""
-    return PgassayError(
-        f'could not write the record "{path}": {detail}',
-        f"no committed trial is lost; free space there, then: pgassay resume {path}",
-    )
+def operating_system(error: OSError) -> BenchError:
+    """The operating system refused something to the bench itself."""
+    where = f'"{error.filename}": ' if error.filename else ""
+    return BenchError(f"{where}{(error.strerror or str(error)).lower()}")
 
 
 def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:

@@ -3,7 +3,7 @@
 Every trial then starts from a clone. A snapshot is taken with the server stopped cleanly; a half-made one never counts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.factor import Stage
@@ -35,6 +35,13 @@ class Prepared:
     seconds: float
 
 
+Tell = Callable[[Prepared], None]
+
+
+def tell_nobody(prepared: Prepared) -> None:
+    """Nothing."""
+
+
 def load_of(composition: Composition, site: Site) -> Load:
     """The load driver that a composition asks for, of its own installation."""
     return site.load(composition.setup.load.get("driver", "pgbench"), site.installation(composition.setup.installation))
@@ -47,13 +54,19 @@ def key_of(study: Study, arm: Arm, site: Site) -> str:
     return snapshot_key(composition, installation, load_of(composition, site))
 
 
-def prepare(study: Study, arm: Arm, site: Site) -> Prepared:
-    """Make the arm's golden snapshot if it is not there yet."""
+def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Prepared:
+    """Make the arm's golden snapshot if it is not there yet.
+
+    `tell` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot again
+    and knows already how long that took, so that it decides as an uninterrupted one would.
+    """
     composition = compose(study.levels_of(arm), site.catalogue)
     key = key_of(study, arm, site)
     drive = site.drive(composition.setup.drive)
     if drive.has_snapshot(key):
-        return Prepared(key, made=False, seconds=0.0)
+        prepared = Prepared(key, made=False, seconds=0.0)
+        tell(prepared)
+        return prepared
     started_ns = site.clock.monotonic_ns()
     installation = site.installation(composition.setup.installation)
     workspace = drive.workspace(f"prepare-{key}")
@@ -64,11 +77,13 @@ def prepare(study: Study, arm: Arm, site: Site) -> Prepared:
             _fill(composition, server, site)
         finally:
             server.stop()
+        prepared = Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
+        tell(prepared)
         drive.take_snapshot(key, workspace)
     except BaseException:
         drive.discard(workspace)
         raise
-    return Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
+    return prepared
 
 
 def _fill(composition: Composition, server: Server, site: Site) -> None:

@@ -2,6 +2,7 @@
 
 Everything that decides is in the record, so the loop holds no state that a crash could lose: killed at any step and
 resumed, it goes on with the same schedule (tests/lab/test_crashes.py kills it at every write, fsync and rename).
+Call it from the main thread: programs die with the thread that started them.
 """
 
 import hashlib
@@ -11,15 +12,18 @@ from dataclasses import dataclass, replace
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import Verdict
-from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
+from pgassay.bench.counters import Sample
+from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
+from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, is_baseline, next_decision
 from pgassay.design.stopping import effects_of, verdicts_of
 from pgassay.lab.memory import PREPARED, history_of, preparation_s
-from pgassay.lab.preparation import key_of, prepare
+from pgassay.lab.notes import Assignment
+from pgassay.lab.preparation import Prepared, key_of, prepare
 from pgassay.lab.site import Site
-from pgassay.lab.trial import Assignment, run_trial
+from pgassay.lab.trial import run_trial, unprepared
 from pgassay.lab.watching import Watcher
 from pgassay.record.decisions import Decision as Written
-from pgassay.record.decisions import Step, inputs_sha256
+from pgassay.record.decisions import Step, decisions_in, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Kind
 from pgassay.record.values import TrialRecord
@@ -61,7 +65,9 @@ class Conductor:
             verdicts = verdicts_of(study, self._primary, observe(self.trials, study.primary), block_s=block_s)
             self.watcher.estimated(self._effects(), history.elapsed_s)
         decision = next_decision(study, seed, history, verdicts)
-        self.run.decide(self._written(decision, inputs_sha256(history), history.elapsed_s).as_data())
+        written = self._written(decision, inputs_sha256(history), history.elapsed_s)
+        if decisions_in(entries)[-1:] != (written,):  # a run that was killed after deciding has it already
+            self.run.decide(written.as_data())
         return decision
 
     def _written(self, decision: Decision, inputs: str, elapsed_s: float) -> Written:
@@ -77,13 +83,17 @@ class Conductor:
                 return replace(line, step=Step.NEXT, arm=arm.name, block=block, attempt=attempt, trial=number)
 
     def _run(self, block: int, arm: Arm, attempt: int) -> None:
-        self._prepare(arm)
+        failure, seconds = self._prepare(arm)
         staging = self.run.begin_trial(self.run.next_number, {"block": block, "attempt": attempt, "arm": arm.name})
         seed = trial_seed(self.run.header.seed, block, attempt)
         assignment = Assignment(staging.number, block, attempt, arm, seed, staging.path)
         self.watcher.trial_started(assignment)
+        series: tuple[Sample, ...] = ()
         try:
-            record, series = run_trial(self.study, assignment, self.site)
+            if failure is None:
+                record, series = run_trial(self.study, assignment, self.site)
+            else:
+                record = unprepared(self.study, assignment, self.site, failure, seconds)
         except BaseException:
             self.run.abandon_trial(staging)
             raise
@@ -91,16 +101,33 @@ class Conductor:
         self.trials.append(record)
         self.watcher.trial_finished(record)
 
-    def _prepare(self, arm: Arm) -> None:
-        """Make the snapshot outside the trial, so that the trial's length is its own."""
+    def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
+        """Make the snapshot outside the trial, so that the trial's length is its own.
+
+        A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed by its own
+        doing: the failure is returned with the seconds spent. The baseline's ends the run, for nothing could be told.
+        """
         key = key_of(self.study, arm, self.site)
-        if any(entry.kind == PREPARED and entry.data["key"] == key for entry in self.run.journal.entries):
-            prepare(self.study, arm, self.site)  # at most again after a pause, which costs no budget
-            return
-        self.watcher.preparing(arm)
-        made = prepare(self.study, arm, self.site)
-        self.run.journal.append(Kind.PREPARED, {"key": key, "seconds": round(made.seconds, 3), "made": made.made})
-        self.watcher.prepared(arm, made.seconds)
+        known = any(entry.kind == PREPARED and entry.data["key"] == key for entry in self.run.journal.entries)
+
+        def tell(made: Prepared) -> None:
+            if not known:  # made again after a pause, it costs no budget
+                data = {"key": key, "seconds": round(made.seconds, 3), "made": made.made}
+                self.run.journal.append(Kind.PREPARED, data)
+
+        started_ns = self.site.clock.monotonic_ns()
+        if not known:
+            self.watcher.preparing(arm)
+        try:
+            prepare(self.study, arm, self.site, tell)
+        except (ClusterError, QueryError, LoadError, SpaceError) as failure:
+            if is_baseline(self.study, arm):
+                raise
+            return failure, (self.site.clock.monotonic_ns() - started_ns) / 1e9
+        seconds = (self.site.clock.monotonic_ns() - started_ns) / 1e9
+        if not known:
+            self.watcher.prepared(arm, seconds)
+        return None, seconds
 
     def _effects(self) -> Sequence[Effect]:
         return tuple(effects_of(self.study, self._primary, observe(self.trials, self.study.primary)).values())

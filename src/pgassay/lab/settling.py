@@ -1,7 +1,8 @@
 """From a started server to the state a window starts from: cache state, VACUUM if asked, CHECKPOINT; in that order.
 
 CHECKPOINT comes last because a VACUUM after it would start the window dirty. `prewarmed` uses pg_prewarm where the
-extension exists; elsewhere the page cache alone is warmed, and the record says so.
+extension exists (which reads through the page cache and so warms that as well); elsewhere the page cache alone is
+warmed, and the record says so.
 """
 
 from collections.abc import Mapping
@@ -30,16 +31,14 @@ def settle(server: Server, options: Mapping[str, str], data_directory: Path, cac
 def _cache_state(wanted: str, server: Server, data_directory: Path, caches: Caches) -> str:
     if wanted == "cold":
         return f"cold ({caches.make_cold(data_directory)})"
-    page_cache = caches.make_warm(data_directory)
     if wanted == "warm":
-        return f"warm ({page_cache})"
-    available = server.query("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'")
-    if not available:
-        return f"page cache only ({page_cache}; pg_prewarm is not installed)"
+        return f"warm ({caches.make_warm(data_directory)})"
+    if not server.query("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'"):
+        return f"page cache only ({caches.make_warm(data_directory)}; pg_prewarm is not installed)"
     try:
         server.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
         for (relation,) in server.query(_RELATIONS):
             server.query("SELECT pg_prewarm(%s::regclass)", (relation,))
     except QueryError as error:
-        return f"page cache only ({page_cache}; pg_prewarm failed: {error.message})"
-    return f"prewarmed (pg_prewarm; {page_cache})"
+        return f"page cache only ({caches.make_warm(data_directory)}; pg_prewarm failed: {error.message})"
+    return "prewarmed (pg_prewarm)"

@@ -14,6 +14,7 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
 from pgassay.record.disk import Disk
 
 
@@ -61,3 +62,5 @@ class Site:
     caches: Caches
     disk: Disk
     socket_directory: Path
+    foreign_cpu_share_max: float = FOREIGN_CPU_SHARE_MAX
+    """Beyond this share of the CPU used by others a trial is spoilt; 1 for a machine that is known to be busy."""

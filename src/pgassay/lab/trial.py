@@ -1,27 +1,29 @@
 """The life of one trial: clone, start, read back, settle, measure, judge, give back.
 
 Follows docs/trial.md step by step. Whatever the treatment does to its server becomes part of the trial's record; only
-faults of the bench itself are raised.
+faults of the bench and of the record's own disk are raised.
 """
 
+import errno
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.errors import ClusterError, QueryError, SpaceError
+from pgassay.bench.errors import BenchError, ClusterError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
-from pgassay.lab import checks, regime
 from pgassay.lab.composition import Composition, compose
-from pgassay.lab.measures import Measures, measure
+from pgassay.lab.measures import measure
+from pgassay.lab.messages import operating_system
+from pgassay.lab.notes import Assignment, Notes
 from pgassay.lab.preparation import load_of, prepare
+from pgassay.lab.recording import record_of
 from pgassay.lab.settling import settle
 from pgassay.lab.site import Site
 from pgassay.lab.starting import settings_of
-from pgassay.record.values import LevelRecord, TrialRecord
-from pgassay.study.levels import Arm
+from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.units import parse_time_s
 
@@ -32,81 +34,74 @@ _OURS = (
 )  # fmt: skip
 """Settings that keep a server private, or come from where it runs: no part of an experiment."""
 
-
-@dataclass(frozen=True)
-class Assignment:
-    """Which trial this is, and where its raw outputs go."""
-
-    number: int
-    block: int
-    attempt: int
-    arm: Arm
-    seed: int
-    staging: Path
-
-
-@dataclass
-class _Notes:
-    """What a trial learns on its way, so that even one that fails half-way leaves what it knows."""
-
-    timings_s: dict[str, float] = field(default_factory=dict)
-    settings: dict[str, str] = field(default_factory=dict)
-    read_back: dict[str, str | None] = field(default_factory=dict)
-    cache: str = ""
-    how_cloned: str = ""
-    samples: tuple[Sample, ...] = ()
-    result: LoadResult | None = None
-    measures: Measures | None = None
-    alive: bool = True
-    problems: dict[str, str] = field(default_factory=dict)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def run_trial(study: Study, assignment: Assignment, site: Site) -> tuple[TrialRecord, tuple[Sample, ...]]:
     """Run one trial; returns its record and its series. Everything that was started is stopped on every way out."""
-    levels = study.levels_of(assignment.arm)
-    composition = compose(levels, site.catalogue)
-    notes = _Notes()
-    started_wall_ns = site.clock.wall_ns()
+    composition = compose(study.levels_of(assignment.arm), site.catalogue)
+    notes = Notes.begin(site.clock)
     try:
         _live(study, assignment, composition, site, notes)
     except SpaceError as error:
         notes.problems["no_space"] = error.message
-    except (ClusterError, QueryError) as error:
-        notes.alive = False
+    except ClusterError as error:
+        notes.problems["not_started"] = error.message
+    except QueryError as error:
         notes.problems["server"] = error.message
-    record = _record(study, assignment, composition, notes, started_wall_ns, site.clock.wall_ns())
-    return record, notes.samples
+    except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place
+        if error.errno not in _FULL:
+            raise operating_system(error) from error
+        notes.problems["no_space"] = operating_system(error).message
+    return record_of(study, assignment, composition, notes, site), notes.samples
 
 
-def _live(study: Study, assignment: Assignment, composition: Composition, site: Site, notes: _Notes) -> None:
-    installation = site.installation(composition.setup.installation)
+def unprepared(study: Study, assignment: Assignment, site: Site, failure: BenchError, seconds: float) -> TrialRecord:
+    """The record of a trial whose treatment could not even be prepared, after trying for so many seconds."""
+    composition = compose(study.levels_of(assignment.arm), site.catalogue)
+    notes = Notes.begin(site.clock)
+    notes.laps.timings_s["prepare"] = seconds
+    code = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
+    notes.problems[code] = failure.message
+    return record_of(study, assignment, composition, notes, site)
+
+
+def _live(study: Study, assignment: Assignment, composition: Composition, site: Site, notes: Notes) -> None:
     load = load_of(composition, site)
     drive = site.drive(composition.setup.drive)
-    snapshot = prepare(study, assignment.arm, site)
-    lap = _Laps(site, notes)
-    clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
-    notes.how_cloned = drive.how_cloned()
-    lap("clone")
-    held = []
+    with notes.laps("clone"):
+        snapshot = prepare(study, assignment.arm, site)
+        clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
     try:
+        notes.how_cloned = drive.how_cloned()
+        _serve(assignment, composition, load, clone, site, notes)
+    finally:
+        with notes.laps("give_back"):
+            drive.discard(clone)
+
+
+def _serve(assignment: Assignment, composition: Composition, load: Load, clone: Path, site: Site, notes: Notes) -> None:
+    """Everything between the server's start and its end, which is immediate: nobody needs the clone any more."""
+    installation = site.installation(composition.setup.installation)
+    with notes.laps("start"):
         server = installation.start(clone, settings_of(composition), site.socket_directory)
-        try:
-            lap("start")
-            held = list(composition.at(Stage.HOST))
+    try:
+        with notes.laps("settle"):
             notes.settings = _effective(server)
             _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
             notes.cache = settle(server, composition.setup.load, clone, site.caches)
-            lap("settle")
+        with notes.laps("measure"):
             _measure(assignment, composition, load, server, clone, site, notes)
-            lap("measure")
-        finally:
-            server.stop()
-            site.disk.write_file(assignment.staging / "server.log", server.log_text().encode())
+    except QueryError:
+        notes.alive = server.alive()
+        raise
     finally:
-        for bound in reversed(held):
-            bound.factor.give_back(bound.name, bound.level)
-        drive.discard(clone)
-        lap("give_back")
+        with notes.laps("stop"):
+            server.stop(immediately=True)
+            for bound in reversed(composition.at(Stage.HOST)):
+                bound.factor.give_back(bound.name, bound.level)
+            with assignment.keeping("the server's log"):
+                site.disk.write_file(assignment.staging / "server.log", server.log_text().encode())
 
 
 def _effective(server: Server) -> dict[str, str]:
@@ -120,7 +115,7 @@ def _effective(server: Server) -> dict[str, str]:
     return {str(name): str(value) for name, value in rows}
 
 
-def _read_back(composition: Composition, readable: Readable, notes: _Notes, *stages: Stage) -> None:
+def _read_back(composition: Composition, readable: Readable, notes: Notes, *stages: Stage) -> None:
     for bound in composition.at(*stages):
         notes.read_back[bound.name] = bound.factor.read_back(bound.name, bound.level, readable)
 
@@ -132,7 +127,7 @@ def _measure(
     server: Server,
     clone: Path,
     site: Site,
-    notes: _Notes,
+    notes: Notes,
 ) -> None:
     """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
     options = composition.setup.load
@@ -141,13 +136,12 @@ def _measure(
         sampling.start()
         warm_up = _warm_up(options, load, server, assignment, site)
         before = sampling.read_all()
-        result = load.run(server, {**options, "warmup": "0"}, assignment.staging, assignment.seed)
+        result = _run(load, server, {**options, "warmup": "0"}, assignment.staging, assignment.seed, assignment)
         notes.alive = server.alive()
         after = sampling.read_all()
         series = sampling.stop()
     finally:
         sampling.close()
-    notes.result = result
     notes.samples = (*warm_up, *series, *result.series)
     notes.problems.update(result.problems)
     notes.measures = measure(before, after, result, sampling.meters())
@@ -161,89 +155,17 @@ def _warm_up(
     if parse_time_s(options.get("warmup", "0")) <= 0:
         return ()
     output = assignment.staging / "warmup"
-    site.disk.mkdir(output)
-    run = {key: value for key, value in options.items() if key != "transactions"}
-    result = load.run(server, {**run, "duration": options["warmup"], "warmup": "0"}, output, assignment.seed + 1)
+    with assignment.keeping("the warm-up"):
+        site.disk.mkdir(output)
+    timed = {key: value for key, value in options.items() if key != "transactions"}
+    wanted = {**timed, "duration": options["warmup"], "warmup": "0"}
+    result = _run(load, server, wanted, output, assignment.seed + 1, assignment)
     return tuple(replace(sample, source=f"{sample.source}_warmup") for sample in result.series)
 
 
-class _Laps:
-    """Times the steps of a trial's life: each call closes the step it names."""
-
-    def __init__(self, site: Site, notes: _Notes) -> None:
-        self._clock = site.clock
-        self._notes = notes
-        self._last_ns = site.clock.monotonic_ns()
-
-    def __call__(self, name: str) -> None:
-        now_ns = self._clock.monotonic_ns()
-        self._notes.timings_s[name] = (now_ns - self._last_ns) / 1e9
-        self._last_ns = now_ns
-
-
-def _record(
-    study: Study,
-    assignment: Assignment,
-    composition: Composition,
-    notes: _Notes,
-    started_wall_ns: int,
-    finished_wall_ns: int,
-) -> TrialRecord:
-    options = composition.setup.load
-    measures = notes.measures
-    counters = measures.counters if measures else {}
-    cycles = regime.cycles_covered(counters) if measures else None
-    status, reasons = checks.judge(_evidence(composition, notes))
-    arm = assignment.arm
-    return TrialRecord(
-        number=assignment.number,
-        block=assignment.block,
-        attempt=assignment.attempt,
-        treatment=arm.treatment.name,
-        condition=arm.condition.name,
-        covariate=arm.covariate.name,
-        levels={
-            name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name))
-            for name, level in study.levels_of(arm).items()
-        },
-        status=status,
-        started_wall_ns=started_wall_ns,
-        finished_wall_ns=finished_wall_ns,
-        responses=dict(measures.responses) if measures else {},
-        reasons=reasons,
-        counters=dict(counters),
-        settings=notes.settings,
-        regime={
-            "window_s": measures.window_monotonic_ns / 1e9 if measures else None,
-            "warmup_s": parse_time_s(options.get("warmup", "0")),
-            "checkpoint": options.get("checkpoint", "cycle"),
-            "checkpoint_cycles": cycles,
-            "checkpoint_words": regime.describe(options.get("checkpoint", "cycle"), cycles),
-            "cache": notes.cache,
-            "age": options.get("age", "none"),
-            "start_state": notes.how_cloned,
-        },
-        timings_s=notes.timings_s,
-        seed=assignment.seed,
-    )
-
-
-def _evidence(composition: Composition, notes: _Notes) -> checks.Evidence:
-    options = composition.setup.load
-    measures = notes.measures
-    timed = not options.get("transactions") and options.get("duration")
-    mismatches = {}
-    for bound in composition.bound:
-        found = notes.read_back.get(bound.name)
-        if found is not None and found != bound.level.canonical:
-            mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
-    return checks.Evidence(
-        problems=notes.problems,
-        server_alive=notes.alive,
-        window_monotonic_ns=measures.window_monotonic_ns if measures else 0,
-        window_wall_ns=measures.window_wall_ns if measures else 0,
-        steal_share=measures.responses.get("steal_share") if measures else None,
-        foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
-        wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
-        mismatches=mismatches,
-    )
+def _run(
+    load: Load, server: Server, options: Mapping[str, str], output: Path, seed: int, assignment: Assignment
+) -> LoadResult:
+    """A load touches no disk but the record's."""
+    with assignment.keeping("the load's output"):
+        return load.run(server, options, output, seed)

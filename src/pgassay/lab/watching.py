@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pgassay.analysis.effects import Effect
-from pgassay.lab.trial import Assignment
+from pgassay.lab.notes import Assignment
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 

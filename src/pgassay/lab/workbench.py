@@ -22,6 +22,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres import repair, sockets
@@ -41,6 +42,8 @@ class Wishes:
     bindir: Path | None = None
     data_directory: Path | None = None
     allow_volatile: bool = False
+    allow_busy: bool = False
+    """Other programs work here and the user knows: their CPU time spoils no trial, the record tells it."""
     keep_snapshots: bool = True
 
 
@@ -87,6 +90,7 @@ class Workbench:
             caches=PageCache(),
             disk=RealDisk(),
             socket_directory=self._sockets,
+            foreign_cpu_share_max=1.0 if self.wishes.allow_busy else FOREIGN_CPU_SHARE_MAX,
         )
 
     def installation(self, wanted: Mapping[str, str]) -> Installation:

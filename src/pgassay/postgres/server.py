@@ -18,6 +18,7 @@ from pgassay.postgres.session import Session
 FAST_S = 120.0
 """A fast shutdown writes a checkpoint, which takes its time on a slow drive."""
 IMMEDIATE_S = 10.0
+_WAYS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
 LOG_BYTES = 65536
 
 
@@ -65,12 +66,12 @@ class LocalServer:
         except QueryError:
             return False
 
-    def stop(self) -> None:
+    def stop(self, *, immediately: bool = False) -> None:
         """Stop; no process remains. Calling it twice is harmless."""
         if self._stopped:
             return
         self._session.close()
-        for number, patience_s in ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S)):
+        for number, patience_s in _WAYS[1:] if immediately else _WAYS:
             self._running.send(number)
             if self._ended(patience_s):
                 break

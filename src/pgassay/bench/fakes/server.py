@@ -88,7 +88,7 @@ class FakeServer:
         """Until it is stopped or dies."""
         return self._running
 
-    def stop(self) -> None:
+    def stop(self, *, immediately: bool = False) -> None:
         """Stop; calling it twice is harmless."""
         self._running = False
         (self._directory / "postmaster.pid").unlink(missing_ok=True)
@@ -149,11 +149,18 @@ KNOWN: Answers = {
     r"SELECT %s::int$": lambda server, found, parameters: [(int(parameters[0]),)],
     r"SHOW (?P<name>\w+)$": _show,
     r"SELECT current_setting\(%s\)$": _show,
+    r"SELECT current_setting\(%s, true\)$": lambda server, found, parameters: [(server.settings.get(parameters[0]),)],
     r"SELECT current_setting\('pgassay\.": lambda server, found, parameters: [(None,)],
     r"SELECT name, setting, unit": _pg_settings,
     r"SELECT name, current_setting\(name\)": lambda server, found, parameters: list(server.settings.items()),
     r"SELECT f\.setting FROM pg_file_settings": lambda server, found, parameters: [],
     r"SELECT c\.oid::regclass::text, ": _relations,
+    r"SELECT c\.oid::regclass::text FROM": lambda server, found, parameters: [
+        (each,) for each in server.state["tables"]
+    ],
+    r"SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'": lambda server, found, parameters: [(1,)],
+    r"CREATE EXTENSION IF NOT EXISTS pg_prewarm$": lambda server, found, parameters: [],
+    r"SELECT pg_prewarm\(%s::regclass\)": lambda server, found, parameters: [(1,)],
     r"CREATE TABLE (?P<table>[\w.]+)": _create,
     r"ALTER TABLE (?P<table>[\w.]+) SET \(fillfactor = (?P<value>\d+)\)": _alter,
     r"(CHECKPOINT|VACUUM|ANALYZE|REINDEX)\b": lambda server, found, parameters: [],

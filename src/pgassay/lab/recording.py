@@ -1,0 +1,77 @@
+"""From a trial's notes to its record: status and reasons by the checks, the regime in words, every level read back."""
+
+from collections.abc import Mapping
+
+from pgassay.lab import checks, regime
+from pgassay.lab.composition import Composition
+from pgassay.lab.notes import Assignment, Notes
+from pgassay.lab.site import Site
+from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.study.model import Study
+from pgassay.study.units import parse_time_s
+
+
+def record_of(study: Study, assignment: Assignment, composition: Composition, notes: Notes, site: Site) -> TrialRecord:
+    """The record of a trial that has ended just now, whatever became of it."""
+    status, reasons = checks.judge(_evidence(composition, notes, site))
+    arm, measures = assignment.arm, notes.measures
+    return TrialRecord(
+        number=assignment.number,
+        block=assignment.block,
+        attempt=assignment.attempt,
+        treatment=arm.treatment.name,
+        condition=arm.condition.name,
+        covariate=arm.covariate.name,
+        levels={
+            name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name))
+            for name, level in study.levels_of(arm).items()
+        },
+        status=status,
+        started_wall_ns=notes.started_wall_ns,
+        finished_wall_ns=site.clock.wall_ns(),
+        responses=dict(measures.responses) if measures else {},
+        reasons=reasons,
+        counters=dict(measures.counters) if measures else {},
+        settings=notes.settings,
+        regime=_regime(composition.setup.load, notes),
+        timings_s=dict(notes.laps.timings_s),
+        seed=assignment.seed,
+    )
+
+
+def _regime(options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
+    measures = notes.measures
+    mode = options.get("checkpoint", "cycle")
+    cycles = regime.cycles_covered(measures.counters) if measures else None
+    return {
+        "window_s": measures.window_monotonic_ns / 1e9 if measures else None,
+        "warmup_s": parse_time_s(options.get("warmup", "0")),
+        "checkpoint": mode,
+        "checkpoint_cycles": cycles,
+        "checkpoint_words": regime.describe(mode, cycles),
+        "cache": notes.cache,
+        "age": options.get("age", "none"),
+        "start_state": notes.how_cloned,
+    }
+
+
+def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evidence:
+    options = composition.setup.load
+    measures = notes.measures
+    timed = not options.get("transactions") and options.get("duration")
+    mismatches = {}
+    for bound in composition.bound:
+        found = notes.read_back.get(bound.name)
+        if found is not None and found != bound.level.canonical:
+            mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
+    return checks.Evidence(
+        problems=notes.problems,
+        server_alive=notes.alive,
+        window_monotonic_ns=measures.window_monotonic_ns if measures else 0,
+        window_wall_ns=measures.window_wall_ns if measures else 0,
+        steal_share=measures.responses.get("steal_share") if measures else None,
+        foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
+        wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
+        foreign_cpu_share_max=site.foreign_cpu_share_max,
+        mismatches=mismatches,
+    )
