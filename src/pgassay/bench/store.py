@@ -42,4 +42,4 @@ class Drive(Protocol):
         """Remove a clone or workspace of ours."""
 
     def release(self) -> None:
-        """Give everything back that is not asked to stay (snapshots go with `keep=False`)."""
+        """Give everything back that is not asked to stay (snapshots stay if the drive was attached to keep them)."""

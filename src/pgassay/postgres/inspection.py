@@ -30,7 +30,8 @@ _STAYS = (
     "listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file",
     "logging_collector", "cluster_name", "TimeZone", "DateStyle", "IntervalStyle", "default_text_search_config",
     "dynamic_library_path", "local_preload_libraries", "session_preload_libraries", "shared_preload_libraries",
-    "stats_temp_directory", "event_source", "hot_standby", "max_wal_senders", "wal_log_hints", "synchronous_standby_names",
+    "stats_temp_directory", "event_source", "hot_standby", "max_wal_senders", "wal_log_hints",
+    "synchronous_standby_names",
     "application_name", "client_encoding", "server_encoding", "password_encryption", "dynamic_shared_memory_type",
 )  # fmt: skip
 
