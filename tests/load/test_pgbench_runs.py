@@ -1,5 +1,7 @@
 """The real pgbench on a real private server: everything that a run can do or suffer is in its result."""
 
+import os
+import signal
 import subprocess
 import threading
 import time
@@ -173,7 +175,7 @@ def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
         try:
             load.create(server, BASE)
             load.fill(server, BASE)
-            killer = threading.Timer(1.5, lambda: subprocess.run(["kill", "-QUIT", str(server.postmaster_pid)]))
+            killer = threading.Timer(1.5, os.kill, (server.postmaster_pid, signal.SIGQUIT))
             killer.start()
             began = time.monotonic()
             result = load.run(server, {**BASE, "duration": "60s"}, tmp_path / "out", 1)
