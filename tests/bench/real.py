@@ -13,7 +13,7 @@ from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres import sockets
-from pgassay.postgres.find import Finder
+from pgassay.postgres.find import VARIABLE, Finder
 from pgassay.postgres.installation import LocalInstallation
 
 
@@ -34,6 +34,16 @@ def installation() -> LocalInstallation:
         return finder().find()
     except PgassayError as error:
         pytest.skip(error.message)
+
+
+def bindirs() -> list[str]:
+    """Every PostgreSQL of this machine, and the one in $PGASSAY_BINDIR; for parametrizing, so never an error."""
+    try:
+        found = [str(each.bindir) for each in finder().all()]
+    except PgassayError:
+        found = []
+    named = os.environ.get(VARIABLE)
+    return [*found, named] if named and named not in found else found
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 cache is touched; see posix_fadvise(2).
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,10 @@ class PageCache:
     def make_cold(self, directory: Path) -> str:
         """Write back and drop every page of the files under `directory`."""
         for path in _files(directory):
-            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue  # A running server removes files while we look.
             try:
                 os.fsync(descriptor)
                 os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -29,7 +33,7 @@ class PageCache:
         """Read every relation file once, so that the page cache holds what it can."""
         buffer = bytearray(_CHUNK_BYTES)
         for path in _files(directory / "base"):
-            with path.open("rb", buffering=0) as file:
+            with contextlib.suppress(FileNotFoundError), path.open("rb", buffering=0) as file:
                 while file.readinto(buffer):
                     pass
         return "files read through once"

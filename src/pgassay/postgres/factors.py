@@ -35,7 +35,7 @@ class ServerSetting(Factor):
         setting_name = name.removeprefix(_PREFIX)
         found = effective.setting(readable.server, setting_name)
         if found is None:
-            return None
+            return _unlisted(readable.server, setting_name, level)
         if found.name == "huge_pages" and level.canonical in ("on", "off"):
             return effective.huge_pages_status(readable.server)
         if effective.holds(readable.server, found, level.typed):
@@ -45,6 +45,14 @@ class ServerSetting(Factor):
     def adopt_by(self, name: str, server: Server) -> str:
         """`reload` or `restart`, as this server says."""
         return effective.adoption(server, name.removeprefix(_PREFIX))
+
+
+def _unlisted(server: Server, name: str, level: Level) -> str | None:
+    """A setting that pg_settings does not list: unknown, or of an extension that is loaded when first used."""
+    (text,) = server.query("SELECT current_setting(%s, true)", [name])[0]
+    if text is None:
+        return None
+    return level.canonical if text == level.typed else canonical(str(text))
 
 
 class PostgresVersion(Factor):

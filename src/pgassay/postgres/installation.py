@@ -6,7 +6,6 @@ outright, so that the user's environment does not enter the result.
 
 import shutil
 import signal
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,10 +100,9 @@ class LocalInstallation:
 
         Needs no cluster: a scratch directory with an empty configuration file is enough for `postgres -C`.
         """
-        scratch = Path(tempfile.mkdtemp(prefix=sockets.PREFIX))
+        scratch = sockets.make(self.account)
         try:
             (scratch / "postgresql.conf").touch()
-            sockets.give(scratch, self.account)
             settings.check(self.runner, self.bindir, scratch, values)
         finally:
             shutil.rmtree(scratch)

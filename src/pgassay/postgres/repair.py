@@ -6,7 +6,6 @@ normally die with us (see the host's runner); this is for the rest: another kern
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +46,7 @@ def end(leftover: Leftover) -> None:
 def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path]:
     """Socket directories that a killed pgassay left in `parent` (/tmp unless told), of us or the servers' account."""
     found = []
-    for path in sorted((parent or Path(tempfile.gettempdir())).glob(f"{sockets.PREFIX}*")):
+    for path in sorted((parent or sockets.PARENT).glob(f"{sockets.PREFIX}*")):
         if path.is_symlink() or not path.is_dir() or path.stat().st_uid not in (account.uid, os.geteuid()):
             continue
         if os.access(path, os.R_OK | os.X_OK) and owner.abandoned(path):

@@ -14,11 +14,13 @@ from pgassay.postgres import messages, owner
 LIMIT_BYTES = 107
 FIRST_PORT = 54320
 PREFIX = "pgassay-"
+PARENT = Path("/tmp")
+"""Not $TMPDIR: that may be long, or closed to the servers' account (pam_tmpdir)."""
 
 
 def make(account: Account, parent: Path | None = None) -> Path:
     """A fresh directory (below /tmp unless told), mode 0700, owned by the servers' account. The caller removes it."""
-    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent or PARENT))
     owner.write(path)
     give(path, account)
     return path

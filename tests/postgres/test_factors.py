@@ -1,0 +1,147 @@
+"""PostgreSQL's factors against the fake server: levels, what they ask for, what they read back."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.factor import Factor, Readable, Setup, Stage, matches
+from pgassay.bench.fakes.server import FakeInstallation, FakeServer
+from pgassay.errors import PgassayError
+from pgassay.postgres.effective import status_of_map
+from pgassay.postgres.factors import FACTORS
+
+
+def _factor(name: str) -> Factor:
+    exact = [factor for factor in FACTORS if factor.pattern == name]
+    return exact[0] if exact else next(factor for factor in FACTORS if matches(factor.pattern, name))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[FakeServer]:
+    installation = FakeInstallation()
+    installation.initialize(tmp_path / "data", {"data_checksums": "on", "wal_segment_size": "32MB"})
+    server = installation.start(tmp_path / "data", {"work_mem": "64kB", "fsync": "off"}, tmp_path / "socket")
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "canonical"),
+    [
+        ("server.shared_buffers", "1GB", "1073741824B"),
+        ("server.pg_stat_statements.max", "100", "100"),
+        ("postgres.version", "17", "17"),
+        ("postgres.version", "17.5", "17.5"),
+        ("init.data_checksums", "YES", "on"),
+        ("init.wal_segment_size", "64MB", "67108864B"),
+        ("init.wal_segment_size", "64", "67108864B"),
+        ("table.fillfactor", "75", "75"),
+        ("table.public.t.fillfactor", "075", "75"),
+        ("index.fillfactor", "10", "10"),
+    ],
+)
+def test_levels(name: str, typed: str, canonical: str) -> None:
+    level = _factor(name).parse(name, typed)
+    assert (level.typed, level.canonical) == (typed, canonical)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("server.port", "5432"), ("server.listen_addresses", "*"), ("server.shared_buffers", "8KB"),
+        ("postgres.version", "twelve"), ("init.data_checksums", "maybe"), ("init.wal_segment_size", "5MB"),
+        ("table.fillfactor", "9"), ("table.fillfactor", "101"), ("table.fillfactor", "75%"),
+        ("index.fillfactor", ""), ("table.t.fillfactor", "-50"),
+    ],
+)  # fmt: skip
+def test_levels_refused(name: str, typed: str) -> None:
+    with pytest.raises(PgassayError):
+        _factor(name).parse(name, typed)
+
+
+def test_what_they_ask_of_the_rooms() -> None:
+    setup = Setup()
+    for name, typed in {
+        "server.work_mem": "64 kB",
+        "postgres.version": "17.0",
+        "init.data_checksums": "1",
+        "init.wal_segment_size": "1GB",
+    }.items():
+        factor = _factor(name)
+        factor.prepare(name, factor.parse(name, typed), setup)
+    assert setup.settings == {"work_mem": "64 kB"}
+    assert setup.installation == {"version": "17.0"}
+    assert setup.init_options == {"data_checksums": "on", "wal_segment_size": "1GB"}
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "read_back"),
+    [
+        ("server.work_mem", "64kB", "65536B"),
+        ("server.work_mem", "1MB", "65536B"),
+        ("server.no_such_setting", "1", None),
+        ("postgres.version", "17", "17"),
+        ("postgres.version", "17.5", "17.5"),
+        ("postgres.version", "17.4", "17.5"),
+        ("init.data_checksums", "on", "on"),
+        ("init.wal_segment_size", "32MB", "33554432B"),
+    ],
+)
+def test_read_back(name: str, typed: str, read_back: str | None, server: FakeServer) -> None:
+    factor = _factor(name)
+    assert factor.read_back(name, factor.parse(name, typed), Readable(server)) == read_back
+
+
+def test_adoption_asks_the_server(server: FakeServer) -> None:
+    assert _factor("server.*").adopt_by("server.shared_buffers", server) == "restart"
+    assert _factor("server.*").adopt_by("server.work_mem", server) == "reload"
+    assert _factor("table.fillfactor").adopt_by("table.fillfactor", server) == "rewrite"
+    assert _factor("init.data_checksums").adopt_by("init.data_checksums", server) == "reinit"
+
+
+def test_fillfactor_is_set_on_the_empty_schema_and_not_rewritten_after(server: FakeServer) -> None:
+    factor = _factor("table.fillfactor")
+    level = factor.parse("table.fillfactor", "75")
+    assert factor.read_back("table.fillfactor", level, Readable(server)) is None, "there are no tables yet"
+    server.execute("CREATE TABLE t (i int)")
+    factor.on_empty_schema("table.fillfactor", level, server)
+    factor.on_loaded_data("table.fillfactor", level, server)
+    assert not [sql for sql in server.statements if sql.startswith("VACUUM")]
+    assert factor.read_back("table.fillfactor", level, Readable(server)) == "75"
+
+
+def test_a_table_that_came_with_its_rows_is_rewritten(server: FakeServer) -> None:
+    factor = _factor("table.fillfactor")
+    level = factor.parse("table.fillfactor", "75")
+    server.execute("CREATE TABLE t (i int)")
+    assert factor.read_back("table.fillfactor", level, Readable(server)) == "t default"
+    factor.on_loaded_data("table.fillfactor", level, server)
+    assert "VACUUM (FULL, ANALYZE) t" in server.statements
+    assert factor.read_back("table.fillfactor", level, Readable(server)) == "75"
+
+
+def test_stages_come_in_the_design_s_order() -> None:
+    assert _factor("postgres.version").stage == Stage.BUILD
+    assert _factor("init.data_checksums").stage == Stage.INIT
+    assert {_factor(name).stage for name in ("table.fillfactor", "table.*.fillfactor", "index.fillfactor")} == {
+        Stage.DATA
+    }
+    assert _factor("server.*").stage == Stage.SERVER
+    assert all(factor.summary for factor in FACTORS)
+
+
+SMAPS = """\
+7f0000000000-7f0010000000 rw-s 00000000 00:0f 1234   /anon_hugepage (deleted)
+Size:             262144 kB
+KernelPageSize:     2048 kB
+7f1000000000-7f1000100000 rw-p 00000000 00:00 0
+KernelPageSize:        4 kB
+"""
+
+
+def test_huge_pages_are_told_by_the_memory_map() -> None:
+    assert status_of_map(SMAPS) == "on"
+    assert status_of_map(SMAPS.replace("2048 kB", "4 kB")) == "off"
+    assert status_of_map(SMAPS.replace("rw-s", "rw-p")) == "off", "a private mapping is not shared memory"
+    assert status_of_map("") == "off"

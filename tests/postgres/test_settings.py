@@ -1,0 +1,80 @@
+"""Settings: names, quoting, what stays ours, and which answer of `postgres -C` means what."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import SettingError
+from pgassay.bench.fakes.runner import FakeRunner, Program
+from pgassay.errors import PgassayError, UsageError
+from pgassay.postgres import settings
+
+BINDIR = Path("/pg/bin")
+
+
+def _runner(program: Program) -> FakeRunner:
+    return FakeRunner({"postgres": program})
+
+
+def test_every_private_setting_is_refused_in_any_letter_case() -> None:
+    for name in (*settings.PRIVATE, "Port", "LISTEN_ADDRESSES"):
+        with pytest.raises(UsageError, match="cannot be a factor"):
+            settings.require_name(name)
+    for name in ("work_mem", "pg_stat_statements.max", "plpgsql.extra_warnings", "a.b.c"):
+        settings.require_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "work mem", "work_mem = 1\nfsync", "1x", "a..b", "x'", "a.", "fsync;"])
+def test_what_is_no_name(name: str) -> None:
+    with pytest.raises(SettingError):
+        settings.require_name(name)
+    with pytest.raises(SettingError):
+        settings.file_text({name: "1"})
+    with pytest.raises(SettingError):
+        settings.ask(_runner(lambda arguments, given: (0, "", "")), BINDIR, Path("/d"), {name: "1"}, "fsync")
+
+
+def test_values_are_quoted_for_the_file() -> None:
+    text = settings.file_text({"search_path": '"$user", public', "cluster_name": "it's a \\ mark"})
+    assert text.splitlines()[1:] == ["search_path = '\"$user\", public'", "cluster_name = 'it''s a \\\\ mark'"]
+    for value in ("a\nport = 1", "a\0"):
+        with pytest.raises(SettingError, match="line break"):
+            settings.file_text({"cluster_name": value})
+
+
+def test_extensions_settings_want_their_library() -> None:
+    with pytest.raises(SettingError, match="not loaded") as caught:
+        settings.require_libraries({"pg_stat_statements.max": "100"})
+    assert caught.value.hint == 'add "server.shared_preload_libraries" = "pg_stat_statements"'
+    settings.require_libraries(
+        {"pg_stat_statements.max": "1", "shared_preload_libraries": 'auto_explain, "$libdir/pg_stat_statements"'}
+    )
+    settings.require_libraries({"plpgsql.extra_warnings": "all", "work_mem": "1MB"})
+
+
+def test_check_asks_once_with_all_values() -> None:
+    runner = _runner(lambda arguments, given: (0, "x\n", ""))
+    settings.check(runner, BINDIR, Path("/d"), {"work_mem": "1MB", "fsync": "off"})
+    settings.check(runner, BINDIR, Path("/d"), {})
+    assert runner.calls == [
+        ("/pg/bin/postgres", "-D", "/d", "-c", "work_mem=1MB", "-c", "fsync=off", "-C", "work_mem"),
+    ]
+
+
+def _refusing(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
+    if arguments == ["--describe-config"]:
+        return 0, "shared_buffers\tpostmaster\t\nfsync\tsighup\t\n", ""
+    if "shared_bufers=1" in arguments:
+        return 1, "", 'FATAL:  unrecognized configuration parameter "shared_bufers"\n'
+    return 1, "", 'FATAL:  invalid value for parameter "fsync": "x"\nHINT:  Take another.\n'
+
+
+def test_refusals_are_in_the_servers_words() -> None:
+    runner = _runner(_refusing)
+    with pytest.raises(PgassayError, match='no setting "shared_bufers"') as caught:
+        settings.ask(runner, BINDIR, Path("/d"), {"shared_bufers": "1"}, "shared_bufers")
+    assert caught.value.hint == 'did you mean "shared_buffers"?'
+    with pytest.raises(SettingError, match=r"refuses fsync = 'x': invalid value") as refused:
+        settings.ask(runner, BINDIR, Path("/d"), {"work_mem": "1MB", "fsync": "x"}, "work_mem")
+    assert refused.value.hint == "take another"
