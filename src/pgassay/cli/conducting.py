@@ -1,13 +1,9 @@
 """What `run`, `compare` and `resume` share: preflight, conducting with a watcher, and the report at the end."""
 
 import json
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from pgassay import __version__
@@ -69,9 +65,8 @@ def conduct(study: Study, run: RunDirectory, bench: Workbench, trials: list[Tria
     with run, watcher_for(study, sys.stderr, quiet=as_json) as watcher:
         conductor = Conductor(study, run, bench.site(), watcher, trials)
         try:
-            with interruptible():
-                conductor.conduct()
-        except KeyboardInterrupt:
+            conductor.conduct()
+        except KeyboardInterrupt:  # or SIGTERM, SIGHUP: see lab.interruption
             run.interrupted("signal")
             messages.tell_interrupted(run.path)
             return messages.INTERRUPTED
@@ -98,18 +93,3 @@ def report(path: Path, *, as_json: bool) -> None:
     print(text.render(findings))
     print(f"report: {written}")
     print(f"record: {path}")
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a run as cleanly as Ctrl-C."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

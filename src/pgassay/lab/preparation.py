@@ -73,15 +73,20 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
     try:
         installation.initialize(workspace, composition.setup.init_options)
         server = installation.start(workspace, PREPARING, site.socket_directory)
+        filled = False
         try:
             _fill(composition, server, site)
+            filled = True
         finally:
-            server.stop()
+            with site.held():
+                server.stop(immediately=not filled)
         prepared = Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
         tell(prepared)
-        drive.take_snapshot(key, workspace)
+        with site.held():
+            drive.take_snapshot(key, workspace)
     except BaseException:
-        drive.discard(workspace)
+        with site.held():
+            drive.discard(workspace)
         raise
     return prepared
 

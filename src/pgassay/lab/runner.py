@@ -48,7 +48,8 @@ class Conductor:
             decision = self._decide()
             match decision:
                 case Stop(reason):
-                    self.run.finish(reason)
+                    with self.site.held():
+                        self.run.finish(reason)
                     return reason
                 case Drop(arm, reason, _):
                     self.watcher.dropped(arm.name, reason)
@@ -67,7 +68,8 @@ class Conductor:
         decision = next_decision(study, seed, history, verdicts)
         written = self._written(decision, inputs_sha256(history), history.elapsed_s)
         if decisions_in(entries)[-1:] != (written,):  # a run that was killed after deciding has it already
-            self.run.decide(written.as_data())
+            with self.site.held():
+                self.run.decide(written.as_data())
         return decision
 
     def _written(self, decision: Decision, inputs: str, elapsed_s: float) -> Written:
@@ -84,7 +86,8 @@ class Conductor:
 
     def _run(self, block: int, arm: Arm, attempt: int) -> None:
         failure, seconds = self._prepare(arm)
-        staging = self.run.begin_trial(self.run.next_number, {"block": block, "attempt": attempt, "arm": arm.name})
+        with self.site.held():
+            staging = self.run.begin_trial(self.run.next_number, {"block": block, "attempt": attempt, "arm": arm.name})
         seed = trial_seed(self.run.header.seed, block, attempt)
         assignment = Assignment(staging.number, block, attempt, arm, seed, staging.path)
         self.watcher.trial_started(assignment)
@@ -95,10 +98,12 @@ class Conductor:
             else:
                 record = unprepared(self.study, assignment, self.site, failure, seconds)
         except BaseException:
-            self.run.abandon_trial(staging)
+            with self.site.held():
+                self.run.abandon_trial(staging)
             raise
-        self.run.commit_trial(staging, record, series)
-        self.trials.append(record)
+        with self.site.held():
+            self.run.commit_trial(staging, record, series)
+            self.trials.append(record)
         self.watcher.trial_finished(record)
 
     def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
@@ -113,7 +118,8 @@ class Conductor:
         def tell(made: Prepared) -> None:
             if not known:  # made again after a pause, it costs no budget
                 data = {"key": key, "seconds": round(made.seconds, 3), "made": made.made}
-                self.run.journal.append(Kind.PREPARED, data)
+                with self.site.held():
+                    self.run.journal.append(Kind.PREPARED, data)
 
         started_ns = self.site.clock.monotonic_ns()
         if not known:

@@ -4,6 +4,7 @@ The real one is assembled by `workbench`; tests hand in fakes and simulate whole
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,3 +65,5 @@ class Site:
     socket_directory: Path
     foreign_cpu_share_max: float = FOREIGN_CPU_SHARE_MAX
     """Beyond this share of the CPU used by others a trial is spoilt; 1 for a machine that is known to be busy."""
+    held: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -76,7 +76,7 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
         notes.how_cloned = drive.how_cloned()
         _serve(assignment, composition, load, clone, site, notes)
     finally:
-        with notes.laps("give_back"):
+        with notes.laps("give_back"), site.held():
             drive.discard(clone)
 
 
@@ -96,7 +96,7 @@ def _serve(assignment: Assignment, composition: Composition, load: Load, clone: 
         notes.alive = server.alive()
         raise
     finally:
-        with notes.laps("stop"):
+        with notes.laps("stop"), site.held():
             server.stop(immediately=True)
             for bound in reversed(composition.at(Stage.HOST)):
                 bound.factor.give_back(bound.name, bound.level)
@@ -141,7 +141,8 @@ def _measure(
         after = sampling.read_all()
         series = sampling.stop()
     finally:
-        sampling.close()
+        with site.held():
+            sampling.close()
     notes.samples = (*warm_up, *series, *result.series)
     notes.problems.update(result.problems)
     notes.measures = measure(before, after, result, sampling.meters())

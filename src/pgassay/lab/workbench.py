@@ -1,12 +1,14 @@
 """The real site: the rooms put together for this machine, with PostgreSQL, drives, pgbench and probes as they are.
 
-What is made here (socket directory, workspaces, clones) is given back by `close` on every way out; what a killed lab
-left behind is put away when the next one attaches (see `drive.sessions` and `postgres.repair`).
+What is made here (socket directory, workspaces, clones) is given back by `close` on every way out, Ctrl-C included (see
+`interruption`); what a killed lab left behind is put away when the next one attaches (see `drive.sessions` and
+`postgres.repair`).
 """
 
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +25,7 @@ from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
+from pgassay.lab.interruption import Interruption
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres import repair, sockets
@@ -48,7 +51,7 @@ class Wishes:
 
 
 class Workbench:
-    """Everything real; use it in a `with`."""
+    """Everything real; use it in a `with`, in the main thread: programs die with the thread that started them."""
 
     def __init__(self, wishes: Wishes, environment: Mapping[str, str] = os.environ) -> None:
         self.wishes = wishes
@@ -59,11 +62,18 @@ class Workbench:
         self.data_directory = wishes.data_directory or default_directory(environment)
         self._installations: dict[str, LocalInstallation] = {}
         self._drives: dict[Path, DirectoryDrive] = {}
-        for abandoned in repair.abandoned_sockets(self.account):
-            repair.remove_sockets(abandoned)
-        self._sockets = sockets.make(self.account)
+        self._interruption = Interruption()
+        self._given_back = ExitStack()
 
     def __enter__(self) -> "Workbench":
+        with ExitStack() as stack:
+            stack.enter_context(self._interruption.listening())
+            stack.enter_context(self._interruption.held())
+            for abandoned in repair.abandoned_sockets(self.account):
+                repair.remove_sockets(abandoned)
+            self._sockets = sockets.make(self.account)
+            stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
+            self._given_back = stack.pop_all()
         return self
 
     def __exit__(
@@ -72,10 +82,9 @@ class Workbench:
         self.close()
 
     def close(self) -> None:
-        """Give everything back."""
-        for drive in self._drives.values():
-            drive.release()
-        shutil.rmtree(self._sockets, ignore_errors=True)
+        """Give everything back; calling it twice is harmless."""
+        with self._interruption.held():
+            self._given_back.close()
 
     def site(self) -> Site:
         """The outside world for a run."""
@@ -91,6 +100,7 @@ class Workbench:
             disk=RealDisk(),
             socket_directory=self._sockets,
             foreign_cpu_share_max=1.0 if self.wishes.allow_busy else FOREIGN_CPU_SHARE_MAX,
+            held=self._interruption.held,
         )
 
     def installation(self, wanted: Mapping[str, str]) -> Installation:
@@ -107,16 +117,18 @@ class Workbench:
         level = wanted.get("data")
         directory = (directory_of(level) if level else self.data_directory).absolute()
         if directory not in self._drives:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.parent.mkdir(parents=True, exist_ok=True)
             for leftover in repair.leftovers([directory]):
                 repair.end(leftover)
-            self._drives[directory] = DirectoryDrive.attach(
-                directory,
-                self.account,
-                mount_of,
-                allow_volatile=self.wishes.allow_volatile,
-                keep_snapshots=self.wishes.keep_snapshots,
-            )
+            with self._interruption.held():
+                self._drives[directory] = DirectoryDrive.attach(
+                    directory,
+                    self.account,
+                    mount_of,
+                    allow_volatile=self.wishes.allow_volatile,
+                    keep_snapshots=self.wishes.keep_snapshots,
+                )
+                self._given_back.callback(self._drives[directory].release)
         return self._drives[directory]
 
     def load(self, name: str, installation: Installation) -> Load:

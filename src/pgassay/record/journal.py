@@ -126,7 +126,7 @@ class Journal:
         with saying(self._path.parent, "write the journal"):
             try:
                 self._disk.append(self._path, line)
-            except OSError:
+            except BaseException:  # an interrupt in the middle of it as well
                 self._take_back()
                 raise
         self._entries.append(entry)

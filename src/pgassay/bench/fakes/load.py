@@ -19,6 +19,9 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response, Scale
 
+Keep = Callable[[Path, str], None]
+"""Writes a raw output: its path and its text."""
+
 Speed = Callable[[Mapping[str, str], Mapping[str, str]], float]
 """From the load's options and the server's settings to true transactions per second."""
 
@@ -58,11 +61,13 @@ class FakeLoad:
         coefficient_of_variation: float = 0.02,
         problems: Mapping[int, Mapping[str, str]] | None = None,
         deaths: frozenset[int] = frozenset(),
+        keep: Keep = keep_file,
     ) -> None:
         self.calls: list[str] = []
         self.problems = dict(problems or {})
         self.deaths = deaths
         """Runs (from 1) in whose middle the server dies."""
+        self._keep = keep
         self._clock = clock
         self._speed = speed
         self._variation = coefficient_of_variation
@@ -115,7 +120,6 @@ class FakeLoad:
         """Lets time pass and tells what the test's function says, with noise."""
         self._runs += 1
         self.calls.append(f"run {self._runs}")
-        output.mkdir(parents=True, exist_ok=True)
         began = self._clock.monotonic_ns(), self._clock.wall_ns()
         wanted = {**DEFAULTS, **options}
         if not wanted.get("transactions"):
@@ -130,7 +134,7 @@ class FakeLoad:
             server.die()
             problems["aborted"] = "the connection was lost"
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
-        (output / "pgbench.out").write_text(f"tps = {tps}\n", encoding="utf-8")
+        self._keep(output / "pgbench.out", f"tps = {tps}\n")
         return LoadResult(
             status=2 if problems else 0,
             started_monotonic_ns=began[0],

@@ -1,0 +1,52 @@
+"""Ctrl-C, SIGTERM and SIGHUP: each ends a run cleanly, and none cuts into a clean-up or into a write of the record.
+
+The first becomes a KeyboardInterrupt, at once or when what must not be cut short is done. Later ones change nothing: by
+then everything is being put away. Python runs signal handlers in the main thread only, see the manual of `signal`.
+"""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interruption:
+    """Whether the user wants to stop, and whether that may happen now."""
+
+    def __init__(self) -> None:
+        self._held = 0
+        self._asked = False
+        self._raised = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Handle the signals for a while; raises `ValueError` outside the main thread."""
+        before = {number: signal.signal(number, self.arrive) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Around steps that must not be cut short: what arrives meanwhile is raised at the end."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            if self._asked:
+                self._raise()
+
+    def arrive(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
+        """A signal has come."""
+        self._asked = True
+        self._raise()
+
+    def _raise(self) -> None:
+        if not self._held and not self._raised:
+            self._raised = True
+            raise KeyboardInterrupt
