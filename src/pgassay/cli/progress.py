@@ -43,6 +43,7 @@ class _Bar(Nobody):
         self._task = progress.add_task("starting", total=self._total, left="")
         self._lengths_s: list[float] = []
         self._used_s = 0.0
+        self._told: Sequence[Effect] = ()
 
     def preparing(self, arm: Arm) -> None:
         self._progress.update(self._task, description=f"preparing {arm.name}")
@@ -65,6 +66,9 @@ class _Bar(Nobody):
         from pgassay.study.responses import Better, Response, Scale
 
         self._used_s = used_s
+        if effects == self._told:
+            return  # asked again after a drop: nothing new
+        self._told = effects
         for effect in effects:
             scale = Scale(effect.scale)
             shown = words.effect(effect, Response(effect.response, effect.response, "", Better.HIGHER, scale))
