@@ -36,6 +36,12 @@ _BYTES_PER_SCALE = 16_000_000
 _ECHOED = ("clients", "jobs", "protocol", "script", "duration", "transactions")
 
 
+def keep_file(path: Path, text: str) -> None:
+    """On the real disk; a simulation hands in its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
 def _table(server: FakeServer, found: re.Match[str], parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [(found["name"] if found["name"] in server.state["tables"] else None,)]
 
