@@ -12,8 +12,8 @@ UNBOUNDED = ("stalls",)
 """Noises beyond what issue 3 sets bounds for: shown, so that the method's limit is known, but not judged."""
 
 SITUATIONS = ("plain", "drift", "blocks", "3x spread", "dropped")
-"""`drift`: 20 % slower from first to last trial. `blocks`: a common effect of 10 % a block. `3x spread`: the last
-treatment has three times the noise. `dropped`: one trial in ten is missing, and each treatment may leave for good."""
+"""`drift`: 20 % slower from first to last trial, steadily. `blocks`: a common effect of 10 % a block. `3x spread`: the
+last treatment has three times the noise. `dropped`: one trial in ten is missing, and a treatment may leave for good."""
 
 
 @dataclass(frozen=True)

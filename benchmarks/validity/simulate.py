@@ -4,7 +4,6 @@ The intervals are those of `pgassay.analysis` written for arrays of studies; `ag
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log, sqrt
 
 import numpy as np
@@ -22,7 +21,8 @@ BLOCK_SPREAD = 0.1
 def logs(cell: Cell, studies: int, effects: Floats, rng: np.random.Generator) -> Floats:
     """Logarithms of the response, shape (studies, blocks, treatments); NaN where a trial is missing.
 
-    `effects` are the treatments' true log-ratios (first: the baseline, 0): the noise has mean 0 on the log scale.
+    `effects` are the treatments' true log-ratios (first: the baseline, 0), of medians: the noise has median 1 (stalls:
+    geometric mean 1). For additive noise that is the ratio of means too.
     """
     shape = (studies, cell.blocks, cell.treatments)
     cvs = np.full(cell.treatments, cell.cv)
@@ -31,6 +31,8 @@ def logs(cell: Cell, studies: int, effects: Floats, rng: np.random.Generator) ->
     values = np.stack([_noise(cell.noise, float(cv), shape[:2], rng) for cv in cvs], axis=2) + effects
     if cell.situation == "drift":
         order = rng.random(shape).argsort(axis=2)
+        mirrored = order[:, : cell.blocks - cell.blocks % 2 : 2]
+        order[:, 1::2] = cell.treatments - 1 - mirrored  # as `design.blocks.order` does
         position = (np.arange(cell.blocks)[:, None] * cell.treatments + order) / (cell.blocks * cell.treatments)
         values += log(1.0 - DRIFT) * position
     elif cell.situation == "blocks":
@@ -44,23 +46,15 @@ def logs(cell: Cell, studies: int, effects: Floats, rng: np.random.Generator) ->
 
 
 def _noise(kind: str, cv: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Noise on the log scale with mean 0."""
+    """Noise on the log scale."""
     if kind == "normal":
-        return np.log(np.maximum(1.0 + cv * rng.standard_normal(shape), LEAST_VALUE)) - _mean_log(cv)
+        return np.log(np.maximum(1.0 + cv * rng.standard_normal(shape), LEAST_VALUE))
     if kind == "t3":
         return cv * rng.standard_t(3, shape) / sqrt(3.0)
     noise = sqrt(log(1.0 + cv * cv)) * rng.standard_normal(shape)
     if kind == "stalls":
         noise += 10.0 * cv * (0.05 - (rng.random(shape) < 0.05))
     return noise
-
-
-@lru_cache
-def _mean_log(cv: float) -> float:
-    """E log(max(1 + cv z, least)), by quadrature: what the geometric mean of additive normal noise is."""
-    z = np.linspace(-9.0, 9.0, 200_001)
-    weight = np.exp(-z * z / 2.0)
-    return float((np.log(np.maximum(1.0 + cv * z, LEAST_VALUE)) * weight).sum() / weight.sum())
 
 
 @dataclass(frozen=True)

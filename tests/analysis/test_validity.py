@@ -23,7 +23,8 @@ def test_simulation_and_product_say_the_same(situation: str) -> None:
 @pytest.mark.parametrize("noise", ["normal", "log-normal", "t3", "stalls"])
 def test_noise_has_no_effect_of_its_own_and_the_asked_cv(noise: str) -> None:
     values = logs(Cell(noise, 0.1, "plain", 2, 5), 40_000, np.zeros(2), np.random.default_rng(1))
-    assert abs(values.mean()) < 5 * values.std() / np.sqrt(values.size)
+    centre = values.mean() if noise == "stalls" else np.median(values)
+    assert abs(centre) < 6 * values.std() / np.sqrt(values.size)
     if noise in ("normal", "log-normal"):
         assert np.exp(values).std() / np.exp(values).mean() == pytest.approx(0.1, rel=0.02)
 

@@ -1,8 +1,10 @@
 """Randomised complete blocks: every arm still in play once, in an order that only the seed and the block decide.
 
-Arms are sorted by a hash of (seed, block, arm) and not shuffled: the order is the same in every Python version, does
-not depend on how the study lists its arms, and leaving out an arm does not change the order of the others. Factors
-that are hard to change (`design.fixed_order`) keep the study's order of levels; chance then rules within their groups.
+Blocks come in pairs, the second in the mirrored order of the first (ABBA): a steady drift then cancels within the pair,
+where free orders leave one chance in sixteen that five blocks all have the same. Arms are sorted by a hash of (seed,
+pair, arm) and not shuffled: the order is the same in every Python version, does not depend on how the study lists its
+arms, and leaving out an arm does not change the order of the others. Factors that are hard to change
+(`design.fixed_order`) keep the study's order of levels; chance and mirror then rule within their groups.
 """
 
 import hashlib
@@ -32,4 +34,6 @@ def _ranks(study: Study, factor: str) -> dict[str, int]:
 
 
 def _chance(seed: int, block: int, name: str) -> bytes:
-    return hashlib.sha256(f"{seed}/{block}/{name}".encode()).digest()
+    pair, second = divmod(block - 1, 2)
+    digest = hashlib.sha256(f"{seed}/{pair}/{name}".encode()).digest()
+    return bytes(255 - byte for byte in digest) if second else digest
