@@ -148,3 +148,11 @@ def saturates_first(title: str, per_s: float, used: float) -> str:
     text = f"{title} saturates first, at about {rounded(per_s)} transactions per second"
     text += f"; {100 * used:.0f} % of it was in use"
     return text if used <= 1.0 else f"{text}, so the capacity is understated"
+
+
+def no_calibration(clusters: int, blocks: int, runs: int) -> str:
+    """Too few trials to tell one source of noise from another."""
+    return (
+        f"{clusters} {plural('cluster', clusters)}, {blocks} whole {plural('block', blocks)} and {runs} "
+        f"{plural('run', runs)} after each restart: at least two of each are needed"
+    )
