@@ -78,7 +78,7 @@ def test_an_override_without_a_value_is_refused(text: str) -> None:
 
 def test_toml_errors_name_the_place() -> None:
     with pytest.raises(UsageError, match="line 2"):
-        read("demo", '[study]\ntitle = = 3')
+        read("demo", "[study]\ntitle = = 3")
 
 
 _plain = st.one_of(st.integers(-(2**40), 2**40), st.booleans(), st.text(max_size=20))
