@@ -47,6 +47,13 @@ def test_unresolved_says_what_it_takes() -> None:
     assert found.text.startswith(f"unresolved: about {found.more_blocks} more blocks, ")
 
 
+def test_what_the_study_cannot_do_is_said_early() -> None:
+    found = of(1.01, noise=4.0)
+    assert found.more_blocks is not None
+    assert found.more_blocks > 22
+    assert found.text.endswith(", more than the 22 left")
+
+
 @given(st.integers(0, 4), st.floats(0.2, 5.0), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_nothing_is_decided_below_five_blocks(blocks: int, ratio: float, seed: int) -> None:

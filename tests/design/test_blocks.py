@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.design.blocks import order
+from pgassay.design.blocks import cautions, order
 
 from ._make import study
 
@@ -55,3 +55,9 @@ def test_a_fixed_factor_keeps_the_studys_order_and_chance_rules_within() -> None
     assert len(orders) > 1
     for each in orders:
         assert [name.split(",")[0] for name in each] == ["f=0", "f=0", "f=1", "f=1", "f=2", "f=2"]
+
+
+def test_a_fixed_order_is_named_for_what_it_costs() -> None:
+    assert cautions(study(3)) == ()
+    (sentence,) = cautions(study(3, fixed_order=("f",)))
+    assert sentence.startswith("f keeps its order inside every block")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Cell, Observation, arrange, cells, contrast
+from pgassay.analysis.observations import Cell, Observation, arrange, by_cell, contrast
 from pgassay.study.responses import Response
 
 Looks = Literal["every block", "once"]
@@ -43,7 +43,7 @@ def compare(
     ]
     shared = comparisons if comparisons is not None else (len(wanted) if primary else 1)
     certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block")
-    tables = {cell: arrange(observations, cell, response.scale) for cell in cells(observations)}
+    tables = {cell: arrange(mine, cell, response.scale) for cell, mine in by_cell(observations).items()}
     effects: list[Effect] = []
     for treatment, cell in wanted:
         table = tables.get(cell) or arrange((), cell, response.scale)

@@ -82,9 +82,12 @@ def more(blocks: int | None, seconds: float | None) -> str:
     return f"about {blocks} more {plural('block', blocks)}{time}"
 
 
-def unresolved(blocks: int | None, seconds: float | None) -> str:
-    """The verdict that is none yet."""
-    return f"unresolved: {more(blocks, seconds)}"
+def unresolved(blocks: int | None, seconds: float | None, left: int | None = None) -> str:
+    """The verdict that is none yet; `left` blocks may still be run."""
+    text = f"unresolved: {more(blocks, seconds)}"
+    if blocks is not None and left is not None and 0 < left < blocks:
+        text += f", more than the {left} left"
+    return text
 
 
 def equivalent(margin: str) -> str:

@@ -89,6 +89,14 @@ def cells(observations: Sequence[Observation]) -> tuple[Cell, ...]:
     return tuple(dict.fromkeys(observation.cell for observation in observations))
 
 
+def by_cell(observations: Sequence[Observation]) -> dict[Cell, list[Observation]]:
+    """The observations of each cell, in one pass: a run may have ten thousand trials in a hundred cells."""
+    found: dict[Cell, list[Observation]] = {}
+    for seen in observations:
+        found.setdefault(seen.cell, []).append(seen)
+    return found
+
+
 def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Table:
     """The usable values of `cell`. On a ratio scale a value must be positive."""
     values: dict[str, dict[int, float]] = {}

@@ -9,7 +9,7 @@ from math import nan
 
 import numpy as np
 
-from pgassay.analysis.observations import Observation, arrange, cells
+from pgassay.analysis.observations import Observation, arrange, by_cell
 from pgassay.study.responses import Response
 
 
@@ -32,8 +32,8 @@ class Summary:
 def summarise(observations: Sequence[Observation], response: Response) -> tuple[Summary, ...]:
     """A row per treatment, condition and covariate point, in the order of first trials."""
     rows: list[Summary] = []
-    for cell in cells(observations):
-        table = arrange(observations, cell, response.scale)
+    for cell, mine in by_cell(observations).items():
+        table = arrange(mine, cell, response.scale)
         for treatment, column in table.values.items():
             values = np.asarray(list(column.values()), dtype=np.float64)
             n = len(values)

@@ -79,7 +79,7 @@ def verdict(
         total = FIRST_LOOK  # nothing is known of the noise yet: only that five blocks are the least
     needed = None if total is None else max(1, total - effect.blocks, FIRST_LOOK - effect.blocks)
     seconds = None if needed is None or block_s is None else needed * block_s
-    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds), needed, seconds)
+    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, blocks_max - effect.blocks), needed, seconds)
 
 
 def margin(effect: Effect, response: Response, resolution: float) -> float:

@@ -10,6 +10,7 @@ arms, and leaving out an arm does not change the order of the others. Factors th
 import hashlib
 from collections.abc import Collection
 
+from pgassay.design import messages
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
@@ -25,6 +26,11 @@ def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[A
         return fixed, _chance(seed, block, arm.name)
 
     return tuple(sorted(arms, key=key))
+
+
+def cautions(study: Study) -> tuple[str, ...]:
+    """A sentence for each factor that chance does not order: what a report has to say beside its effects."""
+    return tuple(messages.kept_order(name) for name in study.design.fixed_order)
 
 
 def _ranks(study: Study, factor: str) -> dict[str, int]:

@@ -4,6 +4,11 @@ from pgassay.analysis.messages import duration, percent, plural
 from pgassay.analysis.verdicts import SETTLED
 
 
+def kept_order(factor: str) -> str:
+    """What a fixed order costs."""
+    return f"{factor} keeps its order inside every block, so drift within a block would look like its effect"
+
+
 def settled(verdict: str) -> str:
     """An arm leaves because it is decided."""
     return f"{SETTLED}: {verdict}"
