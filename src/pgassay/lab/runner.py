@@ -6,30 +6,23 @@ Call it from the main thread: programs die with the thread that started them.
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from pgassay.analysis.effects import Effect
-from pgassay.analysis.observations import observe
-from pgassay.analysis.verdicts import Verdict
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
-from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, is_baseline, next_decision
-from pgassay.design.stopping import effects_of, verdicts_of
-from pgassay.lab.memory import PREPARED, history_of, preparation_s
+from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, is_baseline
+from pgassay.lab.deciding import decide, undone
+from pgassay.lab.memory import PREPARED
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import Prepared, key_of, prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import run_trial, unprepared
 from pgassay.lab.watching import Watcher
-from pgassay.record.decisions import Decision as Written
-from pgassay.record.decisions import Step, decisions_in, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
-from pgassay.study.responses import Response
 
 
 @dataclass
@@ -45,7 +38,7 @@ class Conductor:
     def conduct(self) -> str:
         """Until the design says stop; returns its reason. Raises what stops the run early; committed trials stay."""
         while True:
-            decision = self._decide()
+            decision = undone(self.study, self.trials, self.run.journal.entries) or self._decide()
             match decision:
                 case Stop(reason):
                     with self.site.held():
@@ -57,32 +50,12 @@ class Conductor:
                     self._run(block, arm, attempt)
 
     def _decide(self) -> Decision:
-        study, seed = self.study, self.run.header.seed
-        entries = self.run.journal.entries
-        history = history_of(study, self.trials, entries)
-        verdicts: dict[str, Verdict] = {}
-        if history.trials and between_blocks(study, seed, history):
-            block_s = history.block_s(tuple(arm.name for arm in study.arms))
-            verdicts = verdicts_of(study, self._primary, observe(self.trials, study.primary), block_s=block_s)
-            self.watcher.estimated(self._effects(), history.elapsed_s)
-        decision = next_decision(study, seed, history, verdicts)
-        written = self._written(decision, inputs_sha256(history), history.elapsed_s)
-        if decisions_in(entries)[-1:] != (written,):  # a run that was killed after deciding has it already
-            with self.site.held():
-                self.run.decide(written.as_data())
-        return decision
-
-    def _written(self, decision: Decision, inputs: str, elapsed_s: float) -> Written:
-        used_s = elapsed_s - preparation_s(self.run.journal.entries)
-        line = Written(Step.STOP, inputs, clock_s=round(elapsed_s, 3), budget_used_s=round(used_s, 3))
-        match decision:
-            case Stop(reason):
-                return replace(line, reason=reason)
-            case Drop(arm, reason, _):
-                return replace(line, step=Step.DROP, arm=arm.name, reason=reason)
-            case RunTrial(block, arm, attempt):
-                number = self.run.next_number
-                return replace(line, step=Step.NEXT, arm=arm.name, block=block, attempt=attempt, trial=number)
+        decided = decide(self.study, self.run.header, self.trials, self.run.journal.entries)
+        if decided.effects:
+            self.watcher.estimated(decided.effects, decided.written.clock_s)
+        with self.site.held():
+            self.run.decide(decided.written.as_data())
+        return decided.decision
 
     def _run(self, block: int, arm: Arm, attempt: int) -> None:
         failure, seconds = self._prepare(arm)
@@ -134,13 +107,6 @@ class Conductor:
         if not known:
             self.watcher.prepared(arm, seconds)
         return None, seconds
-
-    def _effects(self) -> Sequence[Effect]:
-        return tuple(effects_of(self.study, self._primary, observe(self.trials, self.study.primary)).values())
-
-    @property
-    def _primary(self) -> Response:
-        return next(each for each in self.run.header.responses if each.name == self.study.primary)
 
 
 def trial_seed(seed: int, block: int, attempt: int) -> int:

@@ -1,0 +1,93 @@
+"""A decision made from the record, and made again from it: pure functions of the study, the trials and the journal.
+
+What decides a run (the conductor) and what replays one (`disagreements`) is the same function, so a record proves its
+own schedule: nobody chose an order, dropped a treatment or stopped when it suited.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.observations import observe
+from pgassay.analysis.verdicts import Verdict
+from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.stopping import effects_of, verdicts_of
+from pgassay.lab.memory import history_of, preparation_s
+from pgassay.record.decisions import Decision as Written
+from pgassay.record.decisions import Step, decision_of, inputs_sha256
+from pgassay.record.formats import RunHeader
+from pgassay.record.journal import Entry, Kind
+from pgassay.record.values import TrialRecord
+from pgassay.study.model import Study
+
+_LAST_WORDS = (Kind.DECISION, Kind.FINISHED)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision, as it is journalled, and the primary's effects that it looked at (none inside a block)."""
+
+    decision: Decision
+    written: Written
+    effects: tuple[Effect, ...]
+
+
+def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decided:
+    """The next decision after these committed trials and journal lines."""
+    history = history_of(study, trials, entries)
+    verdicts: Mapping[str, Verdict] = {}
+    effects: tuple[Effect, ...] = ()
+    if history.trials and between_blocks(study, header.seed, history):
+        primary = next(each for each in header.responses if each.name == study.primary)
+        seen = observe(trials, study.primary)
+        block_s = history.block_s(tuple(arm.name for arm in study.arms))
+        verdicts = verdicts_of(study, primary, seen, block_s=block_s)
+        effects = tuple(effects_of(study, primary, seen).values())
+    decision = next_decision(study, header.seed, history, verdicts)
+    used_s = history.elapsed_s - preparation_s(entries)
+    line = Written(Step.STOP, inputs_sha256(history), round(history.elapsed_s, 3), round(used_s, 3))
+    return Decided(decision, _worded(decision, line, _next_number(trials)), effects)
+
+
+def _worded(decision: Decision, line: Written, number: int) -> Written:
+    match decision:
+        case Stop(reason):
+            return replace(line, reason=reason)
+        case Drop(arm, reason, _):
+            return replace(line, step=Step.DROP, arm=arm.name, reason=reason)
+        case RunTrial(block, arm, attempt):
+            return replace(line, step=Step.NEXT, arm=arm.name, block=block, attempt=attempt, trial=number)
+
+
+def _next_number(trials: Sequence[TrialRecord]) -> int:
+    return max((trial.number for trial in trials), default=0) + 1
+
+
+def undone(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decision | None:
+    """What a killed run had decided and not done: that stands, whatever has become known since."""
+    entry = next((each for each in reversed(entries) if each.kind in _LAST_WORDS), None)
+    if entry is None or entry.kind != Kind.DECISION:
+        return None
+    written = decision_of(entry)
+    if written.step is Step.STOP:
+        return Stop(written.reason)
+    if written.step is Step.NEXT and written.trial == _next_number(trials):
+        arm = next(each for each in study.arms if each.name == written.arm)
+        return RunTrial(written.block, arm, written.attempt)
+    return None
+
+
+def disagreements(
+    study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]
+) -> tuple[int, ...]:
+    """Numbers of the journal lines whose decision is not the one that the record leads to; empty for an honest run."""
+    found = []
+    committed: set[object] = set()
+    for position, entry in enumerate(entries):
+        if entry.kind == Kind.TRIAL_COMMITTED:
+            committed.add(entry.data["number"])
+        if entry.kind == Kind.DECISION:
+            known = [trial for trial in trials if trial.number in committed]
+            if decide(study, header, known, entries[:position]).written != decision_of(entry):
+                found.append(entry.seq)
+    return tuple(found)

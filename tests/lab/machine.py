@@ -1,0 +1,278 @@
+"""A machine of fakes whose every moment is numbered, so that a lab on it can be cut short at each of them.
+
+A moment is a step of the record's disk or a call of a bench's fake. What is planned for it happens before it does.
+"""
+
+import errno
+import shutil
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.counters import Probe, Sample
+from pgassay.bench.errors import DriveError
+from pgassay.bench.fakes.clock import FakeClock
+from pgassay.bench.fakes.drive import FakeDrive
+from pgassay.bench.fakes.load import ANSWERS, FakeLoad
+from pgassay.bench.fakes.server import FakeInstallation, FakeServer
+from pgassay.bench.load import LoadResult
+from pgassay.bench.server import Server
+from pgassay.lab.interruption import Interruption
+from pgassay.probe.sampler import Sampler
+from pgassay.record.fakes import Crashed, FakeDisk, Fault
+
+ROOT = Path("/runs")
+
+
+class Planned(StrEnum):
+    """What may happen at a moment, besides the faults of the disk."""
+
+    KILL = "kill"
+    """The lab is gone (and what it started with it)."""
+    INTERRUPT = "interrupt"
+    """Ctrl-C."""
+
+
+class Machine:
+    """What outlives a lab: disk, drive and time; `moments` is the log of all that happened, numbered from 1."""
+
+    def __init__(self, place: Path) -> None:
+        self.moments: list[str] = []
+        self.planned: dict[int, Planned] = {}
+        self.interruption = Interruption()
+        self.disk = MachineDisk(self)
+        self.disk.make_root(ROOT)
+        self.clock = MachineClock(self)
+        self.drive = MachineDrive(self, place)
+        self.installation = MachineInstallation(self)
+        self.samplings: list[MachineSampling] = []
+        self.full_output: int | None = None
+        """The n-th output of a load (from 1) finds the record's disk full."""
+
+    def moment(self, name: str) -> None:
+        """Something is about to happen."""
+        self.disk.exists(ROOT)  # Crashed if the lab is gone: a dead process does nothing more
+        self.moments.append(name)
+        planned = self.planned.get(len(self.moments))
+        if planned is Planned.INTERRUPT:
+            self.interruption.arrive()
+        elif planned is Planned.KILL:
+            self.disk.kill()
+
+    def restart(self) -> None:
+        """The next lab on this machine: what a killed one left is swept away, as attaching a drive does."""
+        self.planned = {}
+        self.full_output = None
+        self.interruption = Interruption()
+        self.drive.sweep()
+        self.installation.servers.clear()
+        self.samplings.clear()
+
+    def left_behind(self) -> list[str]:
+        """Everything that was started and not stopped, made and not discarded."""
+        servers = [f"server {number}" for number, server in enumerate(self.installation.servers) if server.alive()]
+        samplings = [f"sampling {number}" for number, each in enumerate(self.samplings) if not each.closed]
+        return [*servers, *samplings, *(path.name for path in self.drive.places())]
+
+
+class MachineDisk(FakeDisk):
+    """Its steps are moments."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self._machine = machine
+
+    def kill(self) -> None:
+        """The lab dies now."""
+        self._crashed = True
+        raise Crashed
+
+    def _step(self, doing: str, path: Path) -> bool:
+        self._machine.moment(f"disk {doing} {path.name}")
+        return super()._step(doing, path)
+
+
+class MachineClock(FakeClock):
+    """`jump_s` moves the wall clock while the next sleeper sleeps."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self._machine = machine
+        self.jump_s = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds / 2)
+        self.jump(self.jump_s)
+        self.jump_s = 0.0
+        self._machine.moment("sleep")
+        self.advance(seconds / 2)
+
+
+class MachineDrive(FakeDrive):
+    """Keeps small real directories, for that is what a fake server's cluster is; `full` names clones without room."""
+
+    def __init__(self, machine: Machine, place: Path) -> None:
+        super().__init__(root=place)
+        self._machine = machine
+        self._place_of_snapshots = place / "snapshots"
+        self._place_of_snapshots.mkdir()
+        self.full: dict[str, Exception] = {}
+
+    def places(self) -> list[Path]:
+        """Workspaces and clones that are there."""
+        return sorted(path for path in self._root.iterdir() if path != self._place_of_snapshots)
+
+    def sweep(self) -> None:
+        """What attaching does."""
+        self.repair()
+        for path in self.places():
+            shutil.rmtree(path)
+
+    def workspace(self, name: str) -> Path:
+        self._machine.moment(f"drive workspace {name}")
+        path = super().workspace(name)
+        path.mkdir()
+        return path
+
+    def take_snapshot(self, key: str, directory: Path) -> None:
+        self._machine.moment("drive take_snapshot")
+        self._require_stopped(directory)
+        super().take_snapshot(key, directory)
+        directory.rename(self._place_of_snapshots / key)
+
+    def clone(self, key: str, name: str) -> Path:
+        self._machine.moment(f"drive clone {name}")
+        if name in self.full:
+            raise self.full[name]
+        path = super().clone(key, name)
+        shutil.copytree(self._place_of_snapshots / key, path)
+        return path
+
+    def discard(self, directory: Path) -> None:
+        self._machine.moment(f"drive discard {directory.name}")
+        self._require_stopped(directory)
+        super().discard(directory)
+        if directory.exists():
+            shutil.rmtree(directory)
+
+    def _require_stopped(self, directory: Path) -> None:
+        if (directory / "postmaster.pid").exists():
+            raise DriveError(f'a server runs in "{directory}"', "stop it first")
+
+
+class MachineInstallation(FakeInstallation):
+    """`initdb_failure`, if set, is what every initdb with these options dies with."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(answers=ANSWERS)
+        self._machine = machine
+        self.initdb_failures: dict[str, Exception] = {}
+
+    def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
+        self._machine.moment("initdb")
+        for value in options.values():
+            if value in self.initdb_failures:
+                raise self.initdb_failures[value]
+        self._machine.clock.advance(3.0)
+        super().initialize(directory, options)
+
+    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> "MachineServer":
+        self._machine.moment("server start")
+        plain = super().start(directory, settings, socket_directory)
+        self.servers.remove(plain)
+        server = MachineServer(directory, settings, plain.endpoint, self.version, self._answers)
+        server.machine = self._machine
+        self._machine.clock.advance(0.2)
+        self.servers.append(server)
+        return server
+
+
+class MachineServer(FakeServer):
+    """Its statements and its stop are moments."""
+
+    machine: Machine
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        self.machine.moment(f"server {sql[:24]}")
+        return super().query(sql, parameters)
+
+    def stop(self, *, immediately: bool = False) -> None:
+        self.machine.moment("server stop")
+        super().stop()
+
+
+class MachineSampling(Sampler):
+    """Reads at the edges only, for nothing happens on this clock by itself."""
+
+    def __init__(self, machine: Machine, probes: Sequence[Probe]) -> None:
+        super().__init__(probes, machine.clock, interval_s=None)
+        self._machine = machine
+        self.closed = True
+        machine.samplings.append(self)
+
+    def start(self) -> None:
+        self._machine.moment("sampling start")
+        self.closed = False
+        super().start()
+
+    def stop(self) -> tuple[Sample, ...]:
+        self._machine.moment("sampling stop")
+        return super().stop()
+
+    def close(self) -> None:
+        super().close()
+        self.closed = True
+
+
+class Event(StrEnum):
+    """What befalls a trial."""
+
+    SPOILT = "spoilt"
+    ABORT = "abort"
+    DEATH = "death"
+
+
+Events = Mapping[tuple[str, int, int], Event]
+"""By fillfactor, block and attempt."""
+
+
+class MachineLoad(FakeLoad):
+    """Speed and noise are a pure function of fillfactor and seed; `events` befall single trials."""
+
+    def __init__(
+        self, machine: Machine, speeds: Mapping[str, float], events: Events, seeds: Mapping[int, tuple[int, int]]
+    ) -> None:
+        super().__init__(machine.clock, keep=self._keep_on_disk)
+        self._machine = machine
+        self._speeds = speeds
+        self._events = events
+        self._seeds = seeds
+
+    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+        assert isinstance(server, FakeServer)
+        self._machine.moment("load run")
+        event = self._events.get((_fillfactor(server), *self._seeds.get(seed, (0, 0))))
+        number = self._runs + 1
+        self.problems = {number: {"aborted": "client 0 aborted"}} if event is Event.ABORT else {}
+        self.deaths = frozenset({number} if event is Event.DEATH else ())
+        self._machine.clock.jump_s = 3600.0 if event is Event.SPOILT else 0.0
+        return super().run(server, options, output, seed)
+
+    def _tps(self, server: Server, options: Mapping[str, str], seed: int) -> float:
+        assert isinstance(server, FakeServer)
+        fillfactor = _fillfactor(server)
+        return self._speeds[fillfactor] * (1 + 0.0001 * ((seed + int(fillfactor)) % 97))
+
+    def _keep_on_disk(self, path: Path, text: str) -> None:
+        self._machine.moment("load output")
+        if self._runs == self._machine.full_output:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self._machine.disk.tool_writes(path, text.encode())
+
+
+def _fillfactor(server: FakeServer) -> str:
+    return server.state["tables"]["pgbench_accounts"]
+
+
+__all__ = ["Crashed", "Event", "Fault", "Machine", "MachineLoad", "Planned"]

@@ -1,0 +1,167 @@
+"""A whole study on a machine of fakes, in milliseconds: run it, cut it short anywhere, go on, and compare.
+
+Two runs are equal when their decisions are (all that a decision holds: step, arm, block, attempt, trial, the hash of
+its inputs, the budget used), and their trials but for the dates: a paused run goes on later.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from pgassay.bench.fakes.caches import FakeCaches
+from pgassay.bench.fakes.load import RESPONSES
+from pgassay.bench.fakes.probe import FakeProbe
+from pgassay.errors import PgassayError
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.runner import Conductor, trial_seed
+from pgassay.lab.site import Site
+from pgassay.lab.watching import Nobody, Watcher
+from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.record.check import Severity, check
+from pgassay.record.decisions import Decision, decisions_in
+from pgassay.record.directory import RunDirectory
+from pgassay.record.errors import RecordError
+from pgassay.record.fakes import Survival
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
+
+RUN = ROOT / "simulated"
+SEED = 7
+DOCUMENT: Mapping[str, Any] = {
+    "study": {"format": 1, "title": "Simulated", "question": "Which?"},
+    "factors": {"table.fillfactor": ["100", "90", "50"]},
+    "load": {"driver": "pgbench", "scale": "1", "duration": "8s", "warmup": "1s", "checkpoint": "wal"},
+    "responses": {"primary": "tps"},
+    "design": {
+        "baseline": {"table.fillfactor": "100"},
+        "resolution": "2%",
+        "blocks": {"min": 5, "max": 6},
+        "budget": "1h",
+    },
+}
+SPEEDS = {"100": 1000.0, "90": 1300.0, "50": 900.0, "10": 700.0}
+EVENTS: Events = {
+    ("90", 2, 1): Event.SPOILT,
+    ("50", 1, 1): Event.ABORT,
+    ("50", 2, 1): Event.DEATH,
+    ("50", 3, 1): Event.ABORT,
+}
+"""One trial is spoilt and repeated; one treatment fails three times in a row, each by its own doing, and is dropped."""
+
+
+def study_of(**changes: Mapping[str, Any]) -> Study:
+    """`DOCUMENT` with other factors, and other tables laid over it."""
+    document = {name: {**DOCUMENT.get(name, {}), **changes.get(name, {})} for name in (*DOCUMENT, *changes)}
+    document["factors"] = changes.get("factors", DOCUMENT["factors"])
+    return parse("simulated", document, every_factor())
+
+
+@dataclass
+class Simulation:
+    """A machine, a study to run on it, and what befalls its trials."""
+
+    machine: Machine
+    study: Study = field(default_factory=study_of)
+    events: Events = field(default_factory=lambda: EVENTS)
+    speeds: Mapping[str, float] = field(default_factory=lambda: SPEEDS)
+    watcher: Watcher = field(default_factory=Nobody)
+
+    def site(self) -> Site:
+        """The outside world as the lab sees it."""
+        machine = self.machine
+        seeds = {trial_seed(SEED, block, attempt): (block, attempt) for block in range(1, 31) for attempt in (1, 2, 3)}
+        load = MachineLoad(machine, self.speeds, self.events, seeds)
+        return Site(
+            clock=machine.clock,
+            drive=lambda wanted: machine.drive,
+            catalogue=every_factor(),
+            installation=lambda wanted: machine.installation,
+            load=lambda name, installation: load,
+            probes=lambda server, directory: (FakeProbe(machine.clock, "wal", {"wal_bytes": 1e6}),),
+            sampling=lambda probes: MachineSampling(machine, probes),
+            caches=FakeCaches(),
+            disk=machine.disk,
+            socket_directory=Path("/nowhere/socket"),
+            held=machine.interruption.held,
+        )
+
+    def carry_on(self) -> None:
+        """What `pgassay run` does on a fresh machine, and `pgassay resume` on one where the run exists."""
+        disk, clock = self.machine.disk, self.machine.clock
+        if disk.exists(RUN):
+            run = RunDirectory.open(RUN, disk, clock.wall_ns)
+            if run.finished:
+                run.close()
+                return
+            run.resumed()
+        else:
+            run = RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns)
+        with run:
+            try:
+                Conductor(self.study, run, self.site(), self.watcher, list(Run.open(RUN, disk).trials)).conduct()
+            except KeyboardInterrupt:
+                run.interrupted("signal")
+                raise
+            except RecordError:
+                raise
+            except PgassayError as error:
+                run.interrupted(error.message)
+                raise
+
+    def go_on(self, survival: Survival = Survival.KILLED, seed: int = 0) -> None:
+        """After the lab's end, whatever it was: the machine starts again, and the run is resumed to its end."""
+        self.reboot(survival, seed)
+        self.carry_on()
+
+    def reboot(self, survival: Survival = Survival.KILLED, seed: int = 0) -> None:
+        """The machine starts again; no fault is planned."""
+        self.machine.disk.reboot(survival, seed)
+        self.machine.restart()
+
+    @property
+    def run(self) -> Run:
+        """The record as it stands."""
+        return Run.open(RUN, self.machine.disk)
+
+    def committed(self) -> dict[Path, bytes]:
+        """Every file of every committed trial."""
+        disk = self.machine.disk
+        if not disk.exists(RUN):
+            return {}
+        trials = [RUN / "trials" / name for name in disk.list(RUN / "trials") if not name.startswith(".")]
+        return {path / name: disk.read(path / name) for path in trials for name in disk.list(path) if name != "warmup"}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What must be equal between a run that was cut short and one that was not."""
+
+    decisions: tuple[Decision, ...]
+    trials: tuple[TrialRecord, ...]
+    reason: str
+
+
+def ending(simulation: Simulation) -> Ending:
+    """How the run ended; fails if it did not, or if its record is not whole."""
+    run = simulation.run
+    assert [each for each in check(RUN, simulation.machine.disk) if each.severity is Severity.ERROR] == []
+    last = run.journal[-1]
+    assert last.kind == "finished"
+    undated = tuple(replace(trial, started_wall_ns=0, finished_wall_ns=0) for trial in run.trials)
+    return Ending(decisions_in(run.journal), undated, str(last.data["reason"]))
+
+
+def header() -> RunHeader:
+    """Of the simulated run."""
+    return RunHeader("simulated", "2026-01-02T03:04:05Z", SEED, (*RESPONSES, *COSTS), ("pgassay",), "0.1.0")
+
+
+def simulate(place: Path, **changes: Any) -> Simulation:
+    """A fresh machine below `place`."""
+    return Simulation(Machine(Path(mkdtemp(dir=place))), **changes)
