@@ -32,12 +32,14 @@ def _noise(measured: list[Measured]) -> Noise:
 
 
 def test_noise_drift_and_first_run_are_found() -> None:
-    found = _noise(_session(1, drift_per_h=-0.2, slow=0.1))
+    found = _noise(_session(1, drift_per_h=-2.0, slow=0.1))
     assert found.noise_low < 0.0005**0.5 < found.noise_high
     assert found.noise == pytest.approx(0.0005**0.5, rel=0.35)
-    assert found.drift.low < exp(-0.2) - 1 < found.drift.high < 0.0
-    assert found.first_run.low < exp(-0.1) - 1 < found.first_run.high < -0.05
-    assert found.mean == pytest.approx(1000, rel=0.15)
+    assert found.hours == pytest.approx(11 * 0.02)
+    assert found.drift.low < exp(-2.0 * found.hours) - 1 < found.drift.high < 0.0
+    first = exp(-0.1 + 2.0 * 0.002) - 1  # the later run came 0.002 h down the drift
+    assert found.first_run.low < first < found.first_run.high < -0.05
+    assert found.mean == pytest.approx(1000, rel=0.35)
     assert sum(shares(found.components).values()) == pytest.approx(1.0)
 
 

@@ -41,7 +41,7 @@ class Noise:
     """The noise of one response. `components` are of its logarithm; `mean` is the geometric mean, in its unit.
 
     `noise` is the standard deviation of the logarithm of one trial within a block (0.03 is a CV of 3 %). `drift` is the
-    change per hour that all clusters share; `first_run` sets the first run after a restart against the later ones.
+    trend that all clusters share, over the session of `hours`; `first_run` sets the first run after a restart against the later ones.
     """
 
     response: str
@@ -51,6 +51,7 @@ class Noise:
     noise_high: float
     components: Components
     drift: Change
+    hours: float
     first_run: Change
     left_out: tuple[str, ...] = ()
 
@@ -80,6 +81,7 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
         noise_high=high,
         components=components,
         drift=_drift(hours.mean(axis=(0, 2)), values.mean(axis=(0, 2))),
+        hours=float(np.ptp(hours.mean(axis=(0, 2)))),
         first_run=_first_run(values),
         left_out=tuple(left_out),
     )
@@ -97,7 +99,7 @@ def _positive(value: float | None) -> bool:
 
 
 def _drift(hours: Floats, values: Floats) -> Change:
-    """Least squares over the blocks' means."""
+    """Least squares over the blocks' means, from the first block to the last."""
     count = len(hours)
     from_middle = hours - hours.mean()
     width = float(from_middle @ from_middle)
@@ -106,7 +108,8 @@ def _drift(hours: Floats, values: Floats) -> Change:
     slope = float(from_middle @ values) / width
     rest = values - values.mean() - slope * from_middle
     error = sqrt(float(rest @ rest) / (count - 2) / width)
-    return _change(slope, fixed_critical(count - 1, 0.05) * error)
+    span = float(np.ptp(hours))
+    return _change(slope * span, fixed_critical(count - 1, 0.05) * error * span)
 
 
 def _first_run(values: Floats) -> Change:

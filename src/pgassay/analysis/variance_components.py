@@ -6,7 +6,7 @@ clusters share, counts neither as theirs nor as the restarts'. A run's place aft
 """
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 from scipy.stats import chi2  # type: ignore[import-untyped]
@@ -39,7 +39,7 @@ class Components:
     def deviation(self, level: float = 0.95) -> tuple[float, float, float]:
         """The standard deviation of one trial within a block, with its interval (chi-square)."""
         if self.trial_freedom == 0.0:
-            return 0.0, 0.0, inf
+            return 0.0, 0.0, 0.0
         freedom, tail = self.trial_freedom, (1.0 - level) / 2.0
         ends = (freedom * self.trial / float(chi2.ppf(quantile, freedom)) for quantile in (1.0 - tail, tail))
         low, high = (sqrt(end) for end in ends)

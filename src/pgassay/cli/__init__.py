@@ -23,6 +23,9 @@ COMMANDS: dict[str, str] = {
     "report": "write a run's HTML report and figures",
     "check": "check a run's record for damage and doubtful trials",
     "export": "write a run's trials as CSV",
+    "import": "make a run of others' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
+    "lint": "give reasons why a benchmark cannot support its claim",
+    "calibrate": "learn this machine's noise, and what it can resolve in which time",
     "doctor": "tell whether this machine is fit to measure on",
 }
 

@@ -8,7 +8,7 @@ import argparse
 from pgassay.cli.run import add_bench_options, add_study_options, run_document
 from pgassay.study.messages import set_needs_value
 
-_PGBENCH = (
+PGBENCH = (
     ("-c", "--client", "clients"), ("-j", "--jobs", "jobs"), ("-T", "--time", "duration"), ("-s", "--scale", "scale"),
     ("-M", "--protocol", "protocol"), ("-R", "--rate", "rate"), ("-t", "--transactions", "transactions"),
     ("-f", "--file", "script"),
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "levels_given", nargs="+", metavar="NAME=VALUE", help="levels to compare; the first is the baseline"
     )
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
-    for short, long, option in _PGBENCH:
+    for short, long, option in PGBENCH:
         parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
     script = parser.add_mutually_exclusive_group()
     script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
@@ -54,7 +54,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "warmup": "3s",
         "checkpoint": "wal",
     }
-    for _, _, option in _PGBENCH:
+    for _, _, option in PGBENCH:
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value

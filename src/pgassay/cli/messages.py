@@ -83,3 +83,25 @@ def file_exists(path: Path) -> UsageError:
 def tell_interrupted(path: Path) -> None:
     """Ctrl-C: said on standard error, not an error."""
     print(f"pgassay: interrupted; every committed trial is kept; go on with: pgassay resume {path}", file=sys.stderr)
+
+
+def tell_calibration_interrupted(path: Path) -> None:
+    """Ctrl-C during a calibration: it is not gone on with, for its blocks must lie close together."""
+    print(f"pgassay: interrupted; what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
+
+
+def at_least(option: str, least: int) -> UsageError:
+    """A number that is too small to learn from."""
+    return UsageError(
+        f"{option} must be at least {least}", "with fewer, one source of noise cannot be told from another"
+    )
+
+
+def no_calibration(path: Path) -> UsageError:
+    """A run, but of a study."""
+    return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")
+
+
+def no_going_on(path: Path) -> UsageError:
+    """`resume` of a calibration."""
+    return UsageError(f'"{path}" is a calibration, which is not gone on with', "run pgassay calibrate again")

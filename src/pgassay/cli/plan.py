@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from pgassay.cli.noise import known_noise
 from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
@@ -19,8 +20,9 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
     """The plan as plain values."""
     from pgassay.cli.conducting import installations
 
-    sizes = size_up(study, planned_s(study))
     mount = checked.mount
+    noise = known_noise(study, bench.site(), mount)
+    sizes = size_up(study, planned_s(study), noise=noise.noise.noise if noise else None)
     return {
         "study": study.name,
         "title": study.title,
@@ -45,6 +47,12 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "time_min_s": sizes.time_min_s,
         "time_max_s": sizes.time_max_s,
         "budget_s": study.design.budget_s,
+        "noise": None if noise is None else noise.noise.noise,
+        "noise_source": None if noise is None else noise.source,
+        "resolution": study.design.resolution,
+        "equivalence_blocks": sizes.equivalence_needed,
+        "difference_blocks": sizes.difference_needed,
+        "block_s": sizes.block_s,
         "warnings": list(sizes.warnings),
     }
 
@@ -66,7 +74,25 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
         f" about {words.size(plan['needed_bytes'])} of {words.size(plan['free_bytes'])} free",
         f"  blocks      {plan['blocks_min']} to {plan['blocks_max']}, a trial about {words.duration(plan['trial_s'])}:"
         f" {words.duration(plan['time_min_s'])} to {words.duration(plan['time_max_s'])}{budget}",
+        f"  noise       {_noise(plan)}",
         f"  seed        {plan['seed']}; first block: {'; '.join(plan['first_block'])}",
         *(f"  warning     {warning}" for warning in plan["warnings"]),
     ]
     print("\n".join(lines), file=stream)
+
+
+def _noise(plan: Mapping[str, Any]) -> str:
+    """What this machine's noise makes of the asked resolution, or that nobody knows it."""
+    if plan["noise"] is None:
+        return "not known here: pgassay calibrate tells how many blocks a resolution needs"
+    needs = []
+    for what, blocks in (
+        ("to tell such a difference", plan["difference_blocks"]),
+        ("to show that there is none", plan["equivalence_blocks"]),
+    ):
+        if blocks is None:
+            needs.append(f"more blocks than can be run {what}")
+        else:
+            needs.append(f"{blocks} blocks ({words.duration(blocks * plan['block_s'])}) {what}")
+    wanted = f"±{plan['resolution'] * 100:.3g} %"
+    return f"{plan['noise'] * 100:.2g} % ({plan['noise_source']}); {wanted} needs " + ", ".join(needs)

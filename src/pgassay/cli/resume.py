@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Open, check, go on."""
+    from pgassay.cli import calibrate, messages
     from pgassay.cli.conducting import conduct
     from pgassay.cli.neighbours import look
     from pgassay.lab.catalogue import every_factor
@@ -30,6 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.study.parsing import parse
 
     found = Run.open(arguments.run)
+    if found.header.study == calibrate.PLACE:
+        raise messages.no_going_on(arguments.run)
     study = parse(found.header.study, found.study, every_factor())
     directory = RunDirectory.open(arguments.run)
     if directory.finished:

@@ -47,3 +47,8 @@ def operating_system(error: OSError) -> BenchError:
 def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
     """The bench itself could not do its work: the run stops, what is committed stays."""
     return PgassayError(detail, hint or f"what is committed stays; go on with: pgassay resume {path}")
+
+
+def calibration_budget_done(blocks: int) -> str:
+    """A calibration ends because its time is up."""
+    return f"{blocks} blocks are done, another one does not fit in the budget"

@@ -53,7 +53,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),
     }
-    found: Mapping[str, Any] = _finite(plain)
+    found: Mapping[str, Any] = finite(plain)
     return found
 
 
@@ -73,12 +73,12 @@ def _effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON knows no NaN and no infinity: null stands for them."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _finite(each) for key, each in value.items()}
+        return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     return value

@@ -1,0 +1,162 @@
+"""`pgassay calibrate`: one treatment again and again, to learn this machine's noise and what it can resolve when.
+
+What it finds is kept in a run directory, and in a small file of the user's that `pgassay run` looks into for its plan.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgassay.cli import messages
+from pgassay.cli.compare import PGBENCH
+from pgassay.cli.run import run_path
+from pgassay.errors import PgassayError
+
+if TYPE_CHECKING:
+    from pgassay.lab.workbench import Wishes, Workbench
+    from pgassay.record.directory import RunDirectory
+    from pgassay.study.model import Study
+
+DEFAULTS = {
+    "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "20s", "warmup": "3s",
+    "checkpoint": "wal",
+}  # fmt: skip
+BLOCKS_MAX = 30
+PLACE = "calibration"
+"""Below the data directory; its clusters are nobody else's and go when it is done."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
+    for short, long, option in PGBENCH:
+        parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
+    script = parser.add_mutually_exclusive_group()
+    script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
+    script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")
+    parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
+    parser.add_argument("--budget", default="15min", metavar="TIME", help="time for all of it (default: 15min)")
+    parser.add_argument("--clusters", type=int, default=3, metavar="N", help="initdb this many times (default: 3)")
+    parser.add_argument("--runs", type=int, default=2, metavar="N", help="runs after each restart (default: 2)")
+    parser.add_argument("--blocks", type=int, default=BLOCKS_MAX, metavar="N", help="restart each at most N times")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the order and the load (default: random)")
+    parser.add_argument(
+        "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
+    )
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make")
+    parser.add_argument("--show", type=Path, metavar="RUN", help="print what a calibration found, run nothing")
+    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
+    parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Calibrate, or show."""
+    if arguments.show is not None:
+        _show(arguments.show, as_json=arguments.json)
+        return messages.SUCCESS
+    for option, least in (("clusters", 2), ("runs", 2), ("blocks", 2)):
+        if getattr(arguments, option) < least:
+            raise messages.at_least(f"--{option}", least)
+    return _calibrate(arguments)
+
+
+def _calibrate(arguments: argparse.Namespace) -> int:
+    from pgassay.cli.conducting import create_run
+    from pgassay.cli.neighbours import look
+    from pgassay.cli.noise import setting_of, user_file
+    from pgassay.lab.calibration import CalibrationBench, document_of
+    from pgassay.lab.composition import compose
+    from pgassay.lab.preflight import check
+    from pgassay.record import calibrations
+    from pgassay.record.reading import Run
+    from pgassay.report.calibration import CalibrationFindings
+    from pgassay.study.parsing import parse
+
+    seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
+    blocks = (min(5, arguments.blocks), arguments.blocks)
+    document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
+    with CalibrationBench(_wishes(arguments)) as bench:
+        site = bench.site()
+        study = parse(PLACE, document, site.catalogue)
+        checked = check(study, site)
+        remarks = look(bench, allowed=arguments.allow_busy)
+        directory = create_run(run_path(arguments, PLACE), study, document, seed, checked, bench, remarks)
+        status = _conduct(study, directory, bench, quiet=arguments.json)
+        setting = setting_of(compose(study.levels_of(study.arms[0]), site.catalogue), site, checked.mount)
+    with suppress(OSError):  # somebody else's calibration may still be there
+        bench.data_directory.rmdir()
+    if status == messages.SUCCESS:
+        found = CalibrationFindings(Run.open(directory.path)).calibration(setting)
+        calibrations.put_beside(site.disk, directory.path, found)
+        if found.noise:
+            calibrations.remember(site.disk, user_file(), found)
+        _show(directory.path, as_json=arguments.json)
+    return status
+
+
+def _conduct(study: "Study", run: "RunDirectory", bench: "Workbench", *, quiet: bool) -> int:
+    from pgassay.cli.progress import watcher_for
+    from pgassay.lab.calibration import Calibrator
+    from pgassay.record.errors import RecordError
+
+    with run, watcher_for(study, sys.stderr, quiet=quiet) as watcher:
+        try:
+            Calibrator(study, run, bench.site(), watcher).conduct()
+        except KeyboardInterrupt:
+            run.interrupted("signal")
+            messages.tell_calibration_interrupted(run.path)
+            return messages.INTERRUPTED
+        except RecordError:
+            raise
+        except PgassayError as error:
+            run.interrupted(error.message)
+            raise
+    return messages.SUCCESS
+
+
+def _show(path: Path, *, as_json: bool) -> None:
+    from pgassay.record.reading import Run
+    from pgassay.report import calibration_text
+    from pgassay.report.calibration import CalibrationFindings
+
+    run = Run.open(path)
+    if run.header.study != PLACE:
+        raise messages.no_calibration(path)
+    found = CalibrationFindings(run)
+    if as_json:
+        print(json.dumps(calibration_text.as_plain(found), indent=2))
+        return
+    print(calibration_text.render(found))
+    print(f"record: {run.path}")
+
+
+def _load(arguments: argparse.Namespace) -> dict[str, str]:
+    load = {"driver": arguments.load, "script": "select-only" if arguments.select_only else "simple-update", **DEFAULTS}
+    for option in (*(option for _, _, option in PGBENCH), "warmup"):
+        value = getattr(arguments, f"load_{option}")
+        if value is not None:
+            load[option] = value
+    if "transactions" in load:
+        load.pop("duration")
+    return load
+
+
+def _wishes(arguments: argparse.Namespace) -> "Wishes":
+    """Clusters live in a corner of their own, so that giving them back takes nobody else's snapshots along."""
+    from pgassay.lab.workbench import Wishes, default_directory
+
+    place = arguments.data_dir or default_directory(os.environ)
+    return Wishes(
+        arguments.pg_bindir,
+        place / PLACE,
+        allow_volatile=arguments.allow_volatile,
+        allow_busy=arguments.allow_busy,
+        keep_snapshots=False,
+    )

@@ -1,0 +1,54 @@
+"""This machine's noise for a study that is about to run, from the calibrations that the user has made here."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.places import Mount
+from pgassay.host.identity import host_id
+from pgassay.lab.composition import Composition, compose
+from pgassay.lab.site import Site
+from pgassay.record import calibrations
+from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
+from pgassay.study.model import Study
+
+
+@dataclass(frozen=True)
+class KnownNoise:
+    """The largest noise among a study's arms, the calibration that it is from, and how its load differs."""
+
+    noise: NoiseRecord
+    calibration: Calibration
+    differences: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """In words: `calibrated 2026-01-02, this load`."""
+        load = f"with {', '.join(self.differences)}" if self.differences else "this load"
+        return f"calibrated {self.calibration.measured_utc[:10]}, {load}"
+
+
+def setting_of(composition: Composition, site: Site, mount: Mount) -> Setting:
+    """What a calibration of this composition holds for."""
+    installation = site.installation(composition.setup.installation)
+    load = {name: value for name, value in composition.setup.load.items() if name != "keep_log"}
+    return Setting(host_id(), mount.filesystem, mount.device, str(installation.version.major), load)
+
+
+def known_noise(study: Study, site: Site, mount: Mount) -> KnownNoise | None:
+    """None where nothing alike was calibrated for one of the arms, or not for the primary response."""
+    known = calibrations.read(site.disk, user_file())
+    found: list[KnownNoise] = []
+    for arm in study.arms:
+        setting = setting_of(compose(study.levels_of(arm), site.catalogue), site, mount)
+        nearest = known.nearest(setting)
+        noise = nearest.noise.get(study.primary) if nearest else None
+        if nearest is None or noise is None:
+            return None
+        found.append(KnownNoise(noise, nearest, nearest.setting.differences(setting)))
+    return max(found, key=lambda each: each.noise.noise)
+
+
+def user_file() -> Path:
+    """The user's file of calibrations."""
+    return calibrations.user_file(os.environ, Path.home())

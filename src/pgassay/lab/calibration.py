@@ -1,0 +1,180 @@
+"""A calibration: one treatment again and again, clusters × restarts × runs, to learn this machine's own noise.
+
+It is kept as a study whose factor is a label that does nothing (`calibration.cluster`) and whose covariate is the run
+after a restart (`calibration.run`), so that every tool that reads a run reads it. A block restarts each cluster once,
+in the design's random order. Kalibera and Jones (ISMM 2013).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pgassay.bench.factor import Factor, Readable, Stage
+from pgassay.bench.server import Server
+from pgassay.design import messages as design_messages
+from pgassay.design.blocks import order
+from pgassay.lab import messages
+from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.lasting import Lasting
+from pgassay.lab.memory import PREPARED, preparation_s
+from pgassay.lab.notes import Assignment
+from pgassay.lab.preparation import Prepared, key_of, prepare
+from pgassay.lab.runner import trial_seed
+from pgassay.lab.site import Site
+from pgassay.lab.trial import run_trial
+from pgassay.lab.watching import Watcher
+from pgassay.lab.workbench import Workbench
+from pgassay.record.decisions import Decision, Step, inputs_sha256
+from pgassay.record.directory import RunDirectory
+from pgassay.record.values import Status, TrialRecord
+from pgassay.study.levels import Arm, Level
+from pgassay.study.model import Study
+
+NAME = "calibration"
+CLUSTER = "calibration.cluster"
+RUN = "calibration.run"
+SERIES = "calibration.series"
+BLOCKS_LEAST = 2
+
+
+class Label(Factor):
+    """A level that changes nothing; of the init stage it gives its snapshot a cluster of its own."""
+
+    def __init__(self, pattern: str, stage: Stage, summary: str) -> None:
+        self.pattern, self.stage, self.summary = pattern, stage, summary
+
+    def parse(self, name: str, typed: str) -> Level:
+        """Any text."""
+        return Level(typed, typed)
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """Nothing can tell."""
+        return None
+
+    def adopt_by(self, name: str, server: Server) -> str:
+        """There is nothing to adopt."""
+        return ""
+
+
+LABELS = (
+    Label(CLUSTER, Stage.INIT, "a cluster of its own (initdb and data), otherwise like every other"),
+    Label(SERIES, Stage.INIT, "keeps the clusters of one calibration apart from those of another"),
+    Label(RUN, Stage.RUN, "the first, second … run after a restart"),
+)
+
+
+def with_labels(site: Site) -> Site:
+    """The site on which a calibration's labels are factors."""
+    return replace(site, catalogue=FactorCatalogue((*site.catalogue.all(), *LABELS)))
+
+
+class CalibrationBench(Workbench):
+    """The workbench of a calibration."""
+
+    def site(self) -> Site:
+        """With the labels as factors."""
+        return with_labels(super().site())
+
+
+def document_of(
+    load: Mapping[str, Any], clusters: int, runs: int, blocks: tuple[int, int], budget: str, seed: int
+) -> dict[str, Any]:
+    """The study document of a calibration."""
+    return {
+        "study": {
+            "format": 1,
+            "name": NAME,
+            "title": "Calibration",
+            "question": "How much does this machine vary when nothing is changed?",
+        },
+        "factors": {CLUSTER: [str(number + 1) for number in range(clusters)]},
+        "covariates": {RUN: [str(number + 1) for number in range(runs)]},
+        "fixed": {SERIES: str(seed)},
+        "load": dict(load),
+        "responses": {"primary": "tps"},
+        "design": {"blocks": {"min": blocks[0], "max": blocks[1]}, "budget": budget, "seed": seed},
+    }
+
+
+@dataclass
+class Calibrator:
+    """Runs a calibration's study into a run directory."""
+
+    study: Study
+    run: RunDirectory
+    site: Site
+    watcher: Watcher
+    used_s: float = 0.0
+
+    def conduct(self) -> str:
+        """Blocks until the budget or their number is used up; returns the reason. Committed trials stay."""
+        design = self.study.design
+        for arm in self._restarts(1):
+            self._prepare(arm)
+        reason = design_messages.blocks_done(design.blocks_max)
+        for block in range(1, design.blocks_max + 1):
+            ahead_s = self.used_s / (block - 1) if block > 1 else 0.0
+            spent_s = self.used_s + preparation_s(self.run.journal.entries)
+            if design.budget_s is not None and block > BLOCKS_LEAST and spent_s + ahead_s > design.budget_s:
+                reason = messages.calibration_budget_done(block - 1)
+                break
+            for arm in self._restarts(block):
+                self._restart(block, arm)
+        self._decide(Step.STOP, reason=reason)
+        with self.site.held():
+            self.run.finish(reason)
+        return reason
+
+    def _restarts(self, block: int) -> tuple[Arm, ...]:
+        """Each cluster's first run, in the block's order."""
+        first = self.study.arms[0].covariate
+        arms = [arm for arm in self.study.arms if arm.covariate == first]
+        return order(self.study, self.run.header.seed, block, arms)
+
+    def _restart(self, block: int, first: Arm) -> None:
+        """One clone, one server, every run on it; a run that fails by its own doing ends it."""
+        began_ns = self.site.clock.monotonic_ns()
+        lasting = Lasting(self.site)
+        try:
+            for arm in self.study.arms:
+                if arm.treatment == first.treatment and self._run(block, arm, lasting.site).status is Status.OUTCOME:
+                    break
+        finally:
+            lasting.end()
+        self.used_s += (self.site.clock.monotonic_ns() - began_ns) / 1e9
+
+    def _run(self, block: int, arm: Arm, site: Site) -> TrialRecord:
+        self._decide(Step.NEXT, arm=arm.name, block=block)
+        with self.site.held():
+            staging = self.run.begin_trial(self.run.next_number, {"block": block, "attempt": 1, "arm": arm.name})
+        # Every run draws other keys: the noise of a study's blocks, each with a seed of its own, holds that too.
+        seed = trial_seed(self.run.header.seed, block, self.study.arms.index(arm) + 1)
+        assignment = Assignment(staging.number, block, 1, arm, seed, staging.path)
+        self.watcher.trial_started(assignment)
+        try:
+            record, series = run_trial(self.study, assignment, site)
+        except BaseException:
+            with self.site.held():
+                self.run.abandon_trial(staging)
+            raise
+        with self.site.held():
+            self.run.commit_trial(staging, record, series)
+        self.watcher.trial_finished(record)
+        return record
+
+    def _prepare(self, arm: Arm) -> None:
+        def tell(made: Prepared) -> None:
+            data = {"key": key_of(self.study, arm, self.site), "seconds": round(made.seconds, 3), "made": made.made}
+            with self.site.held():
+                self.run.journal.append(PREPARED, data)
+
+        self.watcher.preparing(arm)
+        self.watcher.prepared(arm, prepare(self.study, arm, self.site, tell).seconds)
+
+    def _decide(self, step: Step, *, arm: str = "", block: int = 0, reason: str = "") -> None:
+        used_s = round(self.used_s, 3)
+        trial = self.run.next_number if step is Step.NEXT else 0
+        inputs = inputs_sha256(self.run.header.seed, trial, block, arm)
+        line = Decision(step, inputs, used_s, used_s, arm, trial, block, 1 if trial else 0, reason)
+        with self.site.held():
+            self.run.decide(line.as_data())

@@ -1,0 +1,137 @@
+"""What calibrations found: `calibration.json` beside a calibration's run, and one small file a user for studies to use.
+
+The user's file is `$XDG_STATE_HOME/pgassay/calibration.json`. An entry holds for one host, one place (file system and
+device), one PostgreSQL and one load; a later calibration of the same replaces it. A file that cannot be read is as good
+as none: a study then says nothing about noise.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from pgassay.record import formats
+from pgassay.record._durable import replace_file
+from pgassay.record.disk import Disk
+from pgassay.record.errors import saying
+
+FORMAT = 1
+FILE = "calibration.json"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a calibration holds for. `host` is a hash, `load` the load's options; empty where it is not known."""
+
+    host: str
+    filesystem: str
+    device: str
+    postgres: str
+    load: Mapping[str, str]
+
+    def same_place(self, other: "Setting") -> bool:
+        """Same machine, same file system on the same device?"""
+        return (self.host, self.filesystem, self.device) == (other.host, other.filesystem, other.device)
+
+    def differences(self, other: "Setting") -> tuple[str, ...]:
+        """What differs beyond the place, as `clients=8`, in this setting's words."""
+        names = sorted(self.load.keys() | other.load.keys())
+        found = [
+            f"{name}={self.load.get(name, 'default')}" for name in names if self.load.get(name) != other.load.get(name)
+        ]
+        return tuple(found if self.postgres == other.postgres else [f"postgres={self.postgres}", *found])
+
+
+@dataclass(frozen=True)
+class NoiseRecord:
+    """A response's noise: standard deviations of logarithms, with the interval of `noise`, one trial's in a block.
+
+    `drift` is the relative change over the session.
+    """
+
+    noise: float
+    noise_low: float
+    noise_high: float | None
+    cluster: float
+    restart: float
+    run: float
+    drift: float | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One calibration. `trial_s` is the length of a trial (restart and one run), `prepare_s` that of a new cluster."""
+
+    measured_utc: str
+    setting: Setting
+    clusters: int
+    blocks: int
+    runs: int
+    trial_s: float
+    run_s: float
+    prepare_s: float
+    noise: Mapping[str, NoiseRecord]
+    run_directory: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Every calibration that the user's file holds."""
+
+    calibrations: tuple[Calibration, ...] = ()
+    format: int = field(default=FORMAT)
+
+    def with_one(self, new: Calibration) -> "Known":
+        """With `new` in the place of an older one of the same setting."""
+        kept = tuple(each for each in self.calibrations if each.setting != new.setting)
+        return Known((*kept, new))
+
+    def nearest(self, wanted: Setting) -> Calibration | None:
+        """The one of this place and this load, or of the load that differs least; None for other places or scripts."""
+        return nearest(self.calibrations, wanted)
+
+
+def nearest(calibrations: Iterable[Calibration], wanted: Setting) -> Calibration | None:
+    """Same place, same driver and script; the fewest differences, and of equals the latest."""
+    alike = [
+        each
+        for each in calibrations
+        if each.setting.same_place(wanted)
+        and all(each.setting.load.get(name) == wanted.load.get(name) for name in ("driver", "script"))
+    ]
+    alike.sort(key=lambda each: each.measured_utc, reverse=True)
+    return min(alike, key=lambda each: len(each.setting.differences(wanted)), default=None)
+
+
+def user_file(environment: Mapping[str, str], home: Path) -> Path:
+    """Where the user's file is (XDG Base Directory Specification)."""
+    named = environment.get("XDG_STATE_HOME", "")
+    state = Path(named) if named.startswith("/") else home / ".local" / "state"
+    return state / "pgassay" / FILE
+
+
+def read(disk: Disk, path: Path) -> Known:
+    """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
+    try:
+        found = msgspec.json.decode(disk.read(path), type=Known)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return Known()
+    return found if found.format == FORMAT else Known()
+
+
+def remember(disk: Disk, path: Path, new: Calibration) -> None:
+    """Add one to the user's file; raises `RecordError`."""
+    with saying(path, "keep the calibration"):
+        missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
+        for folder in reversed(missing):
+            disk.mkdir(folder)
+        replace_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+
+
+def put_beside(disk: Disk, run: Path, new: Calibration) -> Path:
+    """Write `calibration.json` into a run directory; raises `RecordError`."""
+    path = run / FILE
+    with saying(path, "write the calibration"):
+        replace_file(disk, path, formats.encode(new))
+    return path

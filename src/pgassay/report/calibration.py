@@ -1,0 +1,160 @@
+"""What a calibration's run tells: noise, where it comes from, what can be resolved in which time, how best to repeat.
+
+Computed from the record alone, so a calibration can be read again (`pgassay calibrate --show RUN`) by a later version.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import isfinite
+from statistics import median
+
+from pgassay.analysis.calibration import Measured, Noise, noise_of
+from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
+from pgassay.analysis.resolution import blocks_in, resolution
+from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Response, Scale
+
+CLUSTER, RUN = "calibration.cluster", "calibration.run"
+PRIMARY = "tps"
+MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
+WIDTHS = (0.05, 0.02, 0.01)
+_HOUR_NS = 3.6e12
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a study of two treatments can tell in `minutes`: blocks that fit, and ± share (None: too few blocks)."""
+
+    minutes: int
+    blocks: int
+    width: float | None
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Seconds: making a cluster, a restart (clone, start, stop), and a run (settling and its window)."""
+
+    cluster_s: float
+    restart_s: float
+    run_s: float
+
+    @property
+    def trial_s(self) -> float:
+        """A study's trial: a restart and one run."""
+        return self.restart_s + self.run_s
+
+
+class CalibrationFindings:
+    """A calibration, analysed; every part is computed when first asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @cached_property
+    def responses(self) -> Mapping[str, Response]:
+        """Those on a ratio scale: noise is that of a logarithm."""
+        return {each.name: each for each in self.run.responses if each.scale is Scale.RATIO}
+
+    @cached_property
+    def noises(self) -> Mapping[str, Noise]:
+        """Of every response that has one."""
+        found = {name: noise_of(name, self._measured(name)) for name in self.responses}
+        return {name: noise for name, noise in found.items() if isinstance(noise, Noise)}
+
+    @property
+    def primary(self) -> Noise | str:
+        """That of transactions per second, or why there is none."""
+        return self.noises.get(PRIMARY) or noise_of(PRIMARY, self._measured(PRIMARY))
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """Medians of what each step took."""
+        made = [float(entry.data["seconds"]) for entry in self.run.journal if entry.kind == Kind.PREPARED]
+        trials = self.run.trials
+        restarts = [
+            each.timings_s.get("clone", 0.0) + each.timings_s.get("start", 0.0) for each in trials if _run(each) == 1
+        ]
+        runs = [each.timings_s.get("settle", 0.0) + each.timings_s.get("measure", 0.0) for each in trials]
+        ends = [
+            (after.started_wall_ns - before.finished_wall_ns) / 1e9
+            for before, after in pairwise(trials)
+            if _run(after) == 1
+        ]
+        return Lengths(_median(made), _median(restarts) + max(0.0, _median(ends)), _median(runs))
+
+    def resolutions(self, noise: Noise) -> tuple[Resolved, ...]:
+        """Two treatments that start from one snapshot, as most studies' do."""
+        found = []
+        for minutes in MINUTES:
+            blocks = blocks_in(minutes * 60.0, self.lengths.trial_s, 2)
+            found.append(Resolved(minutes, blocks, resolution(noise.noise, blocks)))
+        return tuple(found)
+
+    def plans(self, noise: Noise) -> Mapping[float, RepetitionPlan | None]:
+        """Width to the cheapest repetition of one treatment."""
+        parts, lengths = noise.components, self.lengths
+        run, restart, cluster = (
+            Level(parts.run, max(lengths.run_s, 1e-3)),
+            Level(parts.restart, max(lengths.restart_s, 1e-3)),
+            Level(parts.cluster, max(lengths.cluster_s, 1e-3)),
+        )
+        return {width: cheapest(run, restart, cluster, width) for width in WIDTHS}
+
+    def calibration(self, setting: Setting) -> Calibration:
+        """The file that studies use."""
+        trials = self.run.trials
+        return Calibration(
+            measured_utc=self.run.header.started_utc,
+            setting=setting,
+            clusters=len({_cluster(each) for each in trials}),
+            blocks=max((each.block for each in trials), default=0),
+            runs=max((_run(each) for each in trials), default=0),
+            trial_s=round(self.lengths.trial_s, 3),
+            run_s=round(self.lengths.run_s, 3),
+            prepare_s=round(self.lengths.cluster_s, 3),
+            noise={name: _record(noise) for name, noise in self.noises.items()},
+            run_directory=str(self.run.path),
+        )
+
+    def spoilt(self) -> Iterator[TrialRecord]:
+        """Trials that do not count."""
+        return (trial for trial in self.run.trials if trial.status != "valid")
+
+    def _measured(self, response: str) -> Iterator[Measured]:
+        trials = self.run.trials
+        origin = trials[0].started_wall_ns if trials else 0
+        for trial in trials:
+            if trial.status == "valid":
+                hours = (trial.started_wall_ns - origin) / _HOUR_NS
+                yield Measured(_cluster(trial), trial.block, _run(trial), hours, trial.responses.get(response))
+
+
+def _cluster(trial: TrialRecord) -> int:
+    return int(trial.levels[CLUSTER].typed)
+
+
+def _run(trial: TrialRecord) -> int:
+    return int(trial.levels[RUN].typed)
+
+
+def _median(values: list[float]) -> float:
+    return median(values) if values else 0.0
+
+
+def _record(noise: Noise) -> NoiseRecord:
+    parts = noise.components
+    drift = noise.drift.estimate
+    return NoiseRecord(
+        noise=noise.noise,
+        noise_low=noise.noise_low,
+        noise_high=noise.noise_high if isfinite(noise.noise_high) else None,
+        cluster=parts.cluster**0.5,
+        restart=parts.restart**0.5,
+        run=parts.run**0.5,
+        drift=drift if isfinite(drift) else None,
+    )

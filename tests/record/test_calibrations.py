@@ -1,0 +1,93 @@
+"""The user's file of calibrations: what is found for which load, what replaces what, what a damaged file means."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.record.calibrations import (
+    FILE,
+    Calibration,
+    Known,
+    NoiseRecord,
+    Setting,
+    put_beside,
+    read,
+    remember,
+    user_file,
+)
+from pgassay.record.errors import RecordError
+from pgassay.record.fakes import FakeDisk
+
+HOME = Path("/house/ann")
+HERE = Setting("host", "ext4", "/dev/a", "15", {"driver": "pgbench", "script": "simple-update", "clients": "4"})
+NOISE = {"tps": NoiseRecord(0.02, 0.015, None, 0.01, 0.01, 0.015, 0.001)}
+
+
+def _calibration(setting: Setting = HERE, when: str = "2026-01-02T00:00:00Z") -> Calibration:
+    return Calibration(when, setting, 3, 8, 2, 15.0, 12.0, 4.0, NOISE)
+
+
+def _with_load(**load: str) -> Setting:
+    return replace(HERE, load={**HERE.load, **load})
+
+
+def test_what_is_remembered_is_read_again_and_replaced_by_a_later_one() -> None:
+    disk = FakeDisk()
+    disk.make_root(HOME)
+    path = user_file({}, HOME)
+    assert path == HOME / ".local/state/pgassay/calibration.json"
+    for new in (_calibration(), _calibration(_with_load(clients="8")), _calibration(when="2026-02-02T00:00:00Z")):
+        remember(disk, path, new)
+    known = read(disk, path)
+    assert [each.measured_utc[:7] for each in known.calibrations] == ["2026-01", "2026-02"]
+    assert known.nearest(HERE) == _calibration(when="2026-02-02T00:00:00Z")
+    put_beside(disk, HOME, _calibration())
+    assert disk.exists(HOME / FILE)
+
+
+def test_the_nearest_load_is_taken_and_its_differences_told() -> None:
+    far, near = _calibration(_with_load(clients="8", scale="9")), _calibration(_with_load(clients="8"))
+    assert Known((far, near)).nearest(HERE) == near
+    assert near.setting.differences(HERE) == ("clients=8",)
+    assert HERE.differences(replace(HERE, postgres="18")) == ("postgres=15",)
+    assert Setting("", "", "", "15", {}).differences(_with_load())[0] == "clients=default"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(HERE, host="else"),
+        replace(HERE, filesystem="xfs"),
+        replace(HERE, device="/dev/b"),
+        _with_load(script="select-only"),
+        _with_load(driver="sysbench"),
+    ],
+)
+def test_another_place_or_script_says_nothing(other: Setting) -> None:
+    assert Known((_calibration(other),)).nearest(HERE) is None
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b'{"calibrations": [{}]}', b'{"calibrations": [], "format": 2}'])
+def test_a_file_that_cannot_be_read_is_as_good_as_none(text: bytes) -> None:
+    disk = FakeDisk()
+    disk.make_root(HOME)
+    assert read(disk, HOME / "none") == Known()
+    disk.tool_writes(HOME / "bad", text)
+    assert read(disk, HOME / "bad") == Known()
+
+
+def test_xdg_is_followed_and_a_relative_one_is_not() -> None:
+    assert user_file({"XDG_STATE_HOME": "/state"}, HOME) == Path("/state/pgassay/calibration.json")
+    assert user_file({"XDG_STATE_HOME": "state"}, HOME).is_relative_to(HOME)
+
+
+def test_a_full_disk_keeps_the_old_file() -> None:
+    disk = FakeDisk()
+    disk.make_root(HOME)
+    path = HOME / "calibration.json"
+    remember(disk, path, _calibration())
+    disk.full_from = len(disk.steps) + 1
+    with pytest.raises(RecordError):
+        remember(disk, path, _calibration(_with_load(clients="8")))
+    assert read(disk, path).calibrations == (_calibration(),)
