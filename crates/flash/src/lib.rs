@@ -38,7 +38,7 @@
 //!   a run can be repeated exactly.
 
 pub mod ageing;
-pub mod block_table;
+mod block_table;
 pub mod capacity;
 pub mod compressing;
 pub mod counters;
@@ -61,8 +61,12 @@ pub mod trace;
 pub mod wear;
 pub mod wear_levelling;
 
+mod division;
+mod huge_pages;
+mod prefetch;
+
 pub use capacity::Capacity;
-pub use compressing::{CompressingConfig};
+pub use compressing::CompressingConfig;
 pub use counters::Counters;
 pub use drive::{Drive, Location};
 pub use error::FlashError;
@@ -71,7 +75,7 @@ pub use geometry::Geometry;
 pub use health::HealthLog;
 pub use observer::{Cause, NoObserver, Observer};
 pub use over_provisioning::OverProvisioning;
-pub use page_mapped::{PageMappedConfig};
+pub use page_mapped::{PageMapped, PageMappedConfig};
 pub use streams::Streams;
 pub use wear::Wear;
 pub use wear_levelling::StaticWearLevelling;

@@ -1,0 +1,80 @@
+//! Garbage collection in a page-mapped drive: move a victim's live pages, erase it.
+
+use super::{Frontier, PageMapped};
+use crate::BLOCK_BYTES;
+use crate::observer::{Cause, Observer};
+use crate::prefetch::prefetch;
+
+/// Pages of the victim that the scan looks ahead.
+const LOOK_AHEAD: usize = 24;
+
+impl<O: Observer> PageMapped<O> {
+    /// Gives a host stream an open block. The host never takes a block of the reserve: while no more than the reserve
+    /// is free, victims are emptied.
+    #[cold]
+    pub(super) fn make_room(&mut self, stream: u8) {
+        while !self.has_room(stream) {
+            if self.table.free_blocks() > self.config.capacity.reserve_blocks() {
+                self.open(stream);
+                return;
+            }
+            self.collect();
+        }
+    }
+
+    fn has_room(&self, stream: u8) -> bool {
+        let frontier = self.frontiers[usize::from(stream)];
+        frontier.next != frontier.end
+    }
+
+    fn open(&mut self, stream: u8) {
+        let start = self.table.open(stream) * self.pages_per_block;
+        self.frontiers[usize::from(stream)] = Frontier { next: start, end: start + self.pages_per_block };
+    }
+
+    /// Frees the block of the policy's choice, and one that wear levelling finds. At least one data block's worth of
+    /// pages is spare, so some sealed block always holds garbage and repeated choices come to an end.
+    fn collect(&mut self) {
+        let victim = self.table.choose().expect("all data blocks are sealed when no block is free");
+        self.empty(victim, Cause::GarbageCollection);
+        if let Some(levelling) = self.config.wear_levelling {
+            if let Some(cold) = self.table.trailing(levelling) {
+                self.empty(cold, Cause::WearLevelling);
+            }
+        }
+    }
+
+    /// Moves what is live in a sealed block, then erases it. Takes at most one free block and gives one back.
+    fn empty(&mut self, victim: u32, cause: Cause) {
+        let destination = self.config.streams.collecting(self.table.stream(victim));
+        let mut live = self.table.live(victim);
+        self.table.begin_emptying(victim);
+        match cause {
+            Cause::WearLevelling => self.counts.wear_levelling += u64::from(live),
+            _ => self.counts.gc += u64::from(live),
+        }
+        let start = victim * self.pages_per_block;
+        for ahead in &self.owners[start as usize..][..LOOK_AHEAD.min(self.pages_per_block as usize)] {
+            prefetch(&self.map, *ahead as usize);
+        }
+        let mut page = start;
+        while live > 0 {
+            if let Some(&ahead) = self.owners.get(page as usize + LOOK_AHEAD) {
+                prefetch(&self.map, ahead as usize);
+            }
+            let lba = self.owners[page as usize];
+            if self.map[lba as usize] == page {
+                if !self.has_room(destination) {
+                    self.open(destination);
+                }
+                let offset = u64::from(page - start) * u64::from(BLOCK_BYTES);
+                self.observer.read(victim, offset, BLOCK_BYTES, cause);
+                self.append(lba, destination, cause);
+                live -= 1;
+            }
+            page += 1;
+        }
+        self.table.erase(victim);
+        self.observer.erase(victim);
+    }
+}
