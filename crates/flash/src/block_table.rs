@@ -42,8 +42,8 @@ pub(crate) struct BlockTable {
 }
 
 impl BlockTable {
-    /// `blocks` erased blocks that each hold up to `capacity` pages or bytes.
-    pub(crate) fn new(blocks: u32, capacity: u32, policy: Policy, seed: u64) -> Self {
+    /// `blocks` erased blocks that each hold up to `capacity` pages or bytes, of which greedy tells `levels` apart.
+    pub(crate) fn new(blocks: u32, capacity: u32, levels: u32, policy: Policy, seed: u64) -> Self {
         let count = blocks as usize;
         Self {
             capacity,
@@ -57,7 +57,7 @@ impl BlockTable {
             most_erases: 0,
             cursor: 0,
             free: (0..blocks).collect(),
-            victims: Victims::new(policy, blocks, capacity),
+            victims: Victims::new(policy, blocks, capacity, levels),
             random: Random::new(seed),
         }
     }
@@ -126,6 +126,11 @@ impl BlockTable {
     pub(crate) fn choose(&mut self) -> Option<u32> {
         let ages = Ages { now: self.seals, sealed_at: &self.sealed_at };
         self.victims.choose(&self.live, self.capacity, &ages, &mut self.random)
+    }
+
+    /// The sealed block with the least live data, found by looking at all.
+    pub(crate) fn emptiest(&self) -> Option<u32> {
+        (0..self.len()).filter(|&block| self.state(block) == State::Sealed).min_by_key(|&block| self.live(block))
     }
 
     /// A sealed block that trails the most worn one by the threshold, if the cursor meets one now.

@@ -66,7 +66,7 @@ mod huge_pages;
 mod prefetch;
 
 pub use capacity::Capacity;
-pub use compressing::CompressingConfig;
+pub use compressing::{Compressing, CompressingConfig, SpaceState, Throttling};
 pub use counters::Counters;
 pub use drive::{Drive, Location};
 pub use error::FlashError;

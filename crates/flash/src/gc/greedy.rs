@@ -2,12 +2,10 @@
 //!
 //! Blocks wait in buckets by how much of them is live. An overwrite moves one block one bucket down; the lowest bucket
 //! in use is found by a pointer that an overwrite can lower and a choice moves up. Every step takes constant time.
-//! Where the live amount has too many values (bytes), a bucket holds a range of 2^`shift` of them.
+//! Where the live amount has too many values (bytes), a bucket holds a range of 2^`shift` of them, and greedy is exact
+//! up to that range.
 
 use super::rings::Rings;
-
-/// Most buckets, so that the sentinels stay in the first-level cache.
-const MAX_BUCKETS: u32 = 4096;
 
 /// Sealed blocks by their live amount.
 #[derive(Debug, Clone)]
@@ -19,10 +17,10 @@ pub(crate) struct Greedy {
 }
 
 impl Greedy {
-    /// An index for `blocks` blocks that each hold up to `capacity` of whatever is counted.
-    pub(crate) fn new(blocks: u32, capacity: u32) -> Self {
+    /// An index for `blocks` blocks that each hold up to `capacity` of whatever is counted, with about `levels` buckets.
+    pub(crate) fn new(blocks: u32, capacity: u32, levels: u32) -> Self {
         let mut shift = 0;
-        while capacity >> shift > MAX_BUCKETS {
+        while capacity >> shift > levels {
             shift += 1;
         }
         let count = (capacity >> shift) + 1;

@@ -57,10 +57,10 @@ pub(crate) enum Victims {
 }
 
 impl Victims {
-    /// No block is sealed yet. A block holds up to `capacity` pages or bytes.
-    pub(crate) fn new(policy: Policy, blocks: u32, capacity: u32) -> Self {
+    /// No block is sealed yet. A block holds up to `capacity` pages or bytes, of which greedy tells `levels` apart.
+    pub(crate) fn new(policy: Policy, blocks: u32, capacity: u32, levels: u32) -> Self {
         match policy {
-            Policy::Greedy => Self::Greedy(Greedy::new(blocks, capacity)),
+            Policy::Greedy => Self::Greedy(Greedy::new(blocks, capacity, levels)),
             Policy::Fifo => Self::Fifo(Fifo::new(blocks)),
             Policy::CostBenefit => Self::CostBenefit(DenseSet::new(blocks)),
             Policy::DChoices { d } => Self::DChoices(DenseSet::new(blocks), d),

@@ -91,7 +91,7 @@ impl<O: Observer> PageMapped<O> {
             block_of: Division::by(pages_per_block),
             map: huge_pages::filled(capacity.user_blocks() as usize, UNMAPPED),
             owners: huge_pages::filled(blocks as usize * pages_per_block as usize, 0),
-            table: BlockTable::new(blocks, pages_per_block, config.policy, config.seed),
+            table: BlockTable::new(blocks, pages_per_block, pages_per_block, config.policy, config.seed),
             frontiers: vec![Frontier::default(); usize::from(config.streams.count())],
             mapped: 0,
             counts: PageCounts::default(),

@@ -1,0 +1,120 @@
+//! What was appended to each block, in order: the reverse map of a compressing drive, 6 bytes an extent.
+//!
+//! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
+//! extents of a block is not known beforehand; logs grow in chunks that all blocks share and give back when erased.
+
+use crate::prefetch::prefetch;
+
+const CHUNK: u32 = 64;
+const NONE: u32 = u32::MAX;
+
+/// One extent as it was appended: logical block (low half, high half) and size in bytes.
+type Entry = [u16; 3];
+
+#[derive(Debug, Clone, Copy)]
+struct Log {
+    first: u32,
+    last: u32,
+    entries: u32,
+}
+
+/// The logs of all blocks.
+#[derive(Debug, Clone)]
+pub(super) struct Logs {
+    logs: Vec<Log>,
+    entries: Vec<Entry>,
+    next: Vec<u32>,
+    free: u32,
+}
+
+/// A position in a block's log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor {
+    chunk: u32,
+    index: u32,
+    left: u32,
+}
+
+impl Logs {
+    pub(super) fn new(blocks: u32) -> Self {
+        let empty = Log { first: NONE, last: NONE, entries: 0 };
+        Self { logs: vec![empty; blocks as usize], entries: Vec::new(), next: Vec::new(), free: NONE }
+    }
+
+    /// Appends an extent to a block's log.
+    #[inline(always)]
+    pub(super) fn push(&mut self, block: u32, lba: u32, size: u32) {
+        let log = self.logs[block as usize];
+        let index = log.entries % CHUNK;
+        let chunk = if index == 0 { self.lengthen(block) } else { log.last };
+        self.logs[block as usize].entries = log.entries + 1;
+        self.entries[(chunk * CHUNK + index) as usize] = [lba as u16, (lba >> 16) as u16, size as u16];
+    }
+
+    #[cold]
+    fn lengthen(&mut self, block: u32) -> u32 {
+        let chunk = if self.free == NONE { self.grow() } else { self.free };
+        self.free = self.next[chunk as usize];
+        self.next[chunk as usize] = NONE;
+        let log = &mut self.logs[block as usize];
+        if log.last == NONE {
+            log.first = chunk;
+        } else {
+            self.next[log.last as usize] = chunk;
+        }
+        log.last = chunk;
+        chunk
+    }
+
+    /// Adds a chunk to the free list. The table grows by an eighth, not twofold, as it may be most of the memory.
+    fn grow(&mut self) -> u32 {
+        let chunk = self.next.len() as u32;
+        assert!(chunk < u32::MAX / CHUNK, "the logs of a drive hold at most 2^32 extents");
+        if self.entries.len() == self.entries.capacity() {
+            let chunks = (self.next.len() / 8).max(64);
+            self.entries.reserve_exact(chunks * CHUNK as usize);
+            self.next.reserve_exact(chunks);
+        }
+        self.entries.resize(self.entries.len() + CHUNK as usize, [0; 3]);
+        self.next.push(self.free);
+        chunk
+    }
+
+    /// Empties the log of an erased block.
+    pub(super) fn clear(&mut self, block: u32) {
+        let log = &mut self.logs[block as usize];
+        if log.last != NONE {
+            self.next[log.last as usize] = self.free;
+            self.free = log.first;
+        }
+        *log = Log { first: NONE, last: NONE, entries: 0 };
+    }
+
+    /// The first position of a block's log.
+    pub(super) fn cursor(&self, block: u32) -> Cursor {
+        let log = self.logs[block as usize];
+        Cursor { chunk: log.first, index: 0, left: log.entries }
+    }
+
+    /// The extent at a position (logical block, size), and steps on; `None` at the end.
+    #[inline(always)]
+    pub(super) fn step(&self, cursor: &mut Cursor) -> Option<(u32, u32)> {
+        if cursor.left == 0 {
+            return None;
+        }
+        if cursor.index == CHUNK {
+            cursor.chunk = self.next[cursor.chunk as usize];
+            cursor.index = 0;
+            prefetch(&self.next, cursor.chunk as usize);
+        }
+        let [low, high, size] = self.entries[(cursor.chunk * CHUNK + cursor.index) as usize];
+        cursor.index += 1;
+        cursor.left -= 1;
+        Some((u32::from(high) << 16 | u32::from(low), u32::from(size)))
+    }
+
+    /// Number of extents, live and dead, that the logs hold.
+    pub(super) fn extents(&self) -> u64 {
+        self.logs.iter().map(|log| u64::from(log.entries)).sum()
+    }
+}
