@@ -18,54 +18,55 @@ impl<O: Observer> Compressing<O> {
     #[inline(always)]
     pub(super) fn append(&mut self, lba: u32, size: u32, stream: u8, cause: Cause) {
         let footprint = self.packing.footprint(size);
-        if !self.fits(stream, footprint) {
-            self.turn_over(stream);
-        }
         let Frontier { block, offset } = self.frontiers[usize::from(stream)];
         let skip = self.packing.skip(offset, footprint);
+        if footprint + skip > self.packing.block_bytes - offset {
+            return self.append_across(lba, size, stream, cause);
+        }
         if skip > 0 {
             self.pad(stream, skip);
         }
-        let offset = offset + skip;
+        self.record(lba, block, offset + skip, size);
+        self.program(stream, footprint, size, cause);
+    }
+
+    /// The same for an extent that does not fit: it straddles two blocks if it may and a byte is left in this one;
+    /// else the rest is padded and the extent opens a new block.
+    #[cold]
+    fn append_across(&mut self, lba: u32, size: u32, stream: u8, cause: Cause) {
+        let Frontier { block, offset } = self.frontiers[usize::from(stream)];
+        let room = self.packing.block_bytes - offset;
+        let footprint = self.packing.footprint(size);
+        if self.packing.straddling && room > 0 {
+            let extent = self.record(lba, block, offset, size);
+            self.program(stream, room, size.min(room), cause);
+            let inflow = Inflow { lba, extent, source: block, bytes: footprint - room };
+            let block = self.open(stream);
+            self.spills.record(block, inflow);
+            self.program(stream, inflow.bytes, size.saturating_sub(room), cause);
+        } else {
+            if room > 0 {
+                self.pad(stream, room);
+            }
+            let block = self.open(stream);
+            self.record(lba, block, 0, size);
+            self.program(stream, footprint, size, cause);
+        }
+    }
+
+    /// Enters an extent into the map and into the log of its block.
+    #[inline(always)]
+    fn record(&mut self, lba: u32, block: u32, offset: u32, size: u32) -> Extent {
         let extent = Extent::new(self.packing.address(block, offset), size);
         self.map[lba as usize] = extent;
         self.logs.push(block, lba, size);
-        let room = self.packing.block_bytes - offset;
-        if footprint <= room {
-            self.program(stream, footprint, size, cause);
-        } else {
-            self.spill(Inflow { lba, extent, source: block, bytes: footprint - room }, room, stream, cause);
-        }
+        extent
     }
 
-    /// The extent at hand does not fit: if it may straddle and a byte is left, nothing is to be done, else the rest of
-    /// the block is padded and a new one opened.
-    #[cold]
-    fn turn_over(&mut self, stream: u8) {
-        let rest = self.packing.block_bytes - self.frontiers[usize::from(stream)].offset;
-        if self.packing.straddling && rest > 0 {
-            return;
-        }
-        if rest > 0 {
-            self.pad(stream, rest);
-        }
-        self.open(stream);
-    }
-
-    fn open(&mut self, stream: u8) {
+    fn open(&mut self, stream: u8) -> u32 {
         let block = self.table.open(stream);
         self.frontiers[usize::from(stream)] = Frontier { block, offset: 0 };
-    }
-
-    /// Writes an extent's first `room` bytes to the end of the open block and the rest to a new one.
-    #[cold]
-    fn spill(&mut self, inflow: Inflow, room: u32, stream: u8, cause: Cause) {
-        let size = inflow.extent.size();
-        self.program(stream, room, size.min(room), cause);
-        self.open(stream);
-        let block = self.frontiers[usize::from(stream)].block;
-        self.spills.record(block, inflow);
-        self.program(stream, inflow.bytes, size.saturating_sub(room), cause);
+        block
     }
 
     /// Programs `footprint` bytes at the end of the open block, of which the first `size` hold data.

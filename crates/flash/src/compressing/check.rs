@@ -61,12 +61,16 @@ impl<O: Observer> Compressing<O> {
         let mut found = 0;
         for block in 0..self.table.len() {
             let mut offset = self.spills.start(block);
-            let mut cursor = self.logs.cursor(block);
-            while let Some((lba, size)) = self.logs.step(&mut cursor) {
-                let footprint = self.packing.footprint(size);
-                offset += self.packing.skip(offset, footprint);
-                found += u64::from(self.map[lba as usize] == Extent::new(self.packing.address(block, offset), size));
-                offset += footprint;
+            let mut chunk = self.logs.first(block);
+            while chunk.len() > 0 {
+                for index in 0..chunk.len() {
+                    let (lba, size) = self.logs.get(chunk, index);
+                    let footprint = self.packing.footprint(size);
+                    offset += self.packing.skip(offset, footprint);
+                    found += u64::from(self.map[lba as usize] == Extent::new(self.packing.address(block, offset), size));
+                    offset += footprint;
+                }
+                chunk = self.logs.after(chunk);
             }
         }
         found

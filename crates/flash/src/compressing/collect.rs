@@ -2,13 +2,11 @@
 
 use super::Compressing;
 use super::extent::Extent;
+use super::log::Chunk;
 use crate::BLOCK_BYTES;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
 use crate::prefetch::prefetch;
-
-/// Extents of the victim that the scan looks ahead.
-const LOOK_AHEAD: usize = 24;
 
 impl<O: Observer> Compressing<O> {
     /// Makes sure that the host can append an extent to a stream: it fits, or a free block beyond the reserve is there
@@ -62,28 +60,29 @@ impl<O: Observer> Compressing<O> {
     /// Moves what is live in a sealed block, then erases it.
     fn empty(&mut self, victim: u32, cause: Cause) {
         let destination = self.config.streams.collecting(self.table.stream(victim));
+        let mut live = self.table.live(victim);
         self.table.begin_emptying(victim);
-        if let Some(inflow) = self.spills.inflow(victim) {
-            if self.map[inflow.lba as usize] == inflow.extent {
-                self.relocate(inflow.lba, inflow.extent, destination, cause);
-            }
-        }
+        live -= self.move_inflow(victim, destination, cause);
         let mut offset = self.spills.start(victim);
-        let mut cursor = self.logs.cursor(victim);
-        let mut ahead = cursor;
-        for _ in 0..LOOK_AHEAD {
-            self.prefetch_next(&mut ahead);
-        }
-        while self.table.live(victim) > 0 {
-            self.prefetch_next(&mut ahead);
-            let (lba, size) = self.logs.step(&mut cursor).expect("the log of a block names all that is live in it");
-            let footprint = self.packing.footprint(size);
-            offset += self.packing.skip(offset, footprint);
-            let extent = Extent::new(self.packing.address(victim, offset), size);
-            if self.map[lba as usize] == extent {
-                self.relocate(lba, extent, destination, cause);
+        let mut chunk = self.logs.first(victim);
+        self.prefetch_chunk(chunk);
+        while live > 0 {
+            assert!(chunk.len() > 0, "the log of a block names all that is live in it");
+            let next = self.logs.after(chunk);
+            for index in 0..chunk.len() {
+                if index < next.len() {
+                    prefetch(&self.map, self.logs.get(next, index).0 as usize);
+                }
+                let (lba, size) = self.logs.get(chunk, index);
+                let footprint = self.packing.footprint(size);
+                offset += self.packing.skip(offset, footprint);
+                if self.map[lba as usize] == Extent::new(self.packing.address(victim, offset), size) {
+                    live -= footprint.min(self.packing.block_bytes - offset);
+                    self.move_extent(lba, victim, offset, size, destination, cause);
+                }
+                offset += footprint;
             }
-            offset += footprint;
+            chunk = next;
         }
         self.spills.forget(victim);
         self.logs.clear(victim);
@@ -91,25 +90,50 @@ impl<O: Observer> Compressing<O> {
         self.observer.erase(victim);
     }
 
-    #[inline(always)]
-    fn prefetch_next(&self, ahead: &mut super::log::Cursor) {
-        if let Some((lba, _)) = self.logs.step(ahead) {
-            prefetch(&self.map, lba as usize);
+    /// Starts to load the map's entries of all extents of a chunk.
+    fn prefetch_chunk(&self, chunk: Chunk) {
+        for index in 0..chunk.len() {
+            prefetch(&self.map, self.logs.get(chunk, index).0 as usize);
         }
     }
 
-    /// Reads a live extent and appends it to another block.
-    #[inline(always)]
-    fn relocate(&mut self, lba: u32, extent: Extent, destination: u8, cause: Cause) {
-        let size = extent.size();
-        let block = self.packing.block(extent.address());
-        let offset = self.packing.offset(extent.address());
-        let head = size.min(self.packing.block_bytes - offset);
-        self.observer.read(block, u64::from(offset), head, cause);
-        if head < size {
-            self.observer.read(self.spills.outflow(block), 0, size - head, cause);
+    /// Moves an extent that runs into the victim, if it is live. Returns the bytes that leave the victim.
+    fn move_inflow(&mut self, victim: u32, destination: u8, cause: Cause) -> u32 {
+        let Some(inflow) = self.spills.inflow(victim) else { return 0 };
+        if self.map[inflow.lba as usize] != inflow.extent {
+            return 0;
         }
-        self.release(extent);
+        let offset = self.packing.offset(inflow.extent.address());
+        let head = self.packing.block_bytes - offset;
+        self.table.invalidate(inflow.source, head);
+        self.relocated(inflow.lba, inflow.extent.size(), destination, cause, |observer| {
+            observer.read(inflow.source, u64::from(offset), head, cause);
+            observer.read(victim, 0, inflow.extent.size() - head, cause);
+        });
+        inflow.bytes
+    }
+
+    /// Moves a live extent that starts in the victim. The victim's own live bytes are not kept up: it is erased soon.
+    #[inline(always)]
+    fn move_extent(&mut self, lba: u32, victim: u32, offset: u32, size: u32, destination: u8, cause: Cause) {
+        let room = self.packing.block_bytes - offset;
+        let footprint = self.packing.footprint(size);
+        if footprint > room {
+            self.table.invalidate(self.spills.outflow(victim), footprint - room);
+        }
+        let outflow = self.spills.outflow(victim);
+        self.relocated(lba, size, destination, cause, |observer| {
+            observer.read(victim, u64::from(offset), size.min(room), cause);
+            if size > room {
+                observer.read(outflow, 0, size - room, cause);
+            }
+        });
+    }
+
+    /// Shows the reads of an extent, appends it elsewhere and counts.
+    #[inline(always)]
+    fn relocated(&mut self, lba: u32, size: u32, destination: u8, cause: Cause, reads: impl FnOnce(&mut O)) {
+        reads(&mut self.observer);
         self.append(lba, size, destination, cause);
         match cause {
             Cause::WearLevelling => self.counters.wear_levelling_bytes_written += u64::from(size),

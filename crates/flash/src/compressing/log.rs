@@ -3,8 +3,6 @@
 //! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
 //! extents of a block is not known beforehand; logs grow in chunks that all blocks share and give back when erased.
 
-use crate::prefetch::prefetch;
-
 const CHUNK: u32 = 64;
 const NONE: u32 = u32::MAX;
 
@@ -27,12 +25,21 @@ pub(super) struct Logs {
     free: u32,
 }
 
-/// A position in a block's log.
+/// A part of a block's log. Chunks stay where they are while others are appended to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor {
-    chunk: u32,
-    index: u32,
+pub(super) struct Chunk {
+    start: u32,
+    length: u32,
+    next: u32,
     left: u32,
+}
+
+impl Chunk {
+    /// Number of extents in the chunk; 0 behind the last one.
+    #[inline(always)]
+    pub(super) fn len(&self) -> u32 {
+        self.length
+    }
 }
 
 impl Logs {
@@ -90,27 +97,30 @@ impl Logs {
         *log = Log { first: NONE, last: NONE, entries: 0 };
     }
 
-    /// The first position of a block's log.
-    pub(super) fn cursor(&self, block: u32) -> Cursor {
+    /// The first chunk of a block's log.
+    pub(super) fn first(&self, block: u32) -> Chunk {
         let log = self.logs[block as usize];
-        Cursor { chunk: log.first, index: 0, left: log.entries }
+        self.chunk(log.first, log.entries)
     }
 
-    /// The extent at a position (logical block, size), and steps on; `None` at the end.
+    /// The chunk that follows in the same log.
+    pub(super) fn after(&self, chunk: Chunk) -> Chunk {
+        self.chunk(chunk.next, chunk.left)
+    }
+
+    fn chunk(&self, chunk: u32, left: u32) -> Chunk {
+        if left == 0 {
+            return Chunk { start: 0, length: 0, next: NONE, left: 0 };
+        }
+        let length = left.min(CHUNK);
+        Chunk { start: chunk * CHUNK, length, next: self.next[chunk as usize], left: left - length }
+    }
+
+    /// An extent of a chunk: logical block and size.
     #[inline(always)]
-    pub(super) fn step(&self, cursor: &mut Cursor) -> Option<(u32, u32)> {
-        if cursor.left == 0 {
-            return None;
-        }
-        if cursor.index == CHUNK {
-            cursor.chunk = self.next[cursor.chunk as usize];
-            cursor.index = 0;
-            prefetch(&self.next, cursor.chunk as usize);
-        }
-        let [low, high, size] = self.entries[(cursor.chunk * CHUNK + cursor.index) as usize];
-        cursor.index += 1;
-        cursor.left -= 1;
-        Some((u32::from(high) << 16 | u32::from(low), u32::from(size)))
+    pub(super) fn get(&self, chunk: Chunk, index: u32) -> (u32, u32) {
+        let [low, high, size] = self.entries[(chunk.start + index) as usize];
+        (u32::from(high) << 16 | u32::from(low), u32::from(size))
     }
 
     /// Number of extents, live and dead, that the logs hold.
