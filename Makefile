@@ -1,0 +1,124 @@
+# The one entry: `make demo` and `make test` set up all they need on a fresh machine; `make help` lists the rest.
+# A step's stamp lies in .venv/.stamps and is redone only when what it was made from has changed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+VENV_WORKS := $(shell [[ -x $(BIN)/python && "$$(cat $(STAMPS)/python)" == "$(CURDIR)" ]] 2>/dev/null && echo yes)
+SUBMAKE = @$(MAKE) --no-print-directory
+
+# rustup's own folder last: a shell that never read its profile finds cargo all the same.
+export PATH := $(CURDIR)/$(BIN):$(PATH):$(HOME)/.cargo/bin
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
+export PYO3_BUILD_EXTENSION_MODULE := 1
+
+.PHONY: help setup demo test test-fast test-full lint types format clean locks FORCE
+.PHONY: lint-quick mypy clippy rust-tests fast-tests system-tests slow-tests checks
+
+help:  ## this list
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMPS)/core  ## everything that the targets below need: PostgreSQL, .venv, the Rust core
+
+demo: setup  ## run the fillfactor study in about five minutes and say where its report is
+	$(BIN)/pgassay run fillfactor --quick --budget 5min --out runs/demo-$$(date -u +%Y%m%dT%H%M%SZ)
+
+test: setup  ## lint, types and all tests but the slow ones
+	$(SUBMAKE) checks
+	$(SUBMAKE) fast-tests
+	$(SUBMAKE) system-tests
+
+test-fast: setup  ## the tests that start no PostgreSQL: under a minute
+	$(SUBMAKE) rust-tests
+	$(SUBMAKE) fast-tests
+
+test-full: test  ## make test, then the slow tests
+	$(SUBMAKE) slow-tests
+
+lint: setup  ## ruff, rustfmt, import rules, clippy
+	$(SUBMAKE) lint-quick
+	$(SUBMAKE) clippy
+
+types: setup  ## mypy, strict
+	$(SUBMAKE) mypy
+
+format: setup  ## rewrite the sources in the house's format
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+	cargo fmt --all
+
+clean:  ## remove all that was built; runs/ stays
+	rm -rf $(VENV) target src/pgassay/_core*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# --- the parts of `make test`, quickest first, each without set-up of its own ---
+
+lint-quick:
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	cargo fmt --all --check
+	$(BIN)/lint-imports --no-logo --no-cache
+
+mypy:
+	$(BIN)/mypy
+
+clippy:
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings -D clippy::too_many_lines
+
+# In cargo's debug profile, beside clippy's files: overflow checks are on, and maturin's release build stays as it is
+# (in one folder the two would rebuild pyo3 at every turn, each with its own features).
+rust-tests:
+	cargo test --quiet --workspace --locked
+
+# mypy keeps one core busy and clippy the other.
+checks: lint-quick
+	$(SUBMAKE) --jobs=2 --output-sync=target mypy clippy
+	$(SUBMAKE) rust-tests
+
+fast-tests:
+	$(BIN)/python -m pytest -q -m "not system and not slow"
+
+system-tests:
+	$(BIN)/python -m pytest -q -m "system and not slow"
+
+# pytest calls it a failure (5) when there is none to run: for slow tests it is not, for the others it is.
+slow-tests:
+	$(BIN)/python -m pytest -q -m slow || [[ $$? == 5 ]]
+
+# --- set-up: which PostgreSQL, then .venv, its packages, the Rust core ---
+
+FORCE:
+
+# Remade also when the Python below it is gone, or the checkout was moved (its scripts name their full path).
+$(STAMPS)/python: requirements-uv.lock scripts/python $(if $(VENV_WORKS),,FORCE)
+	@scripts/python $(VENV)
+	@mkdir -p $(STAMPS) && pwd >$@
+
+$(STAMPS)/postgresql: FORCE | $(STAMPS)/python
+	@scripts/postgresql $@
+
+$(STAMPS)/packages: $(STAMPS)/python $(STAMPS)/postgresql requirements.lock requirements-embedded.lock scripts/packages
+	@scripts/packages $(VENV) $(STAMPS)/postgresql
+	@touch $@
+
+$(STAMPS)/core: $(STAMPS)/packages pyproject.toml scripts/core $(RUST)
+	@scripts/core $(VENV)
+	@touch $@
+
+# No index and no path of the machine that wrote them may get into the locks.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-emit-find-links --custom-compile-command "make locks" $(UPGRADE)
+
+locks: $(STAMPS)/python  ## write the lock files anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
+	$(COMPILE) pyproject.toml --group dev --output-file requirements.lock
+	$(COMPILE) pyproject.toml --group dev --extra embedded --constraint requirements.lock \
+	  --output-file requirements-embedded.lock
+	echo uv | $(COMPILE) - --output-file requirements-uv.lock

@@ -1,0 +1,26 @@
+# What every set-up script shares: messages in PostgreSQL's manner, and root's rights where this user has them.
+# Sourced, never run.
+
+say() { printf 'pgassay: %s\n' "$1" >&2; }
+
+fail() { # fail ERROR HINT
+  printf 'pgassay: error: %s\npgassay: hint: %s\n' "$1" "$2" >&2
+  exit 2
+}
+
+# A sudo that would ask for a password is used only where somebody sits at the terminal to type it.
+may_be_root() {
+  [[ $(id -u) == 0 ]] && return
+  command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -z ${CI:-} ]]; }
+}
+
+as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
+
+can_apt() { command -v apt-get >/dev/null && may_be_root; }
+
+apt_update() { as_root apt-get update -qq >&2; } # its caller's stdout may be an answer
+
+apt_install() {
+  say "installing with apt-get: $*"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}

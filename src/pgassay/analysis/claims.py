@@ -1,0 +1,104 @@
+"""Published findings against one's own effect: reproduced, contradicted, or not testable here.
+
+A claim names the range of effects that would reproduce it. An interval inside the range reproduces it, one outside
+contradicts it; an interval that holds both says neither, and the judgement then says how many blocks more would.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, isfinite, log
+
+from pgassay.analysis import messages
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.forecast import blocks_to_tell
+from pgassay.study.model import Claim
+from pgassay.study.responses import Scale
+
+
+class Mark(StrEnum):
+    """How a claim fared here."""
+
+    REPRODUCED = "reproduced"
+    CONTRADICTED = "contradicted"
+    NOT_TESTABLE = "not testable here"
+
+
+@dataclass(frozen=True)
+class ClaimJudgement:
+    """A claim with its mark and the sentence that a report prints."""
+
+    claim: Claim
+    mark: Mark
+    text: str
+    more_blocks: int | None = None
+
+
+def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> ClaimJudgement:
+    """Mark `claim` by the effect of its treatment against its baseline; None when this run has no such effect."""
+    if claim.untestable:
+        return _not_testable(claim, claim.untestable)
+    if claim.low is None and claim.high is None:
+        return _not_testable(claim, "the claim states no range that a run could test")
+    if effect is None or effect.blocks == 0:
+        return _not_testable(claim, "this run has no valid trials of both its treatments")
+    if effect.blocks < FIRST_LOOK or not effect.bounded:
+        return _not_testable(claim, messages.few_blocks(effect.blocks, FIRST_LOOK))
+    low = -inf if claim.low is None else claim.low
+    high = inf if claim.high is None else claim.high
+    found = f"here {_number(effect, effect.estimate)} [{_number(effect, effect.low)}, {_number(effect, effect.high)}]"
+    if low <= effect.low and effect.high <= high:
+        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}")
+    if effect.high < low or effect.low > high:
+        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
+    blocks = _more_blocks(effect, low, high, blocks_max)
+    return _not_testable(claim, f"the interval is too wide, {found}, {messages.more(blocks, None)}", blocks)
+
+
+def effect_of(claim: Claim, effects: Sequence[Effect]) -> Effect | None:
+    """The first effect whose treatment, condition and covariate hold every level that the claim names.
+
+    The effects must be against the claim's `against`: pass `compare(…, baseline=the label of it)`.
+    """
+    wanted = parts(claim.treatment)
+    for effect in effects:
+        have = {part for label in (effect.treatment, effect.condition, effect.covariate) for part in _split(label)}
+        if effect.response == claim.response and wanted <= have:
+            return effect
+    return None
+
+
+def parts(levels: Mapping[str, str]) -> frozenset[str]:
+    """`{"table.fillfactor": "75"}` as the parts of a label: `table.fillfactor=75`."""
+    return frozenset(f"{name}={typed}" for name, typed in levels.items())
+
+
+def _split(label: str) -> list[str]:
+    return [part for part in label.split(", ") if part]
+
+
+def _not_testable(claim: Claim, reason: str, blocks: int | None = None) -> ClaimJudgement:
+    return ClaimJudgement(claim, Mark.NOT_TESTABLE, f"not testable here: {reason}", blocks)
+
+
+def _number(effect: Effect, value: float) -> str:
+    return f"{value:.3f}" if effect.scale is Scale.RATIO else f"{value:+.3g}"
+
+
+def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> int | None:
+    """Blocks more until the interval clears the nearer bound of the claim's range."""
+
+    def on_scale(value: float) -> float:
+        if effect.scale is Scale.DIFFERENCE:
+            return value
+        return log(value) if value > 0.0 else -inf
+
+    centre = on_scale(effect.estimate)
+    distance = min(abs(centre - on_scale(bound)) for bound in (low, high) if isfinite(bound))
+    if not (isfinite(distance) and isfinite(effect.spread)):
+        return None
+    total = blocks_to_tell(
+        effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
+    )
+    return None if total is None else max(1, total - effect.blocks)

@@ -1,0 +1,143 @@
+"""An effect: a treatment's response against the baseline's, with its interval.
+
+On a ratio scale the estimate is the ratio of geometric means over the blocks that have both (1.10 is ten per cent
+more); on a difference scale it is the mean difference in the response's unit.
+"""
+
+from dataclasses import dataclass
+from math import exp, inf, isfinite, nan, sqrt
+
+import numpy as np
+
+from pgassay.analysis import messages
+from pgassay.analysis.boundaries import FIRST_LOOK, critical, fixed_critical
+from pgassay.analysis.observations import Cell, Contrasts
+from pgassay.study.responses import Response, Scale
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A treatment against the baseline. `estimate`, `low` and `high` are a ratio or a difference, by `scale`.
+
+    The interval is unbounded (0 … inf, or -inf … inf) and the estimate may be NaN when too few blocks have both.
+    `inner_low` and `inner_high` bound the interval of two one-sided tests at the same error rate: what equivalence is
+    judged by. `spread` is the standard deviation of the block-wise contrasts (log-ratios or differences).
+    """
+
+    treatment: str
+    condition: str
+    covariate: str
+    response: str
+    scale: Scale
+    blocks: int
+    estimate: float
+    low: float
+    high: float
+    level: float
+    simultaneous: bool
+    method: str
+    left_out: tuple[str, ...]
+    primary: bool = False
+    comparisons: int = 1
+    inner_low: float = -inf
+    inner_high: float = inf
+    spread: float = nan
+    baseline_mean: float = nan
+    contrasts: tuple[tuple[int, float], ...] = ()
+    """(block, ratio or difference) in block order: what the estimate is the mean of."""
+
+    @property
+    def bounded(self) -> bool:
+        """True when there is an interval at all."""
+        return isfinite(self.high) and isfinite(self.estimate)
+
+    @property
+    def none(self) -> float:
+        """The value that means no effect."""
+        return 1.0 if self.scale is Scale.RATIO else 0.0
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How intervals are made: the family's level, the number of comparisons that share it, and the looks."""
+
+    level: float
+    comparisons: int
+    horizon: int
+    every_block: bool
+
+    @property
+    def alpha(self) -> float:
+        """The error rate of one comparison (Bonferroni: it holds whatever the comparisons have in common)."""
+        return (1.0 - self.level) / self.comparisons
+
+    def critical(self, blocks: int, alpha: float) -> float:
+        """The critical value of |t| at `blocks`."""
+        return critical(blocks, self.horizon, alpha) if self.every_block else fixed_critical(blocks, alpha)
+
+    @property
+    def method(self) -> str:
+        """The method in words, as a report prints it."""
+        looks = (
+            f"alpha spending over looks at {FIRST_LOOK} to {self.horizon} blocks" if self.every_block else "one look"
+        )
+        family = f", Bonferroni over {self.comparisons} comparisons" if self.comparisons > 1 else ""
+        return f"Student's t on block-wise contrasts, {looks}{family}"
+
+
+def estimate(
+    contrasts: Contrasts, treatment: str, cell: Cell, response: Response, certainty: Certainty, *, primary: bool
+) -> Effect:
+    """The effect with its interval from block-wise contrasts; the treatment's own variance, nothing pooled."""
+    n = len(contrasts.values)
+    mean = float(contrasts.values.mean()) if n else nan
+    spread = float(contrasts.values.std(ddof=1)) if n > 1 else nan
+    if n > 1 and float(np.ptp(contrasts.values)) == 0.0:
+        spread = 0.0  # the mean of equal numbers may differ from them in the last bit
+    half, inner = (_half_width(n, spread, certainty, alpha) for alpha in (certainty.alpha, 2.0 * certainty.alpha))
+    ratio = response.scale is Scale.RATIO
+    shown = np.exp(contrasts.values) if ratio else contrasts.values
+    return Effect(
+        treatment=treatment,
+        condition=cell.condition,
+        covariate=cell.covariate,
+        response=response.name,
+        scale=response.scale,
+        blocks=n,
+        estimate=_back(mean, ratio),
+        low=_back(mean - half if n else -inf, ratio),
+        high=_back(mean + half if n else inf, ratio),
+        level=certainty.level,
+        simultaneous=certainty.comparisons > 1 or primary,
+        method=certainty.method,
+        left_out=contrasts.left_out + _cautions(n, spread, certainty),
+        primary=primary,
+        comparisons=certainty.comparisons,
+        inner_low=_back(mean - inner if n else -inf, ratio),
+        inner_high=_back(mean + inner if n else inf, ratio),
+        spread=spread,
+        baseline_mean=float(contrasts.baseline.mean()) if n else nan,
+        contrasts=tuple(zip(contrasts.blocks, (float(value) for value in shown), strict=True)),
+    )
+
+
+def _half_width(blocks: int, spread: float, certainty: Certainty, alpha: float) -> float:
+    value = certainty.critical(blocks, alpha)
+    return value * spread / sqrt(blocks) if isfinite(value) and blocks > 1 else inf
+
+
+def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ...]:
+    least = FIRST_LOOK if certainty.every_block else 2
+    if blocks < least:
+        return (messages.few_blocks(blocks, least),)
+    cautions = [messages.no_spread(blocks)] if spread == 0.0 else []
+    if certainty.every_block and blocks > certainty.horizon:
+        cautions.append(messages.beyond_horizon(blocks, certainty.horizon))
+    return tuple(cautions)
+
+
+def _back(value: float, ratio: bool) -> float:
+    """From the contrast's scale to the reader's."""
+    if not ratio or value != value:
+        return value
+    return exp(value) if value < 700.0 else inf

@@ -1,0 +1,121 @@
+"""Which costs moved with the response, in one sentence; honest when none did.
+
+An association and no proof: the sentence says "with", never "because". A cost counts as moved when its interval, valid
+for all costs together, leaves out no effect and it moved by more than `LEAST`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, log
+
+from pgassay.analysis import messages
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.effects import Effect
+from pgassay.study.responses import Better, Response, Scale
+
+LEAST = 0.01
+"""Costs that moved by less than this share explain nothing that a study could see."""
+
+SHOWN = 3
+"""At most this many costs are named; the table has them all."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One sentence, and the effects behind it: `along` moved with the response, `against` the other way."""
+
+    text: str
+    along: tuple[Effect, ...]
+    against: tuple[Effect, ...]
+
+
+def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Response]) -> Explanation:
+    """Say which of `costs` (of the same treatment, condition and covariate; others are ignored) moved with `effect`."""
+    by_name = {response.name: response for response in responses}
+    mine = [cost for cost in costs if _place(cost) == _place(effect) and cost.response in by_name]
+    moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
+    response = by_name[effect.response]
+    head = f"{effect.treatment}: {response.title} {_change(effect, response)}"
+    if not mine:
+        return Explanation(f"{head}; no cost per transaction was measured that could explain it", (), ())
+    if not _differs(effect):
+        return _still(head, moved, by_name)
+    gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
+    along = tuple(cost for cost in moved if _gain(cost, by_name[cost.response]) in (gain, 0))
+    against = tuple(cost for cost in moved if cost not in along)
+    if not along:
+        text = f"{head}; no cost per transaction moved with it, so the costs measured do not explain it"
+    else:
+        text = f"{head}, with {_listed(along, by_name)}"
+    if against:
+        text += f", although {_listed(against, by_name)}"
+    return Explanation(text, along, against)
+
+
+def _still(head: str, moved: Sequence[Effect], by_name: dict[str, Response]) -> Explanation:
+    if not moved:
+        return Explanation(f"{head}, and no cost per transaction moved either", (), ())
+    return Explanation(f"{head}, although {_listed(moved, by_name)}", (), tuple(moved))
+
+
+def _place(effect: Effect) -> tuple[str, str, str]:
+    return effect.treatment, effect.condition, effect.covariate
+
+
+def _differs(effect: Effect) -> bool:
+    return effect.blocks >= FIRST_LOOK and effect.bounded and (effect.low > effect.none or effect.high < effect.none)
+
+
+def _moved(cost: Effect) -> bool:
+    if not _differs(cost):
+        return False
+    if cost.scale is Scale.RATIO:
+        return abs(log(cost.estimate)) >= log(1.0 + LEAST)
+    whole = abs(cost.baseline_mean)
+    return abs(cost.estimate) >= LEAST * whole if isfinite(whole) else True
+
+
+def _size(cost: Effect) -> float:
+    """How far a cost moved, so that ratios and differences can be ranked together."""
+    if cost.scale is Scale.RATIO:
+        return abs(log(cost.estimate)) if cost.estimate > 0.0 else 0.0
+    whole = max(abs(cost.baseline_mean), abs(cost.baseline_mean + cost.estimate))
+    return abs(cost.estimate) / whole if whole > 0.0 else 0.0
+
+
+def _sign(effect: Effect) -> int:
+    return 1 if effect.estimate > effect.none else -1
+
+
+def _gain(cost: Effect, response: Response) -> int:
+    """+1 when the cost moved to the good side, -1 to the bad, 0 when neither direction is better."""
+    if response.better is Better.NEITHER:
+        return 0
+    return _sign(cost) * (1 if response.better is Better.HIGHER else -1)
+
+
+def _change(effect: Effect, response: Response) -> str:
+    if not effect.bounded:
+        return "has no interval yet"
+    if not _differs(effect):
+        return "did not change beyond its interval"
+    return amount(effect, response)
+
+
+def amount(effect: Effect, response: Response) -> str:
+    """`24 % higher`, from 2 on `2.1 times as high`; on a difference scale with the unit."""
+    if effect.scale is Scale.RATIO:
+        if effect.estimate >= 2.0 or effect.estimate <= 0.5:
+            return f"{effect.estimate:.2g} times the baseline's"
+        word = "higher" if effect.estimate > 1.0 else "lower"
+        return f"{messages.percent(effect.estimate - 1.0)} {word}"
+    word = "higher" if effect.estimate > 0.0 else "lower"
+    return f"{abs(effect.estimate):.3g}{' ' + response.unit if response.unit else ''} {word}"
+
+
+def _listed(costs: Sequence[Effect], by_name: dict[str, Response]) -> str:
+    parts = [f"{by_name[cost.response].title} {amount(cost, by_name[cost.response])}" for cost in costs[:SHOWN]]
+    rest = len(costs) - SHOWN
+    if rest > 0:
+        parts.append(f"{rest} more {messages.plural('cost', rest)}")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,91 @@
+"""What the analysis says to people: why something was left out, and the words of verdicts and explanations."""
+
+
+def no_value(block: int, treatment: str) -> str:
+    """A trial that yielded no number."""
+    return f"block {block}: {treatment or 'baseline'} has no value"
+
+
+def not_finite(block: int, treatment: str, value: float) -> str:
+    """A trial that yielded NaN or infinity."""
+    return f"block {block}: {treatment or 'baseline'} has the value {value}"
+
+
+def not_positive(block: int, treatment: str, value: float) -> str:
+    """A value that has no logarithm, on a ratio scale."""
+    return f"block {block}: {treatment or 'baseline'} has the value {value:g}, which has no ratio"
+
+
+def twice(block: int, treatment: str) -> str:
+    """Two values of one arm in one block."""
+    return f"block {block}: {treatment or 'baseline'} has more than one value, the last is used"
+
+
+def no_partner(block: int, missing: str) -> str:
+    """A block in which only one of the two was measured."""
+    return f"block {block}: {missing or 'baseline'} is missing, so there is nothing to compare"
+
+
+def no_valid_trial(treatment: str) -> str:
+    """A treatment of the study without a single usable value."""
+    return f"{treatment or 'baseline'} has no valid trial"
+
+
+def few_blocks(blocks: int, least: int) -> str:
+    """Too few pairs for an interval."""
+    return f"{blocks} {plural('block', blocks)} in common with the baseline, an interval needs {least}"
+
+
+def no_spread(blocks: int) -> str:
+    """All contrasts equal: nothing to estimate noise from."""
+    return f"all {blocks} blocks give exactly the same contrast, so the interval has no width"
+
+
+def beyond_horizon(blocks: int, horizon: int) -> str:
+    """More blocks than were planned for."""
+    return f"{blocks} blocks where {horizon} were planned: the interval was widened for the extra looks"
+
+
+def plural(noun: str, count: int) -> str:
+    """`noun` with an s unless there is one."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: `40 s`, `12 min`, `4 h 20 min`."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if rest and hours < 24 else f"{hours} h"
+
+
+def percent(effect: float) -> str:
+    """A share as people say it: 0.1 is `10 %`, 0.0042 is `0.4 %`."""
+    value = abs(effect) * 100.0
+    return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %" if value >= 0.095 else f"{value:.2g} %"
+
+
+def more(blocks: int | None, seconds: float | None) -> str:
+    """What it would take: `about 12 more blocks, 25 min`."""
+    if blocks is None:
+        return "no number of blocks in reach will tell"
+    time = f", {duration(seconds)}" if seconds is not None else ""
+    return f"about {blocks} more {plural('block', blocks)}{time}"
+
+
+def unresolved(blocks: int | None, seconds: float | None) -> str:
+    """The verdict that is none yet."""
+    return f"unresolved: {more(blocks, seconds)}"
+
+
+def equivalent(margin: str) -> str:
+    """The verdict that the difference is smaller than was asked for."""
+    return f"equivalent within ±{margin}"
+
+
+def failed(reason: str) -> str:
+    """The verdict on a treatment without results."""
+    return f"failed: {reason}" if reason else "failed: no valid trial"

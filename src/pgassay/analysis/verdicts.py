@@ -1,0 +1,140 @@
+"""From an effect to one of DESIGN's words: better, worse, equivalent within ±d, unresolved, failed.
+
+Equivalence is judged first, by two one-sided tests (Schuirmann 1987): a difference that is certainly smaller than the
+asked resolution is of no use, even where its sign is certain. Below five blocks nothing is ever decided.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite, log
+
+from pgassay.analysis import messages
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.forecast import blocks_to_settle
+from pgassay.study.responses import Better, Response, Scale
+
+SETTLED = "settled"
+"""How the reason begins when an arm leaves the design because it is decided, and not because it fails."""
+
+
+class Kind(StrEnum):
+    """What a verdict says. `different` is for responses of which neither direction is better."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    DIFFERENT = "different"
+    EQUIVALENT = "equivalent"
+    UNRESOLVED = "unresolved"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict in words. `more_blocks` and `more_s` say what an unresolved one still needs; None when unknown."""
+
+    kind: Kind
+    text: str
+    more_blocks: int | None = None
+    more_s: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        """True when more blocks are not needed (or do not help)."""
+        return self.kind is not Kind.UNRESOLVED
+
+
+def verdict(
+    effect: Effect,
+    response: Response,
+    *,
+    resolution: float,
+    blocks_max: int,
+    block_s: float | None = None,
+    failure: str | None = None,
+) -> Verdict:
+    """Judge `effect` at `resolution` (a share: 0.02 is ±2 %). `block_s`: seconds that one more block takes.
+
+    `failure` says why the treatment was taken out of play, when it was; what it showed before does not count then,
+    unless the reason begins with `SETTLED`.
+    """
+    if failure is not None and not failure.startswith(SETTLED):
+        return Verdict(Kind.FAILED, messages.failed(failure))
+    width = margin(effect, response, resolution)
+    if effect.blocks >= FIRST_LOOK and effect.bounded:
+        if _within(effect, width):
+            return Verdict(Kind.EQUIVALENT, _equivalent(effect, response, width, resolution))
+        if effect.low > effect.none or effect.high < effect.none:
+            kind = _direction(effect, response)
+            return Verdict(kind, _different(kind, effect, response))
+    total = blocks_to_settle(
+        effect.spread,
+        _centre(effect),
+        width,
+        comparisons=effect.comparisons,
+        blocks_max=blocks_max,
+        level=effect.level,
+    )
+    if total is None and effect.blocks < FIRST_LOOK:
+        total = FIRST_LOOK  # nothing is known of the noise yet: only that five blocks are the least
+    needed = None if total is None else max(1, total - effect.blocks, FIRST_LOOK - effect.blocks)
+    seconds = None if needed is None or block_s is None else needed * block_s
+    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds), needed, seconds)
+
+
+def margin(effect: Effect, response: Response, resolution: float) -> float:
+    """Half the width of "equivalent", on the scale of the contrasts.
+
+    Ratios: log(1 + resolution), so that +2 % and its inverse are alike. Shares: `resolution` itself (0.02 is two
+    percentage points). Other differences: that share of the baseline's mean.
+    """
+    if response.scale is Scale.RATIO:
+        return log(1.0 + resolution)
+    if response.unit in SHARES:
+        return resolution * SHARES[response.unit]
+    return resolution * abs(effect.baseline_mean)
+
+
+SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}
+"""Units of shares, with what a whole is in them."""
+
+
+def _centre(effect: Effect) -> float:
+    if effect.scale is Scale.DIFFERENCE:
+        return effect.estimate
+    return log(effect.estimate) if isfinite(effect.estimate) and effect.estimate > 0.0 else float("nan")
+
+
+def _within(effect: Effect, width: float) -> bool:
+    if effect.scale is Scale.DIFFERENCE:
+        return -width < effect.inner_low and effect.inner_high < width
+    return effect.inner_low > 0.0 and -width < log(effect.inner_low) and log(effect.inner_high) < width
+
+
+def _direction(effect: Effect, response: Response) -> Kind:
+    if response.better is Better.NEITHER:
+        return Kind.DIFFERENT
+    higher = effect.low > effect.none
+    return Kind.BETTER if higher == (response.better is Better.HIGHER) else Kind.WORSE
+
+
+def _amount(effect: Effect, response: Response) -> str:
+    """`10 % higher`, or `0.12 lower` with the unit on a difference scale."""
+    word = "higher" if effect.estimate > effect.none else "lower"
+    if effect.scale is Scale.RATIO:
+        return f"{messages.percent(effect.estimate - 1.0)} {word}"
+    return f"{abs(effect.estimate):.3g}{' ' + response.unit if response.unit else ''} {word}"
+
+
+def _different(kind: Kind, effect: Effect, response: Response) -> str:
+    return f"{kind.value}: {response.title} {_amount(effect, response)}"
+
+
+def _equivalent(effect: Effect, response: Response, width: float, resolution: float) -> str:
+    shown = messages.percent(resolution)
+    if effect.scale is Scale.DIFFERENCE:
+        shown = f"{width:.3g}{' ' + response.unit if response.unit else ''}"
+    text = messages.equivalent(shown)
+    if effect.low > effect.none or effect.high < effect.none:
+        return f"{text} ({_amount(effect, response)})"
+    return text

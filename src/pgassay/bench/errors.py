@@ -1,0 +1,31 @@
+"""What can go wrong in a room, by kind, so that the lab can tell a treatment's own outcome from a fault of ours."""
+
+from pgassay.errors import PgassayError
+
+
+class BenchError(PgassayError):
+    """A room could not do what it was asked."""
+
+
+class QueryError(BenchError):
+    """The server refused a statement or went away."""
+
+
+class ClusterError(BenchError):
+    """initdb, start or stop failed."""
+
+
+class SettingError(BenchError):
+    """PostgreSQL does not know a setting or refuses its value."""
+
+
+class LoadError(BenchError):
+    """A load could not be prepared or run."""
+
+
+class DriveError(BenchError):
+    """A drive could not be attached, cloned or given back."""
+
+
+class SpaceError(DriveError):
+    """Too little room for what is asked."""

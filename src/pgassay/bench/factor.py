@@ -1,0 +1,97 @@
+"""A factor: one small object that knows its stage, how a level is parsed, applied, read back and given back.
+
+Adding a factor means adding one object to its room's `factors.py`. The lab calls it by stage, in this order: build,
+init, data (once on the empty schema, once on the loaded data), server, host, run. The key of a snapshot is all levels
+up to and including data.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pgassay.bench.load import LoadResult
+from pgassay.bench.server import Server
+from pgassay.study.levels import Level
+
+
+class Stage(StrEnum):
+    """When a factor takes hold; all up to DATA are baked into the snapshot."""
+
+    BUILD = "build"
+    INIT = "init"
+    DATA = "data"
+    SERVER = "server"
+    HOST = "host"
+    RUN = "run"
+
+
+BAKED = (Stage.BUILD, Stage.INIT, Stage.DATA)
+
+
+@dataclass
+class Setup:
+    """What the levels of one trial ask for; factors write into it, the lab hands each part to its room."""
+
+    installation: dict[str, str] = field(default_factory=dict)
+    init_options: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    load: dict[str, str] = field(default_factory=dict)
+    drive: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Readable:
+    """What levels are read back from once a trial's server runs and (for run-stage factors) its load has ended."""
+
+    server: Server
+    load_result: LoadResult | None = None
+
+
+class Factor:
+    """The base of all factors; a subclass overrides what differs.
+
+    `pattern` is the name, with `*` for a part that the user chooses (`server.*`, `table.*.fillfactor`).
+    """
+
+    pattern: str = ""
+    stage: Stage = Stage.RUN
+    summary: str = ""
+    hard_to_change: bool = False
+    adopt: str = ""
+    """How a winner is put into practice and what it risks: `reload`, `restart`, `rewrite` or `reinit`."""
+
+    def parse(self, name: str, typed: str) -> Level:
+        """The level in canonical form; raises `UsageError` with what would be accepted."""
+        raise NotImplementedError
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """Write into the setup what this level asks for (before anything starts)."""
+
+    def on_empty_schema(self, name: str, level: Level, server: Server) -> None:
+        """DATA stage: tables exist, rows do not."""
+
+    def on_loaded_data(self, name: str, level: Level, server: Server) -> None:
+        """DATA stage: rows and indexes exist."""
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """What really holds, in the level's canonical form if it agrees; None when nothing can tell."""
+        raise NotImplementedError
+
+    def adopt_by(self, name: str, server: Server) -> str:
+        """`adopt` for this very name, asked of a server that may know better (`server.*`: reload or restart)."""
+        return self.adopt
+
+    def give_back(self, name: str, level: Level) -> None:
+        """Undo what outlives the trial (host factors)."""
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Does a factor's pattern cover this name? `*` stands for one or more parts."""
+    head, star, tail = pattern.partition("*")
+    if not star:
+        return pattern == name
+    return name.startswith(head) and name.endswith(tail) and len(name) > len(head) + len(tail)
+
+
+Catalogue = Mapping[str, Factor]
+"""Pattern to factor, most specific first."""

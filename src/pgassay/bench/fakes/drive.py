@@ -1,0 +1,118 @@
+"""A drive in memory, for simulating whole runs: same promises as a real one, no file is touched.
+
+What a fake server keeps "on disk" goes into `contents`, by directory: a snapshot keeps a copy of it, a clone gives one.
+"""
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.bench.places import Mount
+
+SNAPSHOT_BYTES = 1 << 30
+
+
+class FakeDrive:
+    """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change."""
+
+    kind = "directory"
+
+    def __init__(
+        self,
+        root: Path = Path("/drive"),
+        free_bytes: int = 100 << 30,
+        keep_snapshots: bool = True,
+        reflink: bool = True,
+        faults: Mapping[int, Exception] | None = None,
+    ) -> None:
+        self.contents: dict[Path, Any] = {}
+        self.calls: list[str] = []
+        self.faults = dict(faults or {})
+        self._root = root
+        self._free_bytes = free_bytes
+        self._keep_snapshots = keep_snapshots
+        self._reflink = reflink
+        self._snapshots: dict[str, Any] = {}
+        self._clones = 0
+
+    @property
+    def leftovers(self) -> tuple[Path, ...]:
+        """Workspaces and clones that nobody has discarded."""
+        return tuple(sorted(self.contents))
+
+    def repair(self) -> None:
+        """What attaching does after a killed lab: remove its leftovers."""
+        self.contents.clear()
+
+    def mount(self) -> Mount:
+        """See `Drive`."""
+        return Mount(self._root, self._root, "xfs", "/dev/fake", "rw", 200 << 30, self._free_bytes, self._reflink)
+
+    def workspace(self, name: str) -> Path:
+        """See `Drive`."""
+        path = self._place(name)
+        self.calls.append(f"workspace {name}")
+        self.contents[path] = {}
+        return path
+
+    def has_snapshot(self, key: str) -> bool:
+        """See `Drive`."""
+        return key in self._snapshots
+
+    def take_snapshot(self, key: str, directory: Path) -> None:
+        """See `Drive`."""
+        self._require_ours(directory)
+        self.calls.append(f"snapshot {key}")
+        taken = self.contents.pop(directory)
+        self._snapshots.setdefault(key, taken)
+
+    def clone(self, key: str, name: str) -> Path:
+        """See `Drive`."""
+        self._clones += 1
+        if self._clones in self.faults:
+            raise self.faults[self._clones]
+        if key not in self._snapshots:
+            raise DriveError(f'there is no snapshot for key "{key}"')
+        path = self._place(name)
+        if not self._reflink and self._free_bytes < SNAPSHOT_BYTES:
+            raise SpaceError(f'"{self._root}" has too little room', "free some room")
+        self.calls.append(f"clone {name}")
+        self.contents[path] = copy.deepcopy(self._snapshots[key])
+        return path
+
+    def snapshot_bytes(self, key: str) -> int:
+        """See `Drive`."""
+        if key not in self._snapshots:
+            raise DriveError(f'there is no snapshot for key "{key}"')
+        return SNAPSHOT_BYTES
+
+    def how_cloned(self) -> str:
+        """See `Drive`."""
+        return "reflink" if self._reflink else "copy"
+
+    def discard(self, directory: Path) -> None:
+        """See `Drive`."""
+        self._require_ours(directory)
+        self.calls.append(f"discard {directory.name}")
+        self.contents.pop(directory, None)
+
+    def release(self) -> None:
+        """See `Drive`."""
+        self.calls.append("release")
+        self.contents.clear()
+        if not self._keep_snapshots:
+            self._snapshots.clear()
+
+    def _place(self, name: str) -> Path:
+        path = self._root / name
+        if not name or "/" in name or name in (".", ".."):
+            raise DriveError(f'"{name}" cannot name a workspace or clone')
+        if path in self.contents:
+            raise DriveError(f'there is a workspace or clone named "{name}" already')
+        return path
+
+    def _require_ours(self, directory: Path) -> None:
+        if directory.parent != self._root:
+            raise DriveError(f'"{directory}" is no workspace or clone of this drive: it is left alone')

@@ -1,0 +1,69 @@
+"""A load, by interface: what fills a database and what then works on it.
+
+The preparing steps are apart so that table options can be set on empty tables (`create`), before rows arrive (`fill`),
+and so that `age` can wear the data before the snapshot. `run` never raises for what the load does to the server: an
+abort, failed transactions or a dead server are part of its `LoadResult`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pgassay.bench.counters import Sample
+from pgassay.bench.server import Server
+from pgassay.study.responses import Response
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """One run of a load, as its own program reports it.
+
+    `responses` by name (None where not available), `series` per second, `problems` names what went wrong in the load's
+    own words (code to detail: `aborted`, `failed_transactions` …), `read_back` gives the options as the program
+    echoed them (`load.clients` to `4`).
+    """
+
+    status: int
+    started_monotonic_ns: int
+    finished_monotonic_ns: int
+    started_wall_ns: int
+    finished_wall_ns: int
+    transactions: int
+    responses: Mapping[str, float | None]
+    series: tuple[Sample, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+    read_back: Mapping[str, str] = field(default_factory=dict)
+
+
+class Load(Protocol):
+    """A load driver; `options` are its `load.NAME` levels without the prefix, canonical, defaults filled in."""
+
+    @property
+    def name(self) -> str:
+        """`pgbench`, `sysbench` …"""
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """What it can yield."""
+
+    def check(self, options: Mapping[str, str]) -> None:
+        """Refuse what cannot run (a missing script, contradictory options) before anything starts; `UsageError`."""
+
+    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The options (and hashes of the user's files) that the loaded data depend on: part of the snapshot's key."""
+
+    def estimated_bytes(self, options: Mapping[str, str]) -> int:
+        """About how much room the loaded data take, for the check before a run."""
+
+    def create(self, server: Server, options: Mapping[str, str]) -> None:
+        """Create the empty schema."""
+
+    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+        """Load the rows, build keys and indexes, VACUUM ANALYZE."""
+
+    def age(self, server: Server, options: Mapping[str, str]) -> None:
+        """Wear the data as `options["age"]` asks, then let pruning and vacuum settle."""
+
+    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+        """Run it, keeping every raw output in the directory `output`."""

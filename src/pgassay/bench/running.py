@@ -1,0 +1,87 @@
+"""Running programs and telling time, by interface, so that the lab can be simulated.
+
+A `Runner` never uses a shell; output goes to files so that nothing is lost when a run is cut short. `Clock` gives both
+times that a record needs: monotonic for lengths, wall for dates.
+"""
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A finished program: its exit status (negative for a signal) and its texts, whole."""
+
+    command: tuple[str, ...]
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Running(Protocol):
+    """A program under way."""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+
+    def wait(self, timeout_s: float | None = None) -> Completed:
+        """Wait for the end; raises `TimeoutError` when it does not come."""
+
+    def send(self, number: int) -> None:
+        """Send the program itself a signal; harmless when it has ended."""
+
+    def terminate(self) -> None:
+        """Ask it to end, and end it if it does not; nothing of its process group or its descendants remains."""
+
+
+class Runner(Protocol):
+    """Starts programs, with the account that they shall run under."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        unprivileged: bool = False,
+        timeout_s: float | None = None,
+        input_text: str | None = None,
+    ) -> Completed:
+        """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it.
+
+        The environment is ours without libpq's variables (PGHOST, PGOPTIONS …), plus `environment`. A program that
+        is not there raises `bench.errors.BenchError`.
+        """
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        stdout: Path,
+        stderr: Path,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        unprivileged: bool = False,
+        death_signal: int = signal.SIGTERM,
+    ) -> Running:
+        """Start in a process group of its own, appending to the two files (which may be one).
+
+        `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
+        """
+
+
+class Clock(Protocol):
+    """Both times, and waiting."""
+
+    def monotonic_ns(self) -> int:
+        """For lengths; never goes back."""
+
+    def wall_ns(self) -> int:
+        """Nanoseconds since the epoch, UTC; may jump."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""

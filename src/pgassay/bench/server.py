@@ -1,0 +1,69 @@
+"""A PostgreSQL under test, by interface: an installation makes clusters, a cluster starts a server.
+
+Only clusters that we made (they carry our marker file) are ever started, stopped or removed.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from pgassay.bench.places import Endpoint, Version
+
+
+class Server(Protocol):
+    """A running private server."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where clients reach it."""
+
+    @property
+    def postmaster_pid(self) -> int:
+        """The root of its process tree."""
+
+    @property
+    def version(self) -> Version:
+        """What it says it is."""
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of one statement, on a connection kept for us (autocommit); raises `bench.errors.QueryError`."""
+
+    def execute(self, sql: str) -> None:
+        """One statement without a result (VACUUM, CHECKPOINT, ALTER …)."""
+
+    def alive(self) -> bool:
+        """Does the postmaster still run and accept us?"""
+
+    def stop(self) -> None:
+        """Stop (fast, then immediate); no process remains. Calling it twice is harmless."""
+
+    def log_text(self) -> str:
+        """The server log so far (last 64 kB)."""
+
+
+class Installation(Protocol):
+    """One set of PostgreSQL programs."""
+
+    @property
+    def bindir(self) -> Path:
+        """Where `postgres`, `initdb` and `pgbench` are."""
+
+    @property
+    def version(self) -> Version:
+        """Of `postgres`."""
+
+    @property
+    def found_by(self) -> str:
+        """How it was found, in a word for the record (`named`, `pg_config`, `distribution`, `embedded` …)."""
+
+    def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
+        """initdb into `directory`, with our marker; raises `bench.errors.ClusterError`."""
+
+    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> Server:
+        """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words."""
+
+    def check_settings(self, values: Mapping[str, str]) -> None:
+        """Raise before anything runs for a setting that is unknown, refused or ours; `SettingError` or `UsageError`."""
+
+    def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
+        """What `postgres -C name` says for these settings, without starting; raises `bench.errors.SettingError`."""

@@ -1,0 +1,67 @@
+"""The command line: one module a command, imported only when it is called.
+
+`pgassay --help` reads no heavy library: the list of commands stands here, each command's own options in its module
+(`add_arguments`, `run`). Exit status as in docs/cli.md: 0 the command did its work, 2 usage or fault, 130 interrupted.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from pgassay import __version__
+from pgassay.cli import messages
+from pgassay.cli.parser import Parser
+from pgassay.errors import PgassayError
+
+COMMANDS: dict[str, str] = {
+    "studies": "list the built-in studies",
+    "run": "run a study",
+    "compare": "compare levels of a factor, without a study file",
+    "init": "write a study file with an existing server's settings",
+    "resume": "continue a run that was interrupted",
+    "show": "print a run's verdicts and tables",
+    "report": "write a run's HTML report and figures",
+    "check": "check a run's record for damage and doubtful trials",
+    "export": "write a run's trials as CSV",
+    "doctor": "tell whether this machine is fit to measure on",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The program; returns the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(words)
+    except PgassayError as error:
+        messages.print_error(error)
+        return messages.FAULT
+    except KeyboardInterrupt:
+        return messages.INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return messages.FAULT
+    except OSError as error:
+        messages.print_error(messages.operating_system(error))
+        return messages.FAULT
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-?", "-h", "--help", "help"):
+        print(messages.help_text(COMMANDS), end="")
+        return messages.SUCCESS if words else messages.FAULT
+    if words[0] in ("-V", "--version"):
+        print(f"pgassay {__version__}")
+        return messages.SUCCESS
+    name, *rest = words
+    if name not in COMMANDS:
+        raise messages.unknown_command(name, COMMANDS)
+    module = import_module(f"pgassay.cli.{name}")
+    parser = Parser(f"pgassay {name}", COMMANDS[name])
+    module.add_arguments(parser)
+    status: int = module.run(parser.parse_args(rest))
+    return status
+
+
+def console() -> None:
+    """The entry point of the installed program."""
+    sys.exit(main())

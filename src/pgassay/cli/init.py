@@ -1,0 +1,78 @@
+"""`pgassay init --from DSN`: a study file with an existing server's non-default settings; it only reads that server.
+
+The server under test is always a private one on this machine; what is taken over is the configuration.
+"""
+
+import argparse
+from pathlib import Path
+
+from pgassay.cli import messages
+
+_HEAD = """# Made by pgassay init from the settings of a PostgreSQL {version} server.
+# Change [factors] to what you want to know, then: pgassay run {name}
+
+[study]
+format   = 1
+title    = "My server"
+question = "Which table FILLFACTOR commits most small updates per second on this configuration?"
+
+[factors]
+"table.fillfactor" = [100, 90, 75]
+
+[fixed]
+"""
+_TAIL = """
+[load]
+driver     = "pgbench"
+script     = "simple-update"   # or a path to your own pgbench script; init = "schema.sql" loads your own tables
+protocol   = "prepared"
+scale      = 50
+clients    = 4
+jobs       = 2
+duration   = "66s"
+warmup     = "5s"
+
+[responses]
+primary = "tps"
+
+[design]
+baseline   = { "table.fillfactor" = 100 }
+resolution = "5%"
+blocks     = { min = 5, max = 20 }
+budget     = "1h"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "--from", dest="dsn", metavar="DSN", required=True, help="connection string or URI of the server to read"
+    )
+    parser.add_argument("--out", type=Path, default=Path("study.toml"), help="file to write (default: study.toml)")
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the server, write the file."""
+    from pgassay.postgres.inspection import inspect
+
+    if arguments.out.exists() and not arguments.force:
+        raise messages.file_exists(arguments.out)
+    found = inspect(arguments.dsn)
+    arguments.out.write_text(study_text(arguments.out.name, found.version, found.settings, found.left_out), "utf-8")
+    print(
+        f"{arguments.out}: {len(found.settings)} settings of a PostgreSQL {found.version} server taken over,"
+        f" {len(found.left_out)} left out"
+    )
+    return messages.SUCCESS
+
+
+def study_text(name: str, version: str, settings: dict[str, str], left_out: dict[str, str]) -> str:
+    """The study file."""
+    import json
+
+    lines = [f'"server.{key}" = {json.dumps(value)}' for key, value in settings.items()]
+    if left_out:
+        lines += ["# left out, because they belong to that server's place:"]
+        lines += [f"#   {key} = {json.dumps(value)}" for key, value in left_out.items()]
+    return _HEAD.format(version=version, name=name) + "\n".join(lines) + "\n" + _TAIL

@@ -1,0 +1,80 @@
+"""Every message of the command line, and how errors are printed.
+
+See the PostgreSQL manual, "Error Message Style Guide": lower case, no full stop, a hint where one helps.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from pgassay.errors import PgassayError, UsageError
+
+SUCCESS = 0
+FAULT = 2
+INTERRUPTED = 130
+
+
+def print_error(error: PgassayError) -> None:
+    """`pgassay: error: …` and, if there is one, `hint: …` on standard error."""
+    _say("error", "01;31", error.message)
+    if error.hint:
+        _say("hint", "01;36", error.hint, program="")
+
+
+def warn(message: str, hint: str | None = None) -> None:
+    """`pgassay: warning: …` on standard error."""
+    _say("warning", "01;35", message)
+    if hint:
+        _say("hint", "01;36", hint, program="")
+
+
+def _say(word: str, colour: str, text: str, program: str = "pgassay: ") -> None:
+    wanted = os.environ.get("PG_COLOR", "never")
+    coloured = wanted == "always" or (wanted == "auto" and sys.stderr.isatty())
+    shown = f"\x1b[{colour}m{word}:\x1b[0m" if coloured else f"{word}:"
+    print(f"{program}{shown} {text}", file=sys.stderr)
+
+
+def help_text(commands: Mapping[str, str]) -> str:
+    """The help of the whole program."""
+    width = max(map(len, commands))
+    lines = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in commands.items())
+    return (
+        "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"
+        "with their certainty.\n\n"
+        f"Usage:\n  pgassay COMMAND [OPTION]...\n\nCommands:\n{lines}\n\n"
+        "Options:\n  -V, --version  output version information, then exit\n"
+        "  -?, --help     show this help, then exit\n\n"
+        "pgassay COMMAND --help shows a command's options. Start with: pgassay run fillfactor --quick\n"
+    )
+
+
+def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
+    """A word that is no command."""
+    near = get_close_matches(name, list(commands), n=1)
+    hint = f'did you mean "{near[0]}"?' if near else 'try "pgassay --help" for the commands'
+    return UsageError(f'unknown command "{name}"', hint)
+
+
+def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
+    """Options or arguments that do not fit; suggests the nearest option."""
+    unknown = re.search(r"unrecognized arguments: (\S+)", detail)
+    if unknown:
+        near = get_close_matches(unknown[1].partition("=")[0], list(options), n=1)
+        hint = f'did you mean "{near[0]}"?' if near else f'try "{program} --help" for the options'
+        return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
+    return UsageError(detail[:1].lower() + detail[1:], f'try "{program} --help" for more information')
+
+
+def operating_system(error: OSError) -> PgassayError:
+    """The system refused something that no layer foresaw."""
+    where = f'"{error.filename}": ' if error.filename else ""
+    return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")
+
+
+def file_exists(path: Path) -> UsageError:
+    """A file that we were to write is there already."""
+    return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")

@@ -1,0 +1,51 @@
+"""`pgassay studies`: the built-in studies, a line each; with a name, the study file itself.
+
+`--factors` lists what can be varied instead.
+"""
+
+import argparse
+import json
+
+from pgassay.study import builtin, document
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("study", nargs="?", help="print this built-in study's file")
+    parser.add_argument("--factors", action="store_true", help="list every factor, with its stage")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List or print."""
+    if arguments.factors:
+        return _factors(arguments.json)
+    if arguments.study:
+        print(builtin.find(arguments.study)[1], end="")
+        return 0
+    rows = []
+    for name in builtin.names():
+        found = document.read(name, builtin.find(name)[1])
+        head = found["study"]
+        sizes = ["default", *(size for size in document.SIZES if size in found)]
+        rows.append({"name": name, "title": head["title"], "question": head["question"], "sizes": sizes})
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        print(f"{row['name']:<{width}}  {row['question']}")
+    return 0
+
+
+def _factors(as_json: bool) -> int:
+    from pgassay.lab.catalogue import every_factor
+
+    factors = every_factor().all()
+    if as_json:
+        print(json.dumps([{"name": f.pattern, "stage": f.stage, "summary": f.summary} for f in factors], indent=2))
+        return 0
+    width = max(len(factor.pattern) for factor in factors)
+    for factor in factors:
+        print(f"{factor.pattern:<{width}}  {factor.stage:<6}  {factor.summary}")
+    return 0

@@ -1,0 +1,35 @@
+"""Randomised complete blocks: every arm still in play once, in an order that only the seed and the block decide.
+
+Arms are sorted by a hash of (seed, block, arm) and not shuffled: the order is the same in every Python version, does
+not depend on how the study lists its arms, and leaving out an arm does not change the order of the others. Factors
+that are hard to change (`design.fixed_order`) keep the study's order of levels; chance then rules within their groups.
+"""
+
+import hashlib
+from collections.abc import Collection
+
+from pgassay.study.levels import Arm
+from pgassay.study.model import Study
+
+
+def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[Arm, ...]:
+    """`arms` in the order in which `block` (from 1) runs them."""
+    ranks = {name: _ranks(study, name) for name in study.design.fixed_order}
+
+    def key(arm: Arm) -> tuple[tuple[int, ...], bytes]:
+        levels = arm.levels
+        # An arm without the factor (a partial treatment) comes first in its group.
+        fixed = tuple(rank[levels[name].canonical] if name in levels else -1 for name, rank in ranks.items())
+        return fixed, _chance(seed, block, arm.name)
+
+    return tuple(sorted(arms, key=key))
+
+
+def _ranks(study: Study, factor: str) -> dict[str, int]:
+    """Canonical level to its place in the study's order."""
+    seen = dict.fromkeys(arm.levels[factor].canonical for arm in study.arms if factor in arm.levels)
+    return {canonical: place for place, canonical in enumerate(seen)}
+
+
+def _chance(seed: int, block: int, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}/{block}/{name}".encode()).digest()

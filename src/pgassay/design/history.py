@@ -1,0 +1,56 @@
+"""What has happened so far, as the schedule needs it: plain values that a journal can be replayed into."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+VALID = "valid"
+INVALID = "invalid"
+OUTCOME = "outcome"
+
+
+@dataclass(frozen=True)
+class FinishedTrial:
+    """One committed trial: `arm` is its label, `block` and `attempt` count from 1, `status` is the record's word."""
+
+    block: int
+    arm: str
+    attempt: int
+    status: str
+
+
+@dataclass(frozen=True)
+class History:
+    """Finished trials in the order they ran, arms out of play with the reason, and the time used.
+
+    `trial_s` is what a trial is expected to take, for each arm by label; `planned_s` for arms that it does not name.
+    """
+
+    trials: tuple[FinishedTrial, ...] = ()
+    drops: Mapping[str, str] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    planned_s: float = 0.0
+    trial_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def block(self) -> int:
+        """The block in hand; 0 before the first."""
+        return max((trial.block for trial in self.trials), default=0)
+
+    def in_block(self, block: int) -> dict[str, FinishedTrial]:
+        """The last trial of each arm in `block`."""
+        return {trial.arm: trial for trial in self.trials if trial.block == block}
+
+    def outcomes_in_a_row(self, arm: str) -> int:
+        """How many of the arm's last trials failed by its own doing; trials spoilt from outside do not count."""
+        count = 0
+        for trial in reversed(self.trials):
+            if trial.arm != arm or trial.status == INVALID:
+                continue
+            if trial.status != OUTCOME:
+                break
+            count += 1
+        return count
+
+    def block_s(self, arms: tuple[str, ...]) -> float:
+        """What a block of `arms` is expected to take."""
+        return sum(self.trial_s.get(arm, self.planned_s) for arm in arms)

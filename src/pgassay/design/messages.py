@@ -1,0 +1,75 @@
+"""What the design says to people: why an arm left, why a run ended, and what a budget can and cannot do."""
+
+from pgassay.analysis.messages import duration, percent, plural
+from pgassay.analysis.verdicts import SETTLED
+
+
+def settled(verdict: str) -> str:
+    """An arm leaves because it is decided."""
+    return f"{SETTLED}: {verdict}"
+
+
+def nothing_to_compare() -> str:
+    """A baseline leaves because all that was set against it is decided."""
+    return f"{SETTLED}: nothing left to compare with it"
+
+
+def failing(outcomes: int) -> str:
+    """An arm leaves because it cannot do the work."""
+    return f"{outcomes} trials in a row failed by its own doing"
+
+
+def without_baseline(baseline: str) -> str:
+    """An arm leaves because its baseline did."""
+    return f"its baseline ({baseline or 'baseline'}) kept failing, so there is nothing to compare it with"
+
+
+def baseline_fails(baseline: str, outcomes: int) -> str:
+    """The run ends because nothing can be compared."""
+    return f"the baseline ({baseline or 'baseline'}) failed {outcomes} times in a row by its own doing"
+
+
+def all_settled() -> str:
+    """The run ends because it knows."""
+    return "every verdict is settled"
+
+
+def nothing_left() -> str:
+    """The run ends because no treatment is left."""
+    return "no treatment but the baseline is left in play"
+
+
+def blocks_done(blocks: int) -> str:
+    """The run ends at its largest number of blocks."""
+    return f"all {blocks} blocks are done"
+
+
+def budget_done(blocks: int, least: int, budget_s: float) -> str:
+    """The run ends because the next block does not fit."""
+    text = f"the next block does not fit in the budget of {duration(budget_s)}"
+    if blocks < least:
+        text += f": {blocks} of at least {least} blocks were run, too few for a verdict"
+    return text
+
+
+def spoilt(blocks: int) -> str:
+    """The run ends because the machine does not let it measure."""
+    return f"every trial of the last {blocks} blocks was spoilt from outside"
+
+
+def budget_short(budget_s: float, affordable: int, least: int, least_s: float) -> str:
+    """Before the run: not even the least number of blocks fits."""
+    return (
+        f"the budget of {duration(budget_s)} will not do: it holds about {affordable} {plural('block', affordable)}, "
+        f"a verdict needs at least {least} ({duration(least_s)})"
+    )
+
+
+def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
+    """Before the run: the asked resolution is out of reach at this noise."""
+    if needed is None or needed_s is None:
+        return f"at this machine's noise ±{percent(resolution)} is out of reach, {allowed} blocks are allowed"
+    return (
+        f"at this machine's noise ±{percent(resolution)} needs {needed} blocks, {duration(needed_s)}; "
+        f"{allowed} are allowed"
+    )

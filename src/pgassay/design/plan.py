@@ -1,0 +1,73 @@
+"""What a study will take, said before it is spent: trials, time, and whether the budget will do.
+
+Without a noise (from `calibrate`, or an earlier run) only the least and the most can be told.
+"""
+
+from dataclasses import dataclass
+from math import ceil, log, sqrt
+
+from pgassay.analysis.forecast import blocks_to_equate, blocks_to_tell
+from pgassay.design import messages
+from pgassay.design.schedule import is_baseline
+from pgassay.study.model import Study
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes of a study. Times in seconds; `warnings` are sentences for the user, empty when all is well.
+
+    `blocks_affordable` is None without a budget; the two `…_needed` are None without a noise, or when out of reach:
+    blocks to show two treatments equivalent within the resolution, and to tell a difference of it.
+    """
+
+    arms: int
+    block_s: float
+    trials_min: int
+    trials_max: int
+    time_min_s: float
+    time_max_s: float
+    blocks_affordable: int | None
+    equivalence_needed: int | None
+    difference_needed: int | None
+    warnings: tuple[str, ...]
+
+
+def plan(study: Study, trial_s: float, *, preparation_s: float = 0.0, noise: float | None = None) -> Plan:
+    """Size `study` when a trial takes `trial_s` and what is prepared once takes `preparation_s`.
+
+    `noise` is the standard deviation of the logarithm of one trial's primary response within a block (0.03 is a CV of
+    3 %); that of a contrast is larger by the square root of two.
+    """
+    design = study.design
+    arms = len(study.arms)
+    block_s = arms * trial_s
+    allowed = design.blocks_max
+    warnings: list[str] = []
+    affordable = None
+    if design.budget_s is not None and block_s > 0.0:
+        affordable = min(design.blocks_max, max(1, int((design.budget_s - preparation_s) // block_s)))
+        allowed = affordable
+        if affordable < design.blocks_min:
+            least_s = preparation_s + design.blocks_min * block_s
+            warnings.append(messages.budget_short(design.budget_s, affordable, design.blocks_min, least_s))
+    equivalence = difference = None
+    if noise is not None:
+        spread, width = noise * sqrt(2.0), log(1.0 + design.resolution)
+        comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
+        equivalence = blocks_to_equate(spread, 0.0, width, comparisons=comparisons, blocks_max=design.blocks_max)
+        difference = blocks_to_tell(spread, width, comparisons=comparisons, blocks_max=design.blocks_max)
+        if equivalence is None or equivalence > allowed:
+            needed_s = None if equivalence is None else float(ceil(preparation_s + equivalence * block_s))
+            warnings.append(messages.resolution_short(design.resolution, equivalence, needed_s, allowed))
+    return Plan(
+        arms=arms,
+        block_s=block_s,
+        trials_min=arms * design.blocks_min,
+        trials_max=arms * design.blocks_max,
+        time_min_s=preparation_s + design.blocks_min * block_s,
+        time_max_s=preparation_s + design.blocks_max * block_s,
+        blocks_affordable=affordable,
+        equivalence_needed=equivalence,
+        difference_needed=difference,
+        warnings=tuple(warnings),
+    )

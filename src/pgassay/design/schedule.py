@@ -1,0 +1,185 @@
+"""Which trial comes next, which arm leaves, when the run ends: a pure function of study, seed and history.
+
+The caller acts on one decision, adds what came of it to the history, and asks again; so a resumed run decides as an
+uninterrupted one would. Within a block the order is `blocks.order`; trials spoilt from outside are repeated at its end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.analysis.verdicts import SETTLED, Verdict
+from pgassay.design import messages
+from pgassay.design.blocks import order
+from pgassay.design.history import INVALID, History
+from pgassay.study.levels import Arm, Combination
+from pgassay.study.model import Study
+
+ATTEMPTS_MAX = 3
+"""A trial spoilt from outside is run at most this often in its block."""
+
+OUTCOMES_MAX = 3
+"""An arm that fails this often in a row by its own doing is dropped."""
+
+SPOILT_BLOCKS_MAX = 3
+"""After this many blocks in a row without one usable trial the run ends: this machine is too busy."""
+
+GRACE = 0.1
+"""Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
+
+
+@dataclass(frozen=True)
+class RunTrial:
+    """Run `arm` in `block`; `attempt` is above 1 when earlier ones were spoilt from outside."""
+
+    block: int
+    arm: Arm
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Leave `arm` out from now on: it is settled, or it keeps failing (`failed`)."""
+
+    arm: Arm
+    reason: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End the run."""
+
+    reason: str
+
+
+Decision = RunTrial | Drop | Stop
+
+
+def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[str, Verdict] | None = None) -> Decision:
+    """The next decision. `verdicts` are those of the primary by the arm's label (see `stopping.verdicts_of`).
+
+    They matter only between blocks; within one they may be left out.
+    """
+    return (
+        _failing(study, history)
+        or _rest_of_block(study, seed, history)
+        or _settled(study, history, verdicts or {})
+        or _end(study, history)
+        or _start_block(study, seed, history)
+    )
+
+
+def in_play(study: Study, history: History) -> tuple[Arm, ...]:
+    """The arms that the next block holds."""
+    return tuple(arm for arm in study.arms if arm.name not in history.drops)
+
+
+def is_baseline(study: Study, arm: Arm) -> bool:
+    """True for the baseline of a condition and covariate point."""
+    return _canonical(arm.treatment) == _canonical(study.design.baseline)
+
+
+def baseline_name(study: Study) -> str:
+    """The baseline's label as its trials carry it, however `design.baseline` was typed."""
+    wanted = _canonical(study.design.baseline)
+    names = (treatment.name for treatment in study.treatments if _canonical(treatment) == wanted)
+    return next(names, study.design.baseline.name)
+
+
+def _canonical(combination: Combination) -> dict[str, str]:
+    return {name: level.canonical for name, level in combination.levels.items()}
+
+
+def between_blocks(study: Study, seed: int, history: History) -> bool:
+    """True when the block in hand is complete, which is when verdicts are looked at."""
+    return _failing(study, history) is None and _rest_of_block(study, seed, history) is None
+
+
+def _failing(study: Study, history: History) -> Decision | None:
+    """An arm that keeps failing leaves; a baseline that does takes its whole cell along."""
+    arms = in_play(study, history)
+    lost = [arm for arm in arms if history.outcomes_in_a_row(arm.name) >= OUTCOMES_MAX]
+    for arm in lost:
+        if not is_baseline(study, arm):
+            return Drop(arm, messages.failing(OUTCOMES_MAX), failed=True)
+    for baseline in lost:
+        mates = [arm for arm in arms if _same_cell(arm, baseline) and arm != baseline]
+        if len(mates) + 1 == len(arms):
+            return Stop(messages.baseline_fails(baseline.name, OUTCOMES_MAX))
+        if mates:
+            return Drop(mates[0], messages.without_baseline(baseline.name), failed=True)
+        return Drop(baseline, messages.failing(OUTCOMES_MAX), failed=True)
+    return None
+
+
+def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | None:
+    if history.block == 0:
+        return None
+    done = history.in_block(history.block)
+    arms = order(study, seed, history.block, in_play(study, history))
+    for arm in arms:
+        if arm.name not in done:
+            return RunTrial(history.block, arm, 1)
+    again = [arm for arm in arms if done[arm.name].status == INVALID and done[arm.name].attempt < ATTEMPTS_MAX]
+    if not again:
+        return None
+    # Fewest attempts first, so that every spoilt trial is tried once more before any is tried twice more.
+    arm = min(again, key=lambda arm: done[arm.name].attempt)
+    return RunTrial(history.block, arm, done[arm.name].attempt + 1)
+
+
+def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Decision | None:
+    """Arms with a verdict leave, baselines when nothing is left to compare with them; the run ends with the last."""
+    if history.block < study.design.blocks_min:
+        return None
+    arms = in_play(study, history)
+    decided = {arm.name for arm in arms if arm.name in verdicts and verdicts[arm.name].settled}
+    open_arms = [arm for arm in arms if arm.name not in decided and not is_baseline(study, arm)]
+    alone = [
+        arm for arm in arms if is_baseline(study, arm) and arm.name not in decided and _has_mates(study, arm) is False
+    ]
+    if not open_arms and not alone:
+        by_verdict = decided or any(reason.startswith(SETTLED) for reason in history.drops.values())
+        return Stop(messages.all_settled() if by_verdict else messages.nothing_left())
+    for arm in arms:
+        if arm.name in decided:
+            return Drop(arm, messages.settled(verdicts[arm.name].text), failed=False)
+        if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in open_arms):
+            return Drop(arm, messages.nothing_to_compare(), failed=False)
+    return None
+
+
+def _end(study: Study, history: History) -> Stop | None:
+    design, done = study.design, history.block
+    arms = in_play(study, history)
+    if done and all(is_baseline(study, arm) and _has_mates(study, arm) for arm in arms):
+        return Stop(messages.nothing_left())
+    if done >= design.blocks_max:
+        return Stop(messages.blocks_done(done))
+    recent = range(max(1, done - SPOILT_BLOCKS_MAX + 1), done + 1)
+    if len(recent) == SPOILT_BLOCKS_MAX and all(
+        trial.status == INVALID for block in recent for trial in history.in_block(block).values()
+    ):
+        return Stop(messages.spoilt(SPOILT_BLOCKS_MAX))
+    if design.budget_s is None or done == 0:
+        return None  # the first block always runs: without it nothing at all is known
+    grace = GRACE if done < design.blocks_min else 0.0
+    after = history.elapsed_s + history.block_s(tuple(arm.name for arm in arms))
+    if after > design.budget_s * (1.0 + grace):
+        return Stop(messages.budget_done(done, design.blocks_min, design.budget_s))
+    return None
+
+
+def _start_block(study: Study, seed: int, history: History) -> Decision:
+    block = history.block + 1
+    arms = order(study, seed, block, in_play(study, history))
+    return RunTrial(block, arms[0], 1) if arms else Stop(messages.nothing_left())
+
+
+def _same_cell(one: Arm, other: Arm) -> bool:
+    return one.condition == other.condition and one.covariate == other.covariate
+
+
+def _has_mates(study: Study, baseline: Arm) -> bool:
+    """False when the study has nothing to set against this baseline (a study of covariates alone)."""
+    return any(_same_cell(arm, baseline) and not is_baseline(study, arm) for arm in study.arms)

@@ -1,0 +1,133 @@
+"""A drive that is a directory on the user's own file system: golden snapshots, and clones of them to run on.
+
+Below `DIRECTORY/pgassay/`: `snapshots/`, shared by every lab that uses the directory, and `sessions/`, one for each
+living lab, with its workspaces and clones.
+"""
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pgassay.bench.places import Account, Mount
+from pgassay.drive import messages, reflink, snapshots
+from pgassay.drive.copying import copy_tree
+from pgassay.drive.root import Root, open_root
+from pgassay.drive.sessions import Repaired, Session
+
+RESERVE_BYTES = 64 << 20
+"""Room that a clone needs beside its data: a server's own files and the first segments of WAL."""
+
+
+class DirectoryDrive:
+    """See `bench.store.Drive`; made by `attach`."""
+
+    kind = "directory"
+
+    def __init__(
+        self, root: Root, session: Session, account: Account, mount_of: Callable[[Path], Mount], keep_snapshots: bool
+    ) -> None:
+        self._root = root
+        self._session = session
+        self._account = account
+        self._mount_of = mount_of
+        self._keep_snapshots = keep_snapshots
+        self._can_share = reflink.supported(session.path)
+        self._all_shared = self._can_share
+
+    @classmethod
+    def attach(
+        cls,
+        directory: Path,
+        account: Account,
+        mount_of: Callable[[Path], Mount],
+        *,
+        allow_volatile: bool = False,
+        keep_snapshots: bool = True,
+    ) -> "DirectoryDrive":
+        """Use (or make) `directory/pgassay`, sweep away what killed labs left, open a session of our own.
+
+        Raises `DriveError`: volatile file system, foreign or unreachable directory, no permission.
+        """
+        with _saying(directory, "attach a drive"):
+            root = open_root(directory, account, mount_of, allow_volatile)
+            return cls(root, Session(root), account, mount_of, keep_snapshots)
+
+    @property
+    def repaired(self) -> Repaired:
+        """What attaching swept away after killed labs."""
+        return self._session.repaired
+
+    def mount(self) -> Mount:
+        """See `Drive`."""
+        return self._mount_of(self._root.path)
+
+    def workspace(self, name: str) -> Path:
+        """See `Drive`; raises `DriveError` for a name in use."""
+        path = self._session.place(name)
+        with _saying(path, "make a workspace"):
+            path.mkdir(mode=0o700)
+            if self._account.name is not None:
+                os.chown(path, self._account.uid, self._account.gid)
+        return path
+
+    def has_snapshot(self, key: str) -> bool:
+        """See `Drive`."""
+        return snapshots.find(self._root, key) is not None
+
+    def take_snapshot(self, key: str, directory: Path) -> None:
+        """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
+        self._session.require_stopped(directory)
+        if os.path.lexists(directory / "postmaster.pid"):
+            raise messages.unclean(directory)
+        with _saying(self._root.path, "keep a snapshot"):
+            snapshots.take(self._root, key, directory, self._session.path.name)
+
+    def clone(self, key: str, name: str) -> Path:
+        """See `Drive`; raises `SpaceError` before writing, `DriveError` for an unknown key or a name in use."""
+        snapshot = snapshots.require(self._root, key)
+        path = self._session.place(name)
+        needed_bytes = RESERVE_BYTES + (0 if self._can_share else snapshot.size_bytes)
+        free_bytes = self.mount().free_bytes
+        if free_bytes < needed_bytes:
+            raise messages.too_little_space(self._root.path, needed_bytes, free_bytes)
+        try:
+            with _saying(self._root.path, "clone a snapshot"):
+                copied = copy_tree(snapshot.data, path, share=self._can_share)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+        self._all_shared = self._all_shared and copied.by_reference
+        return path
+
+    def snapshot_bytes(self, key: str) -> int:
+        """See `Drive`."""
+        return snapshots.require(self._root, key).size_bytes
+
+    def how_cloned(self) -> str:
+        """See `Drive`: `reflink` only while every file of every clone shares its blocks."""
+        return "reflink" if self._all_shared else "copy"
+
+    def discard(self, directory: Path) -> None:
+        """See `Drive`; nothing happens for one that is gone already. Refuses what is not ours or still runs."""
+        self._session.require_stopped(directory)
+        with _saying(self._root.path, "remove a clone"):
+            if directory.exists():
+                shutil.rmtree(directory)
+
+    def release(self) -> None:
+        """See `Drive`; calling it twice is harmless. Without `keep_snapshots` all that is ours goes."""
+        with _saying(self._root.path, "give the drive back"):
+            self._session.close(self._keep_snapshots)
+
+
+@contextlib.contextmanager
+def _saying(path: Path, doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise messages.filled_up(path) from failure
+        raise messages.failed(path, doing, failure) from failure

@@ -1,0 +1,95 @@
+"""The directory `DIRECTORY/pgassay` below which everything is ours: made with its marker, or found and recognised.
+
+Refused: memory file systems and a container's overlay (unless allowed), a directory that we did not make, and a place
+that the servers' unprivileged account may not enter.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.places import Account, Mount
+from pgassay.drive import messages
+from pgassay.drive.markers import alone, put_marker, require_marker, sync_directory
+
+NAME = "pgassay"
+SNAPSHOTS = "snapshots"
+SESSIONS = "sessions"
+VOLATILE = frozenset({"tmpfs", "ramfs", "overlay"})
+
+
+@dataclass(frozen=True)
+class Root:
+    """Our directory; `made_parent` says that the directory named by the user was made by us too."""
+
+    path: Path
+    made_parent: bool
+
+    @property
+    def snapshots(self) -> Path:
+        """Golden snapshots, closed to the servers' account."""
+        return self.path / SNAPSHOTS
+
+    @property
+    def sessions(self) -> Path:
+        """A directory for each living lab."""
+        return self.path / SESSIONS
+
+
+def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool) -> Root:
+    """Find or make `directory/pgassay`; raises `DriveError`, or `OSError` as the operating system does."""
+    directory = directory.absolute()
+    made_parent = not directory.exists()
+    if made_parent and not directory.parent.is_dir():
+        raise messages.no_directory(directory)
+    directory = directory.parent.resolve() / directory.name if made_parent else directory.resolve()
+    filesystem = mount_of(directory.parent if made_parent else directory).filesystem
+    if filesystem in VOLATILE and not allow_volatile:
+        raise messages.volatile(directory, filesystem)
+    require_reachable(directory.parent if made_parent else directory, account)
+    if made_parent:
+        directory.mkdir()
+        directory.chmod(0o755)
+    root = Root(directory / NAME, made_parent)
+    if not os.path.lexists(root.path):
+        _make(root.path)
+    require_marker(root.path)
+    with alone(root.path):
+        root.snapshots.mkdir(mode=0o700, exist_ok=True)
+        root.sessions.mkdir(exist_ok=True)
+        root.sessions.chmod(0o711)
+    return root
+
+
+def remove_root(root: Root) -> None:
+    """Remove everything of ours; the user's directory too if we made it and nothing else is in it."""
+    require_marker(root.path)
+    shutil.rmtree(root.path)
+    if root.made_parent and not any(root.path.parent.iterdir()):
+        root.path.parent.rmdir()
+
+
+def require_reachable(directory: Path, account: Account) -> None:
+    """Raise `DriveError` unless the servers' account may pass through every directory on the way."""
+    if account.name is None:
+        return
+    for path in (directory, *directory.parents):
+        facts = path.stat()
+        shift = 6 if facts.st_uid == account.uid else 3 if facts.st_gid == account.gid else 0
+        if not facts.st_mode >> shift & 1:
+            raise messages.unreachable(path, account.name)
+
+
+def _make(root: Path) -> None:
+    """Make the root with its marker in it, or nothing."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.parent))
+    fresh.chmod(0o755)
+    put_marker(fresh)
+    try:
+        fresh.rename(root)
+    except OSError:  # another lab was quicker; the marker of what is there now tells
+        shutil.rmtree(fresh)
+    sync_directory(root.parent)

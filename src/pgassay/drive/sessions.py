@@ -1,0 +1,89 @@
+"""A lab's own corner of a drive: its workspaces and clones, which nobody else touches while it lives.
+
+A session is locked by flock(2), which ends with its process however that ends; so a session that nobody holds is a
+killed lab's, and goes with all that is in it, unless a server still runs there.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.drive import messages
+from pgassay.drive.markers import LOCK_FILE, alone, server_in, take_lock
+from pgassay.drive.root import Root, remove_root
+from pgassay.drive.snapshots import remove_half_taken
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What killed labs had left: names of what was removed, and of what was kept because a server still runs there."""
+
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+class Session:
+    """Open until `close`; `repaired` tells what opening it swept away."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        with alone(root.path):
+            self.repaired = _repair(root)
+            self.path = Path(tempfile.mkdtemp(prefix="lab-", dir=root.sessions))
+            self.path.chmod(0o711)
+            self._lock = take_lock(self.path)
+
+    def place(self, name: str) -> Path:
+        """The path for a new workspace or clone; raises `DriveError` for a bad name or one in use."""
+        if not _NAME.fullmatch(name) or name == LOCK_FILE:
+            raise messages.bad_name(name)
+        path = self.path / name
+        if os.path.lexists(path):
+            raise messages.name_taken(name)
+        return path
+
+    def require_stopped(self, directory: Path) -> None:
+        """Raise `DriveError` unless this is a workspace or clone of ours in which no server runs."""
+        if directory.parent != self.path or directory.is_symlink() or not _NAME.fullmatch(directory.name):
+            raise messages.not_ours(directory)
+        pid = server_in(directory)
+        if pid is not None:
+            raise messages.still_running(directory, pid)
+
+    def close(self, keep_snapshots: bool) -> None:
+        """Remove what is left of ours, and the whole root if it shall not stay and nobody else is there."""
+        if self._lock is None:
+            return
+        with alone(self._root.path):
+            if not any(server_in(path) for path in self.path.iterdir()):
+                shutil.rmtree(self.path)
+            os.close(self._lock)
+            self._lock = None
+            if not keep_snapshots and not any(self._root.sessions.iterdir()):
+                remove_root(self._root)
+
+
+def _repair(root: Root) -> Repaired:
+    """Remove the sessions that no living process holds, and the snapshots that they were taking."""
+    removed: list[str] = []
+    kept: list[str] = []
+    for session in sorted(root.sessions.iterdir()):
+        lock = take_lock(session)
+        if lock is None:
+            continue
+        try:
+            places = sorted(path for path in session.iterdir() if path.is_dir())
+            running = [f"{session.name}/{path.name}" for path in places if server_in(path)]
+            kept += running
+            if not running:
+                removed += remove_half_taken(root.snapshots, session.name)
+                removed += [f"{session.name}/{path.name}" for path in places]
+                shutil.rmtree(session)
+        finally:
+            os.close(lock)
+    return Repaired(tuple(removed), tuple(kept))

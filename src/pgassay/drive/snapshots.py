@@ -1,0 +1,79 @@
+"""Golden snapshots: whole or absent, found by their key, never started and never changed.
+
+A snapshot is put together as `.taking-…`, written back to the drive, and put in place by one rename; its facts are in
+`snapshot.json` beside the data. File names are hashes, since keys are free text.
+"""
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.drive import messages
+from pgassay.drive.copying import size_bytes, sync_filesystem
+from pgassay.drive.markers import alone, sync_directory, write_durably
+from pgassay.drive.root import Root
+
+FACTS_FILE = "snapshot.json"
+DATA = "data"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A whole snapshot: where its data are and the room that they take."""
+
+    data: Path
+    size_bytes: int
+
+
+def find(root: Root, key: str) -> Snapshot | None:
+    """The snapshot of this key, if there is a whole one."""
+    path = _path(root, key)
+    try:
+        facts = json.loads((path / FACTS_FILE).read_text())
+        if facts["key"] != key or facts["format"] != FORMAT:
+            return None
+        return Snapshot(path / DATA, int(facts["bytes"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def require(root: Root, key: str) -> Snapshot:
+    """The snapshot of this key; raises `DriveError` if there is none."""
+    found = find(root, key)
+    if found is None:
+        raise messages.no_snapshot(key)
+    return found
+
+
+def take(root: Root, key: str, directory: Path, session: str) -> None:
+    """Move `directory` in as the snapshot of `key`; if another lab was quicker, its snapshot stays and ours goes."""
+    final = _path(root, key)
+    taking = root.snapshots / f".taking-{session}-{final.name}"
+    taking.mkdir(mode=0o700)
+    directory.rename(taking / DATA)
+    facts = {"format": FORMAT, "key": key, "bytes": size_bytes(taking / DATA)}
+    write_durably(taking / FACTS_FILE, json.dumps(facts) + "\n")
+    sync_filesystem(taking)
+    with alone(root.path):
+        if find(root, key) is None:
+            if final.exists():  # unreadable facts: not a snapshot that anyone could use
+                shutil.rmtree(final)
+            taking.rename(final)
+        else:
+            shutil.rmtree(taking)
+    sync_directory(root.snapshots)
+
+
+def remove_half_taken(snapshots: Path, session: str) -> list[str]:
+    """Remove what a killed lab's session was still taking; returns the names."""
+    half = sorted(snapshots.glob(f".taking-{session}-*"))
+    for path in half:
+        shutil.rmtree(path)
+    return [path.name for path in half]
+
+
+def _path(root: Root, key: str) -> Path:
+    return root.snapshots / hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""The machine: its facts, its fitness to measure on, accounts, programs and clocks."""

@@ -1,0 +1,37 @@
+"""Runs between fork and exec of every program that we start: `python -I -S _launch.py PPID SIGNAL IDS PROGRAM ARGS…`.
+
+It becomes the asked account, asks the kernel for a signal when its parent dies (prctl(2), PR_SET_PDEATHSIG: must come
+after the change of account, which clears it), and becomes the program. A little program of its own rather than
+`preexec_fn`, which is unsafe beside threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…` or `-`.
+"""
+
+import ctypes
+import os
+import sys
+
+PR_SET_PDEATHSIG = 1
+NOT_RUN = 127
+
+
+def main(arguments: list[str]) -> int:
+    """Become the program; returns only when that fails."""
+    parent, death_signal, ids, *command = arguments
+    try:
+        if ids != "-":
+            uid, gid, groups = ids.split(":")
+            os.setgroups([int(group) for group in groups.split(",") if group])
+            os.setgid(int(gid))
+            os.setuid(int(uid))
+        if sys.platform == "linux" and ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0) != 0:
+            print(f"{command[0]}: could not tie its life to its parent's", file=sys.stderr)
+            return NOT_RUN
+        if os.getppid() != int(parent):
+            return NOT_RUN  # The parent died before we asked.
+        os.execvpe(command[0], command, os.environ)
+    except OSError as error:
+        print(f"{command[0]}: could not be run: {error.strerror}", file=sys.stderr)
+    return NOT_RUN
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,75 @@
+"""Whom servers run as. PostgreSQL refuses root, so root drops to an unprivileged account, and says which.
+
+Everyone else stays who they are; initdb wants an entry in the password database for them (manual, "initdb").
+"""
+
+import os
+import pwd
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from pgassay.bench.places import Account
+from pgassay.host import messages
+
+PREFERRED = ("pgassay", "postgres")
+LAST_RESORT = "nobody"
+
+
+def choose(environment: Mapping[str, str] = os.environ) -> Account:
+    """The account for servers: ourselves, or for root the first of pgassay, postgres, $SUDO_USER, nobody."""
+    uid = os.geteuid()
+    if uid != 0:
+        try:
+            pwd.getpwuid(uid)
+        except KeyError:
+            raise messages.no_passwd_entry(uid) from None
+        return Account(None, uid, os.getegid())
+    for name in (*PREFERRED, environment.get("SUDO_USER", ""), LAST_RESORT):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        if entry.pw_uid != 0:
+            return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    raise messages.no_account()
+
+
+def describe(account: Account) -> str:
+    """For the user: `servers run as "postgres" (uid 101), because PostgreSQL refuses root`."""
+    if account.name is None:
+        return f"servers run as the current user (uid {account.uid})"
+    return f'servers run as "{account.name}" (uid {account.uid}), because PostgreSQL refuses root'
+
+
+def groups_of(account: Account) -> list[int]:
+    """All groups of the account, its own first."""
+    return os.getgrouplist(account.name, account.gid) if account.name else [account.gid]
+
+
+def barrier(path: Path, account: Account) -> Path | None:
+    """The first directory on the way to `path` (itself included) that the account may not enter; None if all may be.
+
+    By the permission bits alone: access control lists are not looked at.
+    """
+    groups = set(groups_of(account))
+    resolved = path.resolve()
+    for folder in (*reversed(resolved.parents), resolved):
+        if not folder.is_dir():
+            return None
+        status = folder.stat()
+        if status.st_uid == account.uid:
+            bit = stat.S_IXUSR
+        elif status.st_gid in groups:
+            bit = stat.S_IXGRP
+        else:
+            bit = stat.S_IXOTH
+        if not status.st_mode & bit:
+            return folder
+    return None
+
+
+def require_reach(path: Path, account: Account) -> None:
+    """Raise `BenchError` if the account cannot reach `path`."""
+    if account.name is not None and (closed := barrier(path, account)) is not None:
+        raise messages.unreachable(path, closed, account)

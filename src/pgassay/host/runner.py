@@ -1,0 +1,174 @@
+"""The real `bench.running.Runner`: programs without a shell, in sessions of their own, if asked under another account.
+
+Every program dies with us, even when we are killed by SIGKILL (see `_launch`), and never sees libpq's variables of the
+user's shell, which would lead it to another server.
+"""
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgassay.bench.places import Account
+from pgassay.bench.running import Completed
+from pgassay.host import _launch, messages
+from pgassay.host.accounts import groups_of
+from pgassay.host.processes import descendants, end_all, processes
+
+GRACE_S = 10.0
+"""How long a program may take to end after SIGTERM."""
+
+
+class LocalRunning:
+    """A program of ours under way; see `bench.running.Running`."""
+
+    def __init__(self, command: Sequence[str], process: "subprocess.Popen[bytes]", stdout: Path, stderr: Path) -> None:
+        self._command = tuple(command)
+        self._process = process
+        self._stdout = stdout
+        self._stderr = stderr
+
+    @property
+    def pid(self) -> int:
+        """The process id; also that of its session and process group."""
+        return self._process.pid
+
+    def wait(self, timeout_s: float | None = None) -> Completed:
+        """Wait for the end; raises `TimeoutError` when it does not come."""
+        try:
+            status = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{self._command[0]} still runs after {timeout_s} s") from None
+        return Completed(self._command, status, _text(self._stdout), _text(self._stderr))
+
+    def send(self, number: int) -> None:
+        """Send the program itself a signal; harmless when it has ended."""
+        self._process.send_signal(number)
+
+    def terminate(self) -> None:
+        """SIGTERM, after a while SIGKILL, to the whole family; returns when nothing of it remains."""
+        family = descendants(self.pid, processes())
+        _end(self._process, GRACE_S)
+        end_all(family)
+
+
+class LocalRunner:
+    """Runs programs on this machine; `unprivileged` ones under `account`."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        unprivileged: bool = False,
+        timeout_s: float | None = None,
+        input_text: str | None = None,
+    ) -> Completed:
+        """Run to the end; see `bench.running.Runner.run`."""
+        process = subprocess.Popen(
+            self._launched(command, unprivileged, signal.SIGTERM),
+            stdin=subprocess.DEVNULL if input_text is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment(environment, unprivileged),
+            cwd=self._directory(directory, unprivileged),
+            start_new_session=True,
+        )
+        try:
+            given = None if input_text is None else input_text.encode()
+            stdout, stderr = process.communicate(given, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            _abandon(process)
+            raise TimeoutError(f"{command[0]} did not end within {timeout_s} s") from None
+        except BaseException:
+            _abandon(process)
+            raise
+        texts = (stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+        return Completed(tuple(command), process.returncode, *texts)
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        stdout: Path,
+        stderr: Path,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+        unprivileged: bool = False,
+        death_signal: int = signal.SIGTERM,
+    ) -> LocalRunning:
+        """Start in a session of its own; see `bench.running.Runner.start`."""
+        with stdout.open("ab") as out, stderr.open("ab") as err:
+            process = subprocess.Popen(
+                self._launched(command, unprivileged, death_signal),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=self._environment(environment, unprivileged),
+                cwd=self._directory(directory, unprivileged),
+                start_new_session=True,
+            )
+        return LocalRunning(command, process, stdout, stderr)
+
+    def _launched(self, command: Sequence[str], unprivileged: bool, death_signal: int) -> list[str]:
+        program = shutil.which(command[0])
+        if program is None and not Path(command[0]).exists():
+            raise messages.program_missing(command[0])
+        ids = "-"
+        if unprivileged and self._account.name is not None:
+            groups = ",".join(str(group) for group in groups_of(self._account))
+            ids = f"{self._account.uid}:{self._account.gid}:{groups}"
+        launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
+        return [*launcher, str(os.getpid()), str(int(death_signal)), ids, program or command[0], *command[1:]]
+
+    def _environment(self, extra: Mapping[str, str] | None, unprivileged: bool) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        inherited |= {"LC_ALL": "C"}  # What programs say is read by us.
+        if unprivileged and self._account.name is not None:
+            home = pwd.getpwuid(self._account.uid).pw_dir
+            inherited |= {"HOME": home, "USER": self._account.name, "LOGNAME": self._account.name}
+        return inherited | dict(extra or {})
+
+    def _directory(self, directory: Path | None, unprivileged: bool) -> Path | None:
+        """PostgreSQL's programs fail in a working directory that their account cannot enter."""
+        return Path("/") if directory is None and unprivileged else directory
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        return
+
+
+def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
+    """End the process group: SIGTERM if the leader still runs, SIGKILL for what remains."""
+    if process.poll() is None:
+        _signal_group(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace_s)
+    _signal_group(process, signal.SIGKILL)
+    process.wait()
+
+
+def _abandon(process: "subprocess.Popen[bytes]") -> None:
+    """End a program whose outcome nobody waits for any more, with all of its descendants."""
+    family = descendants(process.pid, processes())
+    _end(process, 1.0)
+    end_all(family, 1.0)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

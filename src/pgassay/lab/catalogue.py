@@ -1,0 +1,36 @@
+"""All factors of all rooms, found by name: exact names before patterns, longer patterns before shorter ones.
+
+This is the only place that knows which rooms have factors; a new factor is one object in its room's `factors.py`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pgassay.bench.factor import Factor, matches
+
+
+class FactorCatalogue:
+    """Implements `study.catalogue.FactorNames` over the rooms' factors."""
+
+    def __init__(self, factors: Iterable[Factor]) -> None:
+        self._factors = sorted(factors, key=lambda each: ("*" in each.pattern, -len(each.pattern), each.pattern))
+
+    def find(self, name: str) -> Factor | None:
+        """The factor that covers `name`, the most specific first; None if there is none."""
+        return next((factor for factor in self._factors if matches(factor.pattern, name)), None)
+
+    def names(self) -> Sequence[str]:
+        """Every pattern, sorted."""
+        return sorted(factor.pattern for factor in self._factors)
+
+    def all(self) -> Sequence[Factor]:
+        """Every factor, by pattern."""
+        return sorted(self._factors, key=lambda each: each.pattern)
+
+
+def every_factor() -> FactorCatalogue:
+    """The factors of every room of the bench."""
+    from pgassay.drive.factors import FACTORS as DRIVE
+    from pgassay.load.factors import FACTORS as LOAD
+    from pgassay.postgres.factors import FACTORS as POSTGRES
+
+    return FactorCatalogue((*POSTGRES, *LOAD, *DRIVE))

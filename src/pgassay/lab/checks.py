@@ -1,0 +1,72 @@
+"""What makes a trial invalid, and what is its treatment's own outcome.
+
+Only causes *outside* the treatment (steal, a clock that jumped, foreign writes on the drive) spoil a trial: it is kept,
+named, left out and run again. What a treatment does to itself (no space, a crash, failed transactions, an abort) is an
+outcome and is reported. Pure: the readings come in as values.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.record.values import Reason, Status
+
+STEAL_SHARE_MAX = 0.25
+CLOCK_DRIFT_NS_MAX = 500_000_000
+FOREIGN_CPU_SHARE_MAX = 0.5
+SHORT_SHARE_MIN = 0.95
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the checks look at. Shares are of the machine's CPU time in the window; lengths in ns."""
+
+    problems: Mapping[str, str]
+    server_alive: bool
+    window_monotonic_ns: int
+    window_wall_ns: int
+    steal_share: float | None = None
+    foreign_cpu_share: float | None = None
+    wanted_ns: int | None = None
+    mismatches: Mapping[str, str] | None = None
+
+
+def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
+    """Every cause outside the treatment that spoils the trial."""
+    found = []
+    if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
+        found.append(
+            Reason("steal", f"the hypervisor took {evidence.steal_share:.0%} of the CPU time during the window")
+        )
+    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > FOREIGN_CPU_SHARE_MAX:
+        found.append(
+            Reason("foreign_cpu", f"other programs used {evidence.foreign_cpu_share:.0%} of the CPU during the window")
+        )
+    drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
+    if drift_ns > CLOCK_DRIFT_NS_MAX:
+        found.append(Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window"))
+    return tuple(found)
+
+
+def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
+    """Every failure that is the treatment's own."""
+    found = [Reason(code, detail) for code, detail in evidence.problems.items()]
+    if not evidence.server_alive:
+        found.append(Reason("server_died", "the server was gone at the end of the window"))
+    for name, detail in (evidence.mismatches or {}).items():
+        found.append(Reason("read_back", f"{name}: {detail}"))
+    wanted = evidence.wanted_ns
+    if wanted and not found and evidence.window_monotonic_ns < SHORT_SHARE_MIN * wanted:
+        length = evidence.window_monotonic_ns
+        found.append(Reason("short", f"the load ended after {length / 1e9:.1f} s of {wanted / 1e9:.1f} s"))
+    return tuple(found)
+
+
+def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
+    """The trial's status with every reason. A treatment's own failure outweighs noise from outside."""
+    own = by_itself(evidence)
+    outside = from_outside(evidence)
+    if own:
+        return Status.OUTCOME, (*own, *outside)
+    if outside:
+        return Status.INVALID, outside
+    return Status.VALID, ()

@@ -1,0 +1,64 @@
+"""What the numbers of a trial are true for: how long it was, and how many checkpoint cycles its window covered.
+
+A window between two checkpoints sees only the burst of full-page images after the first. So checkpoints are pinned: by
+time (`cycle`), by WAL volume (`wal`, for short trials), or not at all (`none`, labelled a burst). See the PostgreSQL
+manual, "WAL Configuration".
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pgassay.bench.counters import Sample
+from pgassay.study.units import parse_time_s
+
+CYCLES_WANTED = 2
+_TIMEOUT_MIN_S = 30
+"""The least checkpoint_timeout that PostgreSQL takes."""
+_SLACK_S = 2
+_TIMED_WAL = "16GB"
+"""Enough WAL that time, not volume, starts the checkpoints."""
+_SHORT_WAL = "192MB"
+_BURST_TIMEOUT = "1h"
+
+WORDS = {
+    "cycle": "whole checkpoint cycles, by time",
+    "wal": "whole checkpoint cycles, short ones driven by WAL",
+    "none": "the burst after a checkpoint",
+}
+
+
+def pinned(mode: str, duration: str | None, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that make a window of `duration` span whole cycles; what the user sets or varies is left alone."""
+    if mode == "cycle":
+        length_s = parse_time_s(duration) if duration else 0.0
+        timeout_s = max(_TIMEOUT_MIN_S, int((length_s - _SLACK_S) // CYCLES_WANTED))
+        wanted = {"checkpoint_timeout": f"{timeout_s}s", "max_wal_size": _TIMED_WAL}
+    elif mode == "wal":
+        wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _SHORT_WAL, "checkpoint_warning": "0"}
+    else:
+        wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _TIMED_WAL}
+    return {name: value for name, value in wanted.items() if name not in settings}
+
+
+def cycles_covered(differences: Mapping[str, float | None]) -> float | None:
+    """Checkpoints begun inside the window, which started right after one: each of them closes a whole cycle."""
+    found = [differences[name] for name in _CHECKPOINT_METERS if differences.get(name) is not None]
+    return sum(value for value in found if value is not None) if found else None
+
+
+_CHECKPOINT_METERS = ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested")
+
+
+def describe(mode: str, cycles: float | None) -> str:
+    """The regime in words, honest about a window that did not cover what was wanted."""
+    if mode == "none":
+        return WORDS["none"]
+    if cycles is None:
+        return f"{WORDS.get(mode, mode)}; the number of cycles could not be read"
+    if cycles < CYCLES_WANTED:
+        return f"only {cycles:.0f} checkpoint cycle{'' if cycles == 1 else 's'} covered: mostly the burst after one"
+    return f"{cycles:.0f} {WORDS.get(mode, mode)}"
+
+
+def seconds_of(samples: Sequence[Sample], source: str, name: str) -> list[float | None]:
+    """One series in order of time, for checks on what a trial did second by second."""
+    return [each.value for each in samples if each.source == source and each.name == name]

@@ -1,0 +1,59 @@
+"""Everything from outside that a run touches, by interface: the lab is handed one `Site` and knows nothing else.
+
+The real one is assembled by `workbench`; tests hand in fakes and simulate whole runs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pgassay.bench.counters import Meter, Probe, Reading, Sample
+from pgassay.bench.load import Load
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Installation, Server
+from pgassay.bench.store import Drive
+from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.record.disk import Disk
+
+
+class Sampling(Protocol):
+    """Reads all probes once a second in the background, and exactly at the window's edges."""
+
+    def read_all(self) -> tuple[Reading, ...]:
+        """One reading of every probe, now."""
+
+    def start(self) -> None:
+        """Begin the series."""
+
+    def stop(self) -> tuple[Sample, ...]:
+        """End it and return every sample since `start`."""
+
+    def meters(self) -> Mapping[str, Meter]:
+        """`source.name` to meter, for making differences."""
+
+
+class Caches(Protocol):
+    """The page cache beneath a server."""
+
+    def make_cold(self, directory: Path) -> str:
+        """Drop the pages of our own files; returns how it was done."""
+
+    def make_warm(self, directory: Path) -> str:
+        """Read the files through once; returns how it was done."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """The outside world of a run."""
+
+    clock: Clock
+    drive: Drive
+    catalogue: FactorCatalogue
+    installation: Callable[[Mapping[str, str]], Installation]
+    load: Callable[[str, Installation], Load]
+    probes: Callable[[Server, Path], Sequence[Probe]]
+    sampling: Callable[[Sequence[Probe]], Sampling]
+    caches: Caches
+    disk: Disk
+    socket_directory: Path

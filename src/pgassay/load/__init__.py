@@ -1,0 +1,1 @@
+"""What works on the database: pgbench today; each load prepares, runs and parses its own program's output."""

@@ -1,0 +1,113 @@
+"""Every message of the loads, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pgassay.bench.errors import LoadError
+from pgassay.errors import UsageError
+
+
+def not_a_count(name: str, text: str, least: int) -> UsageError:
+    """A whole number was wanted."""
+    return UsageError(f'"{name}" must be a whole number of at least {least}, not "{text}"')
+
+
+def not_seconds(name: str, text: str, least: int) -> UsageError:
+    """A length in whole seconds was wanted."""
+    return UsageError(
+        f'"{name}" must be a length of whole seconds, at least {least}s, not "{text}"',
+        'for example 60, "60s", "10min"; pgbench takes no fractions of a second',
+    )
+
+
+def not_a_rate(name: str, text: str) -> UsageError:
+    """A rate of transactions was wanted."""
+    return UsageError(f'"{name}" must be transactions per second, or none, not "{text}"', "for example 500")
+
+
+def not_a_limit(name: str, text: str) -> UsageError:
+    """A latency was wanted."""
+    return UsageError(f'"{name}" must be a length of time, or none, not "{text}"', 'for example "20ms"')
+
+
+def not_a_multiple(name: str, text: str) -> UsageError:
+    """An age was wanted."""
+    return UsageError(
+        f'"{name}" must be none or a multiple of the number of rows, not "{text}"',
+        'for example "2x": that many updates for each row before the snapshot',
+    )
+
+
+def not_a_choice(name: str, text: str, choices: Iterable[str]) -> UsageError:
+    """One of a few words was wanted."""
+    return UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(choices)}")
+
+
+def not_a_switch(name: str, text: str) -> UsageError:
+    """On or off was wanted."""
+    return UsageError(f'"{name}" must be on or off, not "{text}"')
+
+
+def no_value(name: str) -> UsageError:
+    """An empty level."""
+    return UsageError(f'"{name}" has no value')
+
+
+def bad_weight(text: str) -> UsageError:
+    """A script's weight is not a number."""
+    return UsageError(f'the weight in script "{text}" is not a whole number', "for example new_order.sql@45")
+
+
+def missing_script(path: Path, builtins: Iterable[str], near: str | None) -> UsageError:
+    """Neither a built-in script nor a file."""
+    hint = f'did you mean "{near}"?' if near else f"give a file, or one of pgbench's own: {', '.join(builtins)}"
+    return UsageError(f'script "{path}" does not exist', hint)
+
+
+def missing_init(path: Path) -> UsageError:
+    """The user's schema and data are not there."""
+    return UsageError(f'init file "{path}" does not exist', 'give SQL for psql or a dump for pg_restore, or "none"')
+
+
+def missing_program(path: Path, what_for: str) -> UsageError:
+    """The installation lacks a client program."""
+    return UsageError(
+        f'"{path}" does not exist, {what_for}', "install PostgreSQL's client programs, or name --pg-bindir"
+    )
+
+
+def needs_version(option: str, least: int, found: str) -> UsageError:
+    """An option that this pgbench does not know yet."""
+    return UsageError(f'"{option}" needs pgbench {least} or later, this is {found}')
+
+
+def no_age_for_own_data() -> UsageError:
+    """We know how to wear pgbench's tables only."""
+    return UsageError(
+        '"load.age" wears pgbench\'s own tables, not those of "load.init"', "wear the data in the init file"
+    )
+
+
+def unknown_version(path: Path, text: str) -> LoadError:
+    """`pgbench --version` says something else."""
+    return LoadError(f'"{path}" does not say which version it is: "{text.strip()[:80]}"')
+
+
+def preparing_failed(what: str, status: int, text: str) -> LoadError:
+    """A program that prepares data failed."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    wrong = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+    detail = (wrong or lines or ["no message"])[0 if wrong else -1]
+    return LoadError(f"{what} failed with status {status}: {detail.strip()}")
+
+
+def not_a_summary(why: str) -> LoadError:
+    """What pgbench printed is not what we know."""
+    return LoadError(
+        f"pgbench's summary cannot be read: {why}", "pgbench 13 to 18 are known; see pgbench.out in the trial"
+    )
+
+
+def not_a_log(detail: str) -> LoadError:
+    """pgbench's per-transaction log cannot be read."""
+    return LoadError(f"pgbench's transaction log cannot be read: {detail}")

@@ -1,0 +1,174 @@
+"""`bench.load.Load` by the real pgbench: prepare, run, read what it says.
+
+`run` never raises for what the load does to the server: an abort, failed transactions, a dead server or a summary that
+never came are problems of the result, under a code each.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from pgassay.bench.counters import Sample
+from pgassay.bench.errors import LoadError
+from pgassay.bench.load import LoadResult
+from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.bench.server import Server
+from pgassay.load import messages
+from pgassay.load.pgbench import ageing, command, echo, log, outcome, preparing, progress, responses, summary
+from pgassay.load.pgbench.options import Options, read_options
+from pgassay.load.pgbench.scripts import check_scripts
+from pgassay.study.responses import Response
+
+POLL_S = 5.0
+"""How often a run under way is looked at."""
+OVERRUN_S = 60.0
+"""How much longer than asked a timed run may take to end (a checkpoint, a late fsync)."""
+_DEAD_PATIENCE_S = 20.0
+
+
+class PgbenchLoad:
+    """pgbench of one installation."""
+
+    def __init__(self, bindir: Path, runner: Runner, clock: Clock) -> None:
+        self._bindir = bindir
+        self._runner = runner
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """`pgbench`."""
+        return "pgbench"
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """What it can yield."""
+        return responses.RESPONSES
+
+    @cached_property
+    def version(self) -> int:
+        """The major version of the program (it may differ from the server's)."""
+        program = self._bindir / "pgbench"
+        if not program.exists():
+            raise messages.missing_program(program, "which runs the load")
+        text = self._runner.run([str(program), "--version"]).stdout
+        match = re.search(r"\(PostgreSQL\) (\d+)", text)
+        if match is None:
+            raise messages.unknown_version(program, text)
+        return int(match[1])
+
+    def check(self, options: Mapping[str, str]) -> None:
+        """Refuse what cannot run; raises `UsageError`."""
+        wanted = read_options(options)
+        check_scripts(wanted.scripts)
+        if wanted.max_tries > 1 and self.version < command.MAX_TRIES_SINCE:
+            raise messages.needs_version("load.max_tries", command.MAX_TRIES_SINCE, str(self.version))
+        if wanted.init is None:
+            return
+        if not wanted.init.is_file():
+            raise messages.missing_init(wanted.init)
+        if wanted.age:
+            raise messages.no_age_for_own_data()
+        program = preparing.client_program(self._bindir, wanted.init)
+        if not program.exists():
+            raise messages.missing_program(program, 'which reads "load.init"')
+
+    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The options and the hash of the user's file that the data depend on."""
+        return preparing.data_key(read_options(options))
+
+    def estimated_bytes(self, options: Mapping[str, str]) -> int:
+        """About how much room the data take."""
+        return preparing.estimated_bytes(read_options(options))
+
+    def create(self, server: Server, options: Mapping[str, str]) -> None:
+        """Create the empty schema; a plain SQL `init` runs whole; raises `LoadError`."""
+        preparing.create(self._bindir, self._runner, server.endpoint, read_options(options))
+
+    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+        """Load the rows, build keys, VACUUM ANALYZE; raises `LoadError`."""
+        preparing.fill(self._bindir, self._runner, server, read_options(options))
+
+    def age(self, server: Server, options: Mapping[str, str]) -> None:
+        """Wear pgbench's accounts as `age` asks; `none` does nothing."""
+        wanted = read_options(options)
+        if wanted.age:
+            ageing.age(server, wanted.scale, wanted.age)
+
+    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+        """Run it; raw outputs go to `output`. A `warmup` runs first, as a pgbench of its own, with the next seed."""
+        wanted = read_options(options)
+        output.mkdir(parents=True, exist_ok=True)
+        outcome.keep_scripts(wanted, output)
+        warm_up: tuple[Sample, ...] = ()
+        if wanted.warmup_s:
+            lead = outcome.warm_up_of(wanted)
+            warm_up = self._measure(server, lead, output, "pgbench_warmup", seed + 1).series
+        result = self._measure(server, wanted, output, "pgbench", seed)
+        return outcome.with_series_before(result, warm_up)
+
+    def _measure(self, server: Server, options: Options, output: Path, source: str, seed: int) -> LoadResult:
+        prefix = output / f"{source}_log"
+        arguments = command.run_command(
+            self._bindir / "pgbench", server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
+        )
+        began = self._clock.monotonic_ns(), self._clock.wall_ns()
+        done, problems = self._watch(server, options, arguments, output, source)
+        ended = self._clock.monotonic_ns(), self._clock.wall_ns()
+        problems = problems | outcome.problems_of_status(done)
+        found: dict[str, float | None] = {}
+        told: dict[str, str] = {}
+        processed = 0
+        try:
+            said = summary.parse_summary(done.stdout)
+        except LoadError as error:
+            problems.setdefault("no_summary", error.message)
+        else:
+            found, told, processed = responses.of_summary(said), echo.read_back(said, options), said.processed
+            problems |= outcome.problems_of_summary(said)
+        logged = log.read_log(prefix, options, began=began)
+        problems |= logged.problems
+        problems = problems or outcome.problems_of_length(options, ended[0] - began[0])
+        log.put_away(prefix, output / f"{source}_latency.sketch", logged, keep=options.keep_log)
+        series = log.series(logged, progress.parse_progress(done.stderr), source, began)
+        return LoadResult(
+            status=done.status,
+            started_monotonic_ns=began[0],
+            finished_monotonic_ns=ended[0],
+            started_wall_ns=began[1],
+            finished_wall_ns=ended[1],
+            transactions=processed or logged.count,
+            responses=responses.complete({**found, **logged.latencies}),
+            series=series,
+            problems=problems,
+            read_back=told,
+        )
+
+    def _watch(
+        self, server: Server, options: Options, arguments: list[str], output: Path, source: str
+    ) -> tuple[Completed, dict[str, str]]:
+        """Wait for the end, but not for ever: an overrun, or a server that is gone, ends the program."""
+        started_ns = self._clock.monotonic_ns()
+        running = self._runner.start(
+            arguments,
+            stdout=output / f"{source}.out",
+            stderr=output / f"{source}.err",
+            environment=server.endpoint.environment(),
+        )
+        gone_since_ns: int | None = None
+        try:
+            while True:
+                try:
+                    return running.wait(POLL_S), {}
+                except TimeoutError:
+                    now_ns = self._clock.monotonic_ns()
+                gone_since_ns = None if server.alive() else (gone_since_ns or now_ns)
+                problem = outcome.overdue(options, now_ns - started_ns, OVERRUN_S)
+                if gone_since_ns is not None and now_ns - gone_since_ns > _DEAD_PATIENCE_S * 1e9:
+                    problem = {"server_gone": "the server was gone and pgbench did not end"}
+                if problem:
+                    running.terminate()
+                    return running.wait(), problem
+        except BaseException:
+            running.terminate()
+            raise

@@ -1,0 +1,83 @@
+"""The options of a pgbench load as checked values, read from the canonical texts of the `load.*` levels.
+
+Defaults are pgbench's own (PostgreSQL manual, "pgbench"), except that a run lasts 60 s where nothing else is said.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.load import messages, values
+from pgassay.load.pgbench.scripts import Script, parse_scripts
+
+DEFAULTS: Mapping[str, str] = {
+    "script": "tpcb-like",
+    "protocol": "simple",
+    "scale": "1",
+    "clients": "1",
+    "jobs": "1",
+    "duration": "60s",
+    "transactions": "none",
+    "rate": "none",
+    "warmup": "0s",
+    "max_tries": "1",
+    "latency_limit": "none",
+    "init": "none",
+    "age": "none",
+    "keep_log": "off",
+}
+PROTOCOLS = ("simple", "extended", "prepared")
+
+
+@dataclass(frozen=True)
+class Options:
+    """A pgbench load. Exactly one of `duration_s` and `transactions` (of each client) is set; the latter prevails."""
+
+    scripts: tuple[Script, ...]
+    protocol: str
+    scale: int
+    clients: int
+    jobs: int
+    duration_s: int | None
+    transactions: int | None
+    rate_tps: float | None
+    warmup_s: int
+    max_tries: int
+    latency_limit_ms: float | None
+    init: Path | None
+    age: float
+    keep_log: bool
+
+    @property
+    def threads(self) -> int:
+        """pgbench never runs more threads than clients."""
+        return min(self.jobs, self.clients)
+
+    @property
+    def custom(self) -> bool:
+        """Are all scripts the user's own?"""
+        return not any(script.builtin for script in self.scripts)
+
+
+def read_options(levels: Mapping[str, str]) -> Options:
+    """The options for these levels (names without `load.`); raises `UsageError`."""
+    given = {**DEFAULTS, **levels}
+    transactions = values.parse_optional_count("load.transactions", given["transactions"])
+    if given["protocol"] not in PROTOCOLS:
+        raise messages.not_a_choice("load.protocol", given["protocol"], PROTOCOLS)
+    return Options(
+        scripts=parse_scripts(given["script"]),
+        protocol=given["protocol"],
+        scale=values.parse_count("load.scale", given["scale"]),
+        clients=values.parse_count("load.clients", given["clients"]),
+        jobs=values.parse_count("load.jobs", given["jobs"]),
+        duration_s=None if transactions else values.parse_seconds("load.duration", given["duration"]),
+        transactions=transactions,
+        rate_tps=values.parse_rate("load.rate", given["rate"]),
+        warmup_s=values.parse_seconds("load.warmup", given["warmup"], least=0),
+        max_tries=values.parse_count("load.max_tries", given["max_tries"]),
+        latency_limit_ms=values.parse_limit_ms("load.latency_limit", given["latency_limit"]),
+        init=values.parse_path("load.init", given["init"]),
+        age=values.parse_multiple("load.age", given["age"]),
+        keep_log=values.parse_switch("load.keep_log", given["keep_log"]),
+    )

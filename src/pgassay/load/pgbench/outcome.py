@@ -1,0 +1,76 @@
+"""What became of a run, in codes: `aborted`, `killed`, `refused`, `failed_transactions`, `skipped_transactions` …
+
+Pure but for keeping a copy of the user's scripts beside the outputs.
+"""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from pgassay.bench.counters import Sample
+from pgassay.bench.load import LoadResult
+from pgassay.bench.running import Completed
+from pgassay.load.pgbench.options import Options
+from pgassay.load.pgbench.progress import first_abort, first_error
+from pgassay.load.pgbench.summary import Summary
+
+SHORT_SHARE = 0.95
+"""A timed run that lasts less than this share of its length ended early."""
+
+
+def problems_of_status(done: Completed) -> dict[str, str]:
+    """What the exit status and stderr tell (status 1: it could not begin; 2: errors during the run)."""
+    abort = first_abort(done.stderr)
+    if abort is not None:
+        return {"aborted": abort}
+    if done.status == 0:
+        return {}
+    if done.status < 0:
+        return {"killed": f"pgbench was ended by signal {-done.status}"}
+    lines = done.stderr.strip().splitlines()
+    detail = first_error(done.stderr) or (lines[-1] if lines else "no message")
+    return {"refused" if done.status == 1 else "aborted": detail}
+
+
+def problems_of_summary(said: Summary) -> dict[str, str]:
+    """What the counts tell."""
+    problems = {}
+    due = said.processed + (said.failed or 0) + (said.skipped or 0)
+    if said.failed:
+        problems["failed_transactions"] = f"{said.failed} of {due} transactions failed ({said.failed / due:.1%})"
+    if said.skipped:
+        problems["skipped_transactions"] = f"{said.skipped} of {due} transactions were skipped as too late"
+    if said.processed == 0:
+        problems["no_transactions"] = "no transaction was processed"
+    return problems
+
+
+def problems_of_length(options: Options, elapsed_ns: int) -> dict[str, str]:
+    """Did a timed run end before its time, for no reason that it gave?"""
+    if options.duration_s is None or elapsed_ns / 1e9 >= SHORT_SHARE * options.duration_s:
+        return {}
+    return {"short": f"pgbench ended after {elapsed_ns / 1e9:.1f} s of {options.duration_s} s"}
+
+
+def overdue(options: Options, elapsed_ns: int, overrun_s: float) -> dict[str, str]:
+    """Is a timed run far over its length?"""
+    if options.duration_s is None or elapsed_ns / 1e9 <= options.duration_s + overrun_s:
+        return {}
+    return {"overran": f"pgbench did not end {overrun_s:.0f} s after its {options.duration_s} s"}
+
+
+def warm_up_of(options: Options) -> Options:
+    """The same load for the length of the warm-up."""
+    return replace(options, duration_s=options.warmup_s, transactions=None, warmup_s=0, keep_log=False)
+
+
+def with_series_before(result: LoadResult, before: tuple[Sample, ...]) -> LoadResult:
+    """The result with the warm-up's series put before its own."""
+    return replace(result, series=(*before, *result.series)) if before else result
+
+
+def keep_scripts(options: Options, output: Path) -> None:
+    """Copy the user's scripts beside the outputs: the record can be repeated elsewhere."""
+    for number, script in enumerate(options.scripts, start=1):
+        if not script.builtin and script.path.is_file():
+            shutil.copyfile(script.path, output / f"script_{number}_{script.path.name}")

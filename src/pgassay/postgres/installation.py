@@ -1,0 +1,142 @@
+"""One set of PostgreSQL programs on this machine: makes clusters, starts servers on them, checks settings.
+
+Clusters are private: our marker inside, a Unix socket in a closed directory, no TCP. The locale is C with UTF8, said
+outright, so that the user's environment does not enter the result.
+"""
+
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.places import Account, Endpoint, Version
+from pgassay.bench.running import Clock, Runner, Running
+from pgassay.postgres import initdb, marker, messages, settings, sockets
+from pgassay.postgres.server import LocalServer, tail
+from pgassay.postgres.words import complaint
+
+SUPERUSER = "postgres"
+READY_S = 300.0
+"""Long enough for crash recovery on a slow drive; a server that fails says so at once."""
+_POLL_S = 0.02
+_INITDB_S = 600.0
+
+
+@dataclass(frozen=True)
+class LocalInstallation:
+    """See `bench.server.Installation`."""
+
+    bindir: Path
+    version: Version
+    found_by: str
+    runner: Runner
+    clock: Clock
+    account: Account
+
+    def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
+        """initdb into `directory` (absent or empty), with our marker; raises `ClusterError`."""
+        if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+            raise messages.not_empty(directory)
+        flags = initdb.flags(options, self.version)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sockets.give(directory, self.account)
+        command = [str(self.bindir / "initdb"), f"--pgdata={directory}", f"--username={SUPERUSER}", *flags]
+        outcome = self.runner.run(command, unprivileged=True, timeout_s=_INITDB_S)
+        if outcome.status != 0:
+            raise messages.initdb_failed(directory, complaint(outcome.stderr or outcome.stdout)[0])
+        with (directory / "postgresql.conf").open("a", encoding="utf-8") as file:
+            file.write(f"\ninclude '{settings.FILE}'\n")
+        self._write_settings(directory, {})
+        marker.write(directory, self.clock.wall_ns(), str(self.version), self.account)
+
+    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> LocalServer:
+        """Write `settings` and start; the log is `server.log` in `socket_directory`; raises `ClusterError`.
+
+        Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
+        """
+        marker.require(directory)
+        self._require_version(directory)
+        port = sockets.prepare(socket_directory, self.account)
+        self._write_settings(directory, settings)
+        private = {
+            "listen_addresses": "",
+            "port": str(port),
+            "unix_socket_directories": str(socket_directory),
+            "unix_socket_permissions": "0700",
+            "logging_collector": "off",
+            "log_destination": "stderr",
+        }
+        log = socket_directory / "server.log"
+        log.unlink(missing_ok=True)
+        command = [str(self.bindir / "postgres"), "-D", str(directory), *_options(private)]
+        running = self.runner.start(
+            command, stdout=log, stderr=log, directory=Path("/"), unprivileged=True, death_signal=signal.SIGQUIT
+        )
+        try:
+            self._wait_ready(directory, running, log)
+        except BaseException:
+            running.terminate()
+            raise
+        endpoint = Endpoint(socket_directory, port, "postgres", SUPERUSER)
+        return LocalServer(running, endpoint, self.version, log)
+
+    def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
+        """What `postgres -C name` says for these settings, without starting; raises `SettingError`.
+
+        Settings of an earlier start are forgotten.
+        """
+        marker.require(directory)
+        self._write_settings(directory, {})
+        return _ask(self.runner, self.bindir, directory, settings, name)
+
+    def check_settings(self, values: Mapping[str, str]) -> None:
+        """Raise before anything runs if PostgreSQL does not know a setting or refuses its value (`SettingError`).
+
+        Needs no cluster: a scratch directory with an empty configuration file is enough for `postgres -C`.
+        """
+        scratch = Path(tempfile.mkdtemp(prefix=sockets.PREFIX))
+        try:
+            (scratch / "postgresql.conf").touch()
+            sockets.give(scratch, self.account)
+            settings.check(self.runner, self.bindir, scratch, values)
+        finally:
+            shutil.rmtree(scratch)
+
+    def _require_version(self, directory: Path) -> None:
+        found = (directory / "PG_VERSION").read_text(encoding="utf-8").strip()
+        if found != str(self.version.major):
+            raise messages.version_mismatch(directory, found, self.version.major)
+
+    def _write_settings(self, directory: Path, values: Mapping[str, str]) -> None:
+        path = directory / settings.FILE
+        path.write_text(settings.file_text(values), encoding="utf-8")
+        sockets.give(path, self.account)
+
+    def _wait_ready(self, directory: Path, running: Running, log: Path) -> None:
+        """Until postmaster.pid says `ready`; its eighth line is the status (manual, "postmaster.pid")."""
+        deadline = self.clock.monotonic_ns() + int(READY_S * 1e9)
+        while True:
+            if _status(directory, running.pid) == "ready":
+                return
+            try:
+                running.wait(0.0)
+            except TimeoutError:
+                if self.clock.monotonic_ns() > deadline:
+                    raise messages.start_timeout(READY_S, complaint(tail(log))[0]) from None
+                self.clock.sleep(_POLL_S)
+                continue
+            raise messages.not_started(complaint(tail(log))[0])
+
+
+_ask = settings.ask
+_options = settings.as_options
+
+
+def _status(directory: Path, pid: int) -> str:
+    try:
+        lines = (directory / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return lines[7].strip() if len(lines) > 7 and lines[0] == str(pid) else ""

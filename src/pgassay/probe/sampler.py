@@ -1,0 +1,104 @@
+"""Reads all probes once a second in the background, and exactly when asked at the window's edges.
+
+A probe that cannot be read gives None and is tried again; a slow one makes the sampler skip seconds, never bunch them.
+Readings never overlap, for probes hold connections; every sample carries the moment of its own reading.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from pgassay.bench.counters import Meter, Probe, Reading, Sample
+from pgassay.bench.running import Clock
+
+JOIN_S = 30.0
+
+
+class Sampler:
+    """Samples `probes` every `interval_s`; None takes no series (for a simulated clock)."""
+
+    def __init__(self, probes: Sequence[Probe], clock: Clock, interval_s: float | None = 1.0) -> None:
+        self._probes = tuple(probes)
+        self._clock = clock
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._readings: list[Reading] = []
+        self._late_ns: list[int] = []
+
+    def meters(self) -> Mapping[str, Meter]:
+        """`source.name` to meter, of all probes."""
+        return {
+            f"{source}.{meter.name}": meter
+            for probe in self._probes
+            for source, meters in probe.meters.items()
+            for meter in meters
+        }
+
+    def read_all(self) -> tuple[Reading, ...]:
+        """One reading of every probe, after all have settled. They are read in the order given."""
+        with self._lock:
+            for probe in self._probes:
+                probe.settle()
+            readings = tuple(reading for probe in self._probes for reading in probe.read())
+            if self._thread is not None:
+                self._readings.extend(readings)
+            return readings
+
+    def start(self) -> None:
+        """Begin the series; harmless when it has begun."""
+        if self._interval_s is None or self._thread is not None:
+            return
+        self._ended.clear()
+        self._thread = threading.Thread(target=self._run, args=(self._interval_s,), name="sampler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> tuple[Sample, ...]:
+        """End the series and return every sample since `start`; a second call returns the same."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(JOIN_S)
+        with self._lock:
+            readings = sorted(self._readings, key=lambda each: each.monotonic_ns)
+        return to_samples(readings, self.meters())
+
+    def close(self) -> None:
+        """Stop, and give back what the probes hold."""
+        self.stop()
+        with self._lock:
+            for probe in self._probes:
+                probe.close()
+
+    def lateness_ms(self) -> float | None:
+        """By how much the worst reading of the series missed its moment; None without a series."""
+        return max(self._late_ns) / 1e6 if self._late_ns else None
+
+    def _run(self, interval_s: float) -> None:
+        step_ns = round(interval_s * 1e9)
+        due_ns = self._clock.monotonic_ns()
+        while True:
+            self._late_ns.append(self._clock.monotonic_ns() - due_ns)
+            with self._lock:
+                if self._ended.is_set():
+                    return
+                for probe in self._probes:
+                    if probe.per_second:
+                        self._readings.extend(probe.read())
+            due_ns = next_due_ns(due_ns, self._clock.monotonic_ns(), step_ns)
+            if self._ended.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9)):
+                return
+
+
+def next_due_ns(due_ns: int, now_ns: int, step_ns: int) -> int:
+    """The next moment of the grid that is still to come: seconds that were missed are skipped, not caught up."""
+    return due_ns + step_ns * max(1, -(-(now_ns - due_ns) // step_ns))
+
+
+def to_samples(readings: Sequence[Reading], meters: Mapping[str, Meter]) -> tuple[Sample, ...]:
+    """Readings as long rows, raw: cumulative counters stay cumulative."""
+    return tuple(
+        Sample(reading.monotonic_ns, reading.wall_ns, reading.source, name, meter.unit, value)
+        for reading in readings
+        for name, value in reading.values.items()
+        if (meter := meters.get(f"{reading.source}.{name}")) is not None
+    )

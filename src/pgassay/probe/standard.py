@@ -1,0 +1,47 @@
+"""The probes of a usual trial, for one server and the directory that its data lie in.
+
+The system's probes come first: they are read before the questions to the server cost it anything.
+"""
+
+import os
+from pathlib import Path
+
+from pgassay.bench.counters import Probe
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Server
+from pgassay.probe import checkpoints, database, io, sizes, tables, wal
+from pgassay.probe.devices import device_under
+from pgassay.probe.diskstats import Diskstats
+from pgassay.probe.machine import Machine
+from pgassay.probe.process_io import ProcessIo
+from pgassay.probe.process_tree import ProcessTree
+from pgassay.probe.session import Session
+from pgassay.probe.statistics import Statistics
+
+_PER_SECOND = (database, tables, wal, checkpoints, io)
+
+
+def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Probe, ...]:
+    """All probes; `directory` holds the cluster (its `pg_wal`, or `data/pg_wal`, may lie on another device)."""
+    version, postmaster = server.version.major, server.postmaster_pid
+    session = Session(server.endpoint)
+    return (
+        ProcessTree("process_tree", postmaster, clock),
+        ProcessTree("lab_tree", os.getpid(), clock, excluded=frozenset({postmaster})),
+        ProcessIo(postmaster, clock),
+        Machine(clock),
+        *_disks(directory, clock),
+        Statistics(session, version, [module.view(version) for module in _PER_SECOND], clock),
+        Statistics(session, version, [sizes.view(version)], clock, per_second=False),
+    )
+
+
+def _disks(directory: Path, clock: Clock) -> tuple[Probe, ...]:
+    data = device_under(directory)
+    found = [Diskstats("diskstats", data, clock)] if data is not None else []
+    for folder in (directory / "pg_wal", directory / "data" / "pg_wal"):
+        if folder.is_dir():
+            wal_device = device_under(folder)
+            if wal_device is not None and wal_device != data:
+                found.append(Diskstats("diskstats_wal", wal_device, clock))
+    return tuple(found)

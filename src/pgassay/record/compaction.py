@@ -1,0 +1,122 @@
+"""Compacted copies for large runs: `index.parquet`, a row a trial, and `series-NNN.parquet` for 500 trials each.
+
+Rebuildable and never the truth: a row of the index counts only while its hash is the journal's, and a reader adds from
+the trials' own files what is not compacted. Without them a run of 13 554 trials would mean opening as many small files.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from pgassay.record import formats, trials
+from pgassay.record._durable import replace_file
+from pgassay.record.disk import Disk
+from pgassay.record.series import parquet
+from pgassay.record.values import CHUNK_TRIALS, TrialRecord
+
+INDEX_FILE = "index.parquet"
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """What the index knows of one trial: its hash, its whole `trial.json`, and the compacted series that hold it."""
+
+    sha256: str
+    trial_json: bytes
+    series_file: str | None
+
+
+def series_file(chunk: int) -> str:
+    """The name of the compacted series of trials `500 * chunk` to `500 * chunk + 499`."""
+    return f"series-{chunk:03d}.parquet"
+
+
+def read_index(disk: Disk, run: Path, journalled: Mapping[int, str]) -> dict[int, Indexed]:
+    """The index's rows that the journal confirms; empty when there is no index or it cannot be read."""
+    path = run / INDEX_FILE
+    if not disk.exists(path):
+        return {}
+    source = disk.source(path)
+    try:
+        table = pl.read_parquet(
+            source if isinstance(source, Path) else BytesIO(source),
+            columns=["number", "sha256", "trial_json", "series_file"],
+        )
+    except (pl.exceptions.PolarsError, OSError):
+        return {}
+    return {
+        number: Indexed(digest, text, series)
+        for number, digest, text, series in table.iter_rows()
+        if journalled.get(number) == digest
+    }
+
+
+def compact(disk: Disk, run: Path, journalled: Mapping[int, str]) -> None:
+    """Bring the compacted files up to date: whole chunks of series that are not compacted yet, then the index."""
+    index = read_index(disk, run, journalled)
+    by_chunk: dict[int, list[int]] = {}
+    for number in sorted(journalled):
+        by_chunk.setdefault(number // CHUNK_TRIALS, []).append(number)
+    last = max(by_chunk, default=0)
+    for chunk, numbers in by_chunk.items():
+        name = series_file(chunk)
+        done = all(number in index and index[number].series_file == name for number in numbers)
+        whole = chunk < last or numbers[-1] % CHUNK_TRIALS == CHUNK_TRIALS - 1
+        if not whole or (done and disk.exists(run / name)):
+            continue
+        tables = [_trial_series(disk, run, number) for number in numbers]
+        replace_file(disk, run / name, parquet(pl.concat(tables)))
+        for number in numbers:
+            index[number] = Indexed(journalled[number], _trial_json(disk, run, number), name)
+    for number in journalled.keys() - index.keys():
+        index[number] = Indexed(journalled[number], _trial_json(disk, run, number), None)
+    replace_file(disk, run / INDEX_FILE, parquet(_index_table(run, index)))
+
+
+def _trial_json(disk: Disk, run: Path, number: int) -> bytes:
+    return disk.read(trials.trial_path(run, number) / trials.TRIAL_FILE)
+
+
+def _trial_series(disk: Disk, run: Path, number: int) -> pl.DataFrame:
+    source = disk.source(trials.trial_path(run, number) / trials.SERIES_FILE)
+    return pl.read_parquet(source if isinstance(source, Path) else BytesIO(source))
+
+
+def _index_table(run: Path, index: Mapping[int, Indexed]) -> pl.DataFrame:
+    """A row a trial: what identifies it, every level and response as a column of its own, and the whole JSON."""
+    numbers = sorted(index)
+    records = [formats.decode_trial(index[number].trial_json, run, f"trial {number}") for number in numbers]
+    responses = _names(record.responses for record in records)
+    levels = _names(record.levels for record in records)
+    plain: dict[str, pl.Series] = {
+        "number": pl.Series(numbers, dtype=pl.Int32),
+        "block": pl.Series([record.block for record in records], dtype=pl.Int32),
+        "attempt": pl.Series([record.attempt for record in records], dtype=pl.Int32),
+        "treatment": pl.Series([record.treatment for record in records], dtype=pl.String),
+        "condition": pl.Series([record.condition for record in records], dtype=pl.String),
+        "covariate": pl.Series([record.covariate for record in records], dtype=pl.String),
+        "status": pl.Series([record.status.value for record in records], dtype=pl.String),
+        "started_wall_ns": pl.Series([record.started_wall_ns for record in records], dtype=pl.Int64),
+        "finished_wall_ns": pl.Series([record.finished_wall_ns for record in records], dtype=pl.Int64),
+    }
+    for name in levels:
+        plain[f"level.{name}"] = pl.Series([_typed(record, name) for record in records], dtype=pl.String)
+    for name in responses:
+        plain[f"response.{name}"] = pl.Series([record.responses.get(name) for record in records], dtype=pl.Float64)
+    plain["sha256"] = pl.Series([index[number].sha256 for number in numbers], dtype=pl.String)
+    plain["series_file"] = pl.Series([index[number].series_file for number in numbers], dtype=pl.String)
+    plain["trial_json"] = pl.Series([index[number].trial_json for number in numbers], dtype=pl.Binary)
+    return pl.DataFrame(plain)
+
+
+def _names(mappings: Iterable[Mapping[str, object]]) -> list[str]:
+    """Every key in order of first appearance."""
+    return list(dict.fromkeys(name for mapping in mappings for name in mapping))
+
+
+def _typed(record: TrialRecord, name: str) -> str | None:
+    level = record.levels.get(name)
+    return None if level is None else level.typed

@@ -1,0 +1,61 @@
+"""A decision of the design as the journal keeps it, so that replaying the journal gives the same schedule again.
+
+The inputs themselves are in the record (study, seed, committed trials); their hash tells whether a replay saw the same.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from pgassay.record.journal import Entry, Kind
+
+
+class Step(StrEnum):
+    """What was decided."""
+
+    NEXT = "next"
+    """Run a trial of an arm."""
+    DROP = "drop"
+    """Leave an arm out from now on."""
+    STOP = "stop"
+    """End the run."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision. `clock_s` and `budget_used_s` count from the run's start, pauses between resumes left out.
+
+    `arm` is the arm's label; `trial`, `block` and `attempt` are 0 where the step names none.
+    """
+
+    step: Step
+    inputs_sha256: str
+    clock_s: float
+    budget_used_s: float
+    arm: str = ""
+    trial: int = 0
+    block: int = 0
+    attempt: int = 0
+    reason: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """For the journal line."""
+        return asdict(self)
+
+
+def decision_of(entry: Entry) -> Decision:
+    """The decision in a journal line; raises `msgspec.ValidationError` where there is none."""
+    return msgspec.convert(dict(entry.data), Decision)
+
+
+def decisions_in(entries: tuple[Entry, ...]) -> tuple[Decision, ...]:
+    """Every decision of a journal, in order."""
+    return tuple(decision_of(entry) for entry in entries if entry.kind == Kind.DECISION)
+
+
+def inputs_sha256(*inputs: Any) -> str:
+    """A hash of plain values, dataclasses and mappings that does not depend on the order of keys."""
+    return hashlib.sha256(msgspec.json.encode(inputs, order="deterministic")).hexdigest()

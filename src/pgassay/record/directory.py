@@ -1,0 +1,209 @@
+"""The run directory, for the one runner that writes it: created whole, locked, recovered, appended to.
+
+`runs/<study>-<UTC>/` holds run.json, study.toml, host.json, journal.jsonl, trials/ and, rebuildable, index.parquet and
+series-NNN.parquet. Reading needs none of this: see `reading`. The format is explained in docs/record.md.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.record import formats, recovery, trials
+from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
+from pgassay.record.errors import already_there, in_use, no_parent, not_a_run, saying
+from pgassay.record.formats import RunHeader
+from pgassay.record.journal import FILE as JOURNAL_FILE
+from pgassay.record.journal import Entry, Journal, Kind, Parsed, encode, parse
+from pgassay.record.recovery import Recovery
+from pgassay.record.trials import Staging
+from pgassay.record.values import CHUNK_TRIALS, FORMAT, TrialRecord
+
+if TYPE_CHECKING:
+    from pgassay.record.series import Sampled
+
+HEADER_FILE = "run.json"
+STUDY_FILE = "study.toml"
+HOST_FILE = "host.json"
+LOCK_FILE = "lock"
+OWN_FILES = frozenset({HEADER_FILE, STUDY_FILE, HOST_FILE, LOCK_FILE, JOURNAL_FILE, trials.DIRECTORY})
+
+
+class RunDirectory:
+    """The writing end of a run; `create` or `open` it, `close` it (or use it in a `with`)."""
+
+    def __init__(
+        self, path: Path, disk: Disk, journal: Journal, header: RunHeader, lock: Lock, found: Recovery
+    ) -> None:
+        self.path = path
+        self.header = header
+        self.journal = journal
+        self.recovery = found
+        self._disk = disk
+        self._lock = lock
+        self._committed = recovery.committed_in(journal.entries, path)
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        header: RunHeader,
+        study_toml: str,
+        host: Mapping[str, Any],
+        disk: Disk | None = None,
+        wall_ns: Callable[[], int] = time.time_ns,
+    ) -> "RunDirectory":
+        """Make the run directory at `path`, which must not exist, all or nothing; raises `RecordError`.
+
+        It is put together beside its final place and renamed, so that a crash leaves no half-made run.
+        """
+        disk = disk or RealDisk()
+        path = path.absolute()
+        with saying(path, "make the run directory"):
+            if disk.exists(path):
+                raise already_there(path)
+            if not disk.is_directory(path.parent):
+                raise no_parent(path)
+            fresh = path.with_name(f".{path.name}.creating")
+            if disk.exists(fresh):
+                if not OWN_FILES.issuperset(disk.list(fresh)):
+                    raise already_there(fresh)
+                disk.remove_tree(fresh)
+            disk.mkdir(fresh)
+            disk.mkdir(fresh / trials.DIRECTORY)
+            disk.write_file(fresh / HEADER_FILE, formats.encode(header))
+            disk.write_file(fresh / STUDY_FILE, study_toml.encode())
+            disk.write_file(fresh / HOST_FILE, formats.encode_host(host))
+            first = Entry(1, wall_ns(), Kind.RUN_STARTED.value, {"format": FORMAT, "seed": header.seed})
+            line = encode(first)
+            disk.write_file(fresh / JOURNAL_FILE, line)
+            lock = _lock(disk, fresh)
+            disk.sync_tree(fresh)
+            disk.rename(fresh, path)
+        journal = Journal(disk, path / JOURNAL_FILE, (first,), len(line), wall_ns)
+        return cls(path, disk, journal, header, lock, Recovery())
+
+    @classmethod
+    def open(cls, path: Path, disk: Disk | None = None, wall_ns: Callable[[], int] = time.time_ns) -> "RunDirectory":
+        """Open a run to go on with it: lock it, and put in order what a killed runner left (see `recovery`).
+
+        Raises `NotARunError`, `NewerFormatError`, `DamagedError` or `InUseError`.
+        """
+        disk = disk or RealDisk()
+        path = path.absolute()
+        with saying(path, "open the run directory"):
+            header = read_header(disk, path)
+            lock = _lock(disk, path)
+            try:
+                parsed = read_journal(disk, path)
+                if parsed.torn_bytes:
+                    disk.truncate(path / JOURNAL_FILE, parsed.good_bytes)
+                journal = Journal(disk, path / JOURNAL_FILE, parsed.entries, parsed.good_bytes, wall_ns)
+                found = recovery.recover(disk, path, journal, parsed.torn_bytes, lock.former)
+            except BaseException:
+                lock.release()
+                raise
+        return cls(path, disk, journal, header, lock, found)
+
+    def __enter__(self) -> "RunDirectory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def committed(self) -> Mapping[int, str]:
+        """Committed trials: number to the SHA-256 of trial.json."""
+        return self._committed
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next trial, from 1; an interrupted trial's number is used again."""
+        return max(self._committed, default=0) + 1
+
+    @property
+    def finished(self) -> bool:
+        """Is the journal's last word that the run is over?"""
+        return self.journal.entries[-1].kind == Kind.FINISHED
+
+    def decide(self, data: Mapping[str, Any]) -> None:
+        """Journal a decision (see `decisions`) before it is acted upon."""
+        self.journal.append(Kind.DECISION, data)
+
+    def begin_trial(self, number: int, data: Mapping[str, Any] | None = None) -> Staging:
+        """Journal the start and make the staging directory; the raw output of every tool goes below its `path`."""
+        with saying(self.path, f"begin trial {number}"):
+            staging = trials.begin(self._disk, self.path, number)
+        self.journal.append(Kind.TRIAL_STARTED, {"number": number, **(data or {})})
+        return staging
+
+    def commit_trial(self, staging: Staging, record: TrialRecord, series: "Iterable[Sampled]") -> Path:
+        """Seal the trial, rename it into place, journal it; returns its directory. All durable when it returns.
+
+        Raises `RecordError`; if the rename was done but not journalled, the trial is adopted when the run is resumed.
+        """
+        from pgassay.record.series import frame, parquet
+
+        rows = parquet(frame(record.number, series))
+        with saying(self.path, f"commit trial {record.number}"):
+            hashes = trials.seal(self._disk, self.path, staging, record, rows)
+        self.journal.append(Kind.TRIAL_COMMITTED, {"number": record.number, **hashes})
+        self._committed[record.number] = hashes["sha256"]
+        if record.number % CHUNK_TRIALS == CHUNK_TRIALS - 1:
+            self.compact()
+        return trials.trial_path(self.path, record.number)
+
+    def abandon_trial(self, staging: Staging) -> None:
+        """Set a trial aside that will not be committed (Ctrl-C); its raw output stays under `trials/.abandoned-…`."""
+        with saying(self.path, f"set trial {staging.number} aside"):
+            trials.set_aside(self._disk, self.path, staging.path.name)
+
+    def interrupted(self, reason: str) -> None:
+        """Journal a clean early end."""
+        self.journal.append(Kind.INTERRUPTED, {"reason": reason})
+
+    def resumed(self, data: Mapping[str, Any] | None = None) -> None:
+        """Journal that the run goes on, with what recovery found."""
+        self.journal.append(Kind.RESUMED, {**self.recovery.as_data(), **(data or {})})
+
+    def finish(self, reason: str) -> None:
+        """Journal the end of the run and bring its index up to date."""
+        self.journal.append(Kind.FINISHED, {"reason": reason})
+        self.compact()
+
+    def compact(self) -> None:
+        """Bring `index.parquet` and `series-NNN.parquet` up to date; they can be rebuilt at any time."""
+        from pgassay.record.compaction import compact
+
+        with saying(self.path, "compact the trials"):
+            compact(self._disk, self.path, self._committed)
+
+    def close(self) -> None:
+        """Give the lock back; the directory stays as it is."""
+        self._lock.release()
+
+
+def read_header(disk: Disk, path: Path) -> RunHeader:
+    """The run's header; raises `NotARunError` where there is none."""
+    if not disk.exists(path):
+        raise not_a_run(path, "it does not exist")
+    if not disk.is_directory(path):
+        raise not_a_run(path, "it is a file")
+    if not disk.exists(path / HEADER_FILE):
+        raise not_a_run(path, f"it has no {HEADER_FILE}")
+    return formats.decode_header(disk.read(path / HEADER_FILE), path)
+
+
+def read_journal(disk: Disk, path: Path) -> Parsed:
+    """The journal as it stands, torn end told apart."""
+    return parse(disk.read(path / JOURNAL_FILE), path)
+
+
+def _lock(disk: Disk, path: Path) -> Lock:
+    owner = f"process {os.getpid()} on {socket.gethostname()}"
+    try:
+        return disk.lock(path / LOCK_FILE, owner)
+    except HeldError as held:
+        raise in_use(path, held.owner) from None

@@ -1,0 +1,212 @@
+"""The few things that the record asks of a disk, by interface, so that every one of them can fail in a test.
+
+What is durable when: the contents of a file after its fsync, a name after the fsync of its directory (fsync(2)); a
+rename is atomic (rename(2)). After a failed fsync nothing may be assumed about the file, so nobody retries it.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+BLOCK_BYTES = 1 << 20
+
+
+class HeldError(Exception):
+    """A lock is held; `owner` is what its holder wrote into the file."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(owner)
+        self.owner = owner
+
+
+class Lock(Protocol):
+    """A lock that ends with its process, however that ends."""
+
+    @property
+    def former(self) -> str:
+        """What the last holder left if it ended without `release` (killed, power loss); else empty."""
+
+    def release(self) -> None:
+        """Give it back; calling it twice is harmless."""
+
+
+class Disk(Protocol):
+    """Files and directories below absolute paths; every method raises `OSError` as the operating system does."""
+
+    def mkdir(self, path: Path) -> None:
+        """Make one directory; its name is durable after `sync_directory` of the parent."""
+
+    def write_file(self, path: Path, data: bytes) -> None:
+        """Make a new file with these contents and fsync it; `FileExistsError` if there is one."""
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to the end of an existing file and fsync it; a failure may leave a part of `data`."""
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file to `size` bytes and fsync it."""
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Rename atomically (a file in the way is replaced), then fsync the directories concerned."""
+
+    def sync_tree(self, path: Path) -> None:
+        """fsync every file and directory at and below `path`, whoever wrote them."""
+
+    def sync_directory(self, path: Path) -> None:
+        """Make the names in a directory durable."""
+
+    def remove(self, path: Path) -> None:
+        """Remove one file."""
+
+    def remove_tree(self, path: Path) -> None:
+        """Remove a directory and all below it."""
+
+    def read(self, path: Path) -> bytes:
+        """A whole file."""
+
+    def blocks(self, path: Path) -> Iterator[bytes]:
+        """A file in pieces of at most `BLOCK_BYTES`, for files of any size."""
+
+    def list(self, path: Path) -> tuple[str, ...]:
+        """The names in a directory, sorted."""
+
+    def exists(self, path: Path) -> bool:
+        """Is there a file or directory of this name?"""
+
+    def is_directory(self, path: Path) -> bool:
+        """Is there a directory of this name?"""
+
+    def source(self, path: Path) -> Path | bytes:
+        """What a Parquet reader may be given: the path of a real file, the contents of a simulated one."""
+
+    def lock(self, path: Path, owner: str) -> Lock:
+        """Lock the file (made if missing) and write `owner` into it; raises `HeldError` at once when someone has it."""
+
+
+class RealDisk:
+    """The operating system's disk."""
+
+    def mkdir(self, path: Path) -> None:
+        """See `Disk`."""
+        path.mkdir()
+
+    def write_file(self, path: Path, data: bytes) -> None:
+        """See `Disk`."""
+        _write_and_sync(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), data)
+
+    def append(self, path: Path, data: bytes) -> None:
+        """See `Disk`."""
+        _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC), data)
+
+    def truncate(self, path: Path, size: int) -> None:
+        """See `Disk`."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.ftruncate(descriptor, size)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """See `Disk`."""
+        old.rename(new)
+        self.sync_directory(new.parent)
+        if old.parent != new.parent:
+            self.sync_directory(old.parent)
+
+    def sync_tree(self, path: Path) -> None:
+        """See `Disk`."""
+        for directory, _, files in os.walk(path, topdown=False):
+            for name in files:
+                file = Path(directory, name)
+                if not file.is_symlink():
+                    _sync(file)
+            _sync(Path(directory))
+
+    def sync_directory(self, path: Path) -> None:
+        """See `Disk`."""
+        _sync(path)
+
+    def remove(self, path: Path) -> None:
+        """See `Disk`."""
+        path.unlink()
+
+    def remove_tree(self, path: Path) -> None:
+        """See `Disk`."""
+        shutil.rmtree(path)
+
+    def read(self, path: Path) -> bytes:
+        """See `Disk`."""
+        return path.read_bytes()
+
+    def blocks(self, path: Path) -> Iterator[bytes]:
+        """See `Disk`."""
+        with path.open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                yield block
+
+    def list(self, path: Path) -> tuple[str, ...]:
+        """See `Disk`."""
+        return tuple(sorted(entry.name for entry in os.scandir(path)))
+
+    def exists(self, path: Path) -> bool:
+        """See `Disk`."""
+        return os.path.lexists(path)
+
+    def is_directory(self, path: Path) -> bool:
+        """See `Disk`."""
+        return path.is_dir()
+
+    def source(self, path: Path) -> Path | bytes:
+        """See `Disk`."""
+        return path
+
+    def lock(self, path: Path, owner: str) -> Lock:
+        """See `Disk`; flock(2), so the kernel lets go when the process ends, and a stale lock is just a file."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 4096, 0).decode(errors="replace").strip()
+            os.close(descriptor)
+            raise HeldError(holder) from None
+        former = os.pread(descriptor, 4096, 0).decode(errors="replace").strip()
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{owner}\n".encode(), 0)
+        return _FileLock(descriptor, former)
+
+
+class _FileLock:
+    """An open, locked file; emptied when given back, so that what a killed holder left can be told."""
+
+    def __init__(self, descriptor: int, former: str) -> None:
+        self._descriptor: int | None = descriptor
+        self.former = former
+
+    def release(self) -> None:
+        """See `Lock`."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _write_and_sync(descriptor: int, data: bytes) -> None:
+    """Write all of it (write(2) may write less at a time), fsync, close."""
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

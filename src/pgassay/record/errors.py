@@ -1,0 +1,102 @@
+"""What can be wrong with a run directory, each with what helps; every user message of this layer is in this file.
+
+Messages follow the PostgreSQL manual's "Error Message Style Guide": lower case, no full stop.
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgassay.errors import PgassayError
+
+
+class RecordError(PgassayError):
+    """A run directory could not be made, read or written."""
+
+
+class NotARunError(RecordError):
+    """The path is no run directory of ours."""
+
+
+class NewerFormatError(RecordError):
+    """The run was written by a later pgassay, in a format that this one does not know."""
+
+
+class DamagedError(RecordError):
+    """A file of the run is missing or does not say what it must."""
+
+
+class InUseError(RecordError):
+    """Another runner works on this run."""
+
+
+RESUME = "free what stands in the way, then go on with: pgassay resume {path}"
+
+
+def not_a_run(path: Path, what: str) -> NotARunError:
+    """`path` exists or not, but holds no run."""
+    return NotARunError(f'"{path}" is not a run directory: {what}', "name a directory that pgassay run made")
+
+
+def already_there(path: Path) -> RecordError:
+    """A run is never written into a directory that we did not make."""
+    return RecordError(
+        f'"{path}" exists already', "name a directory that does not exist yet, or continue a run with: pgassay resume"
+    )
+
+
+def no_parent(path: Path) -> RecordError:
+    """The directory that is to hold the run is missing."""
+    return RecordError(f'directory "{path.parent}" does not exist', "make it, or name another place with --out")
+
+
+def newer_format(path: Path, found: int, known: int, writer: str) -> NewerFormatError:
+    """Written by a later version; `writer` is the version in run.json, empty when it does not say."""
+    needed = f"pgassay {writer} or later" if writer else "a later pgassay"
+    return NewerFormatError(
+        f'"{path}" has format {found}, this pgassay reads up to format {known}', f"read it with {needed}"
+    )
+
+
+def damaged(path: Path, what: str) -> DamagedError:
+    """`what` says which file and how; nothing is repaired by guessing."""
+    return DamagedError(
+        f'run directory "{path}" is damaged: {what}',
+        f"see all findings with: pgassay check {path}; restore from a copy",
+    )
+
+
+def in_use(path: Path, owner: str) -> InUseError:
+    """The lock is held by a living process."""
+    return InUseError(f'run directory "{path}" is in use by {owner or "another process"}', "wait for it or stop it")
+
+
+def twice(number: int) -> RecordError:
+    """A committed trial is never touched again."""
+    return RecordError(f"trial {number} is committed already and is never written again")
+
+
+def unusable_journal(path: Path) -> RecordError:
+    """A failed write whose remains could not be taken back, or a failed fsync: what is on disk is unknown."""
+    return RecordError(
+        f'"{path}" takes no more lines after a failed write', "continue with: pgassay resume, which reads what is there"
+    )
+
+
+@contextmanager
+def saying(path: Path, doing: str) -> Iterator[None]:
+    """Turn an operating system's error while `doing` something under `path` into a `RecordError` with a hint."""
+    try:
+        yield
+    except OSError as failure:
+        run = RESUME.format(path=path)
+        if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = f"the file system is full: {run}"
+        elif failure.errno == errno.EIO:
+            hint = "the drive failed to store it: look at the kernel log before trusting this drive with a record"
+        elif failure.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            hint = "this account may not write there"
+        else:
+            hint = run
+        raise RecordError(f'could not {doing} in "{path}": {failure.strerror or failure}', hint) from failure

@@ -1,0 +1,135 @@
+"""The journal: one JSON line for everything that happened to a run, appended and fsynced before the next step.
+
+A line carries its number, the time, a kind, its data and a CRC-32 of all that. The last line may be torn (the write was
+under way when the machine stopped): it is cut off when the run is resumed. Damage anywhere else is an error.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pgassay.record.disk import Disk
+from pgassay.record.errors import RecordError, damaged, saying, unusable_journal
+
+FILE = "journal.jsonl"
+LINE_BYTES_MAX = 1 << 20
+_CHECKSUM = b',"crc32":"'
+
+
+class Kind(StrEnum):
+    """What a line tells; readers pass over kinds that they do not know."""
+
+    RUN_STARTED = "run_started"
+    DECISION = "decision"
+    TRIAL_STARTED = "trial_started"
+    TRIAL_COMMITTED = "trial_committed"
+    INTERRUPTED = "interrupted"
+    RESUMED = "resumed"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line: `seq` from 1 without gaps, `wall_ns` since the epoch, `kind`, and what belongs to it."""
+
+    seq: int
+    wall_ns: int
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A journal as read: its whole entries, the bytes that they fill, and the bytes of a torn last line."""
+
+    entries: tuple[Entry, ...]
+    good_bytes: int
+    torn_bytes: int
+
+
+def encode(entry: Entry) -> bytes:
+    """The entry's line, with its checksum and newline."""
+    body = msgspec.json.encode(entry)[:-1]
+    return body + _CHECKSUM + b'%08x"}\n' % zlib.crc32(body)
+
+
+def parse(data: bytes, run: Path) -> Parsed:
+    """Read a whole journal; raises `DamagedError` naming the line unless only the last one is torn."""
+    decoder = msgspec.json.Decoder(Entry)
+    entries: list[Entry] = []
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start) + 1
+        entry = _entry(data[start : end - 1], decoder) if end else None
+        if entry is None:
+            if end == 0 or end == len(data):
+                break
+            raise damaged(run, f"line {len(entries) + 1} of {FILE} does not match its checksum")
+        if entry.seq != len(entries) + 1:
+            raise damaged(run, f"line {len(entries) + 1} of {FILE} is numbered {entry.seq}: lines are lost or doubled")
+        entries.append(entry)
+        start = end
+    if not entries:
+        raise damaged(run, f"{FILE} has no whole line")
+    return Parsed(tuple(entries), start, len(data) - start)
+
+
+def _entry(line: bytes, decoder: "msgspec.json.Decoder[Entry]") -> Entry | None:
+    body, separator, checksum = line.rpartition(_CHECKSUM)
+    if not separator or checksum != b'%08x"}' % zlib.crc32(body):
+        return None
+    try:
+        return decoder.decode(body + b"}")
+    except msgspec.MsgspecError:
+        return None
+
+
+class Journal:
+    """The writing end; one for each runner, which holds the run's lock."""
+
+    def __init__(
+        self, disk: Disk, path: Path, entries: tuple[Entry, ...], size: int, wall_ns: Callable[[], int]
+    ) -> None:
+        self._disk = disk
+        self._path = path
+        self._entries = list(entries)
+        self._size = size
+        self._wall_ns = wall_ns
+        self._usable = True
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every line so far."""
+        return tuple(self._entries)
+
+    def append(self, kind: Kind, data: Mapping[str, Any] | None = None) -> Entry:
+        """Write one line and return when it is durable; raises `RecordError`, and the line then does not count."""
+        if not self._usable:
+            raise unusable_journal(self._path)
+        entry = Entry(len(self._entries) + 1, self._wall_ns(), kind.value, dict(data or {}))
+        line = encode(entry)
+        if len(line) > LINE_BYTES_MAX:
+            raise RecordError(f"a journal line of {len(line)} bytes exceeds the limit of {LINE_BYTES_MAX} bytes")
+        with saying(self._path.parent, "write the journal"):
+            try:
+                self._disk.append(self._path, line)
+            except OSError:
+                self._take_back()
+                raise
+        self._entries.append(entry)
+        self._size += len(line)
+        return entry
+
+    def _take_back(self) -> None:
+        """Cut off what a failed append may have left, so that the next line does not follow half a line."""
+        self._usable = False
+        try:
+            self._disk.truncate(self._path, self._size)
+        except OSError:
+            return
+        self._usable = True

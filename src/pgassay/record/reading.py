@@ -1,0 +1,139 @@
+"""A run as a value, for reports and analyses: read without a lock, also while a runner still writes it.
+
+Trials are read when first asked for, from the compacted index where it agrees with the journal and from their own
+files for the rest. Series come lazily, as a polars frame.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pgassay.record import formats, trials
+from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
+from pgassay.record.disk import Disk, RealDisk
+from pgassay.record.errors import damaged, saying
+from pgassay.record.formats import RunHeader
+from pgassay.record.journal import Entry
+from pgassay.record.recovery import committed_in, require_all
+from pgassay.record.values import Status, TrialRecord
+from pgassay.study.responses import Response
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pgassay.record.compaction import Indexed
+
+
+class Observation(NamedTuple):
+    """One valid trial's value of one response; `treatment`, `condition` and `covariate` are labels."""
+
+    block: int
+    treatment: str
+    condition: str
+    covariate: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory as it stood when it was opened; raises `RecordError` where a part cannot be read."""
+
+    path: Path
+    header: RunHeader
+    journal: tuple[Entry, ...]
+    disk: Disk
+
+    @classmethod
+    def open(cls, path: Path, disk: Disk | None = None) -> "Run":
+        """Read the header and the journal; a torn last line is passed over, since it may be under way."""
+        disk = disk or RealDisk()
+        path = path.absolute()
+        with saying(path, "read the run"):
+            return cls(path, read_header(disk, path), read_journal(disk, path).entries, disk)
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """The declarations of every response that a trial may carry."""
+        return self.header.responses
+
+    @cached_property
+    def study_toml(self) -> str:
+        """The resolved study, as text."""
+        with saying(self.path, "read the study"):
+            return self.disk.read(self.path / STUDY_FILE).decode(errors="replace")
+
+    @cached_property
+    def study(self) -> dict[str, Any]:
+        """The resolved study, as plain TOML values."""
+        try:
+            return tomllib.loads(self.study_toml)
+        except tomllib.TOMLDecodeError as failure:
+            raise damaged(self.path, f"{STUDY_FILE}: {failure}") from failure
+
+    @cached_property
+    def host(self) -> dict[str, Any]:
+        """The facts about the machine."""
+        with saying(self.path, "read the host's facts"):
+            return formats.decode_host(self.disk.read(self.path / HOST_FILE), self.path)
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The committed trials' numbers, in order."""
+        with saying(self.path, "list the trials"):
+            present = trials.scan(self.disk, self.path).committed
+        require_all(self.path, committed_in(self.journal, self.path), present)
+        return present
+
+    @cached_property
+    def trials(self) -> tuple[TrialRecord, ...]:
+        """Every committed trial, in order of number."""
+        with saying(self.path, "read the trials"):
+            return tuple(self._trial(number) for number in self.numbers)
+
+    def trial_directory(self, number: int) -> Path:
+        """Where a trial's raw output is."""
+        return trials.trial_path(self.path, number)
+
+    def series(self) -> "pl.LazyFrame":
+        """All trials' series, columns as in `series.SCHEMA`; rows of a trial are together and in order."""
+        from pgassay.record.series import scan
+
+        whole: dict[str, Path] = {}
+        for number in self.numbers:
+            known = self._index.get(number)
+            compacted = known.series_file if known else None
+            path = self.path / compacted if compacted else None
+            if path is None or not self.disk.exists(path):
+                path = self.trial_directory(number) / trials.SERIES_FILE
+            whole[str(path)] = path
+        return scan(self.disk, list(whole.values()), self.path)
+
+    def trial_series(self, number: int) -> "pl.LazyFrame":
+        """One trial's series, from its own file."""
+        from pgassay.record.series import scan
+
+        return scan(self.disk, [self.trial_directory(number) / trials.SERIES_FILE], self.path)
+
+    def observations(self, response: str) -> Iterator[Observation]:
+        """A row for every valid trial that has a value for this response, in order of number."""
+        for trial in self.trials:
+            value = trial.responses.get(response)
+            if trial.status is Status.VALID and value is not None:
+                yield Observation(trial.block, trial.treatment, trial.condition, trial.covariate, value)
+
+    @cached_property
+    def _index(self) -> "dict[int, Indexed]":
+        from pgassay.record.compaction import INDEX_FILE, read_index
+
+        if not self.disk.exists(self.path / INDEX_FILE):
+            return {}
+        return read_index(self.disk, self.path, committed_in(self.journal, self.path))
+
+    def _trial(self, number: int) -> TrialRecord:
+        known = self._index.get(number)
+        where = f"{trials.DIRECTORY}/{number:06d}/{trials.TRIAL_FILE}"
+        data = known.trial_json if known else self.disk.read(self.path / where)
+        return formats.decode_trial(data, self.path, where)

@@ -1,0 +1,95 @@
+"""Per-second series in long form on Parquet: trial, monotonic_ns, wall_ns, source, name, unit, value.
+
+Cumulative counters stay raw; null is a missing value, never 0. Rows are made into bytes in memory and handed to the
+record's disk, so that a crash leaves no half-written Parquet file behind a good name. Imports polars: import it late.
+"""
+
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from pgassay.record.disk import Disk
+from pgassay.record.errors import damaged
+from pgassay.record.values import FORMAT
+
+FORMAT_KEY = "pgassay.format"
+SCHEMA = pl.Schema(
+    {
+        "trial": pl.Int32(),
+        "monotonic_ns": pl.Int64(),
+        "wall_ns": pl.Int64(),
+        "source": pl.String(),
+        "name": pl.String(),
+        "unit": pl.String(),
+        "value": pl.Float64(),
+    }
+)
+
+
+class Sampled(Protocol):
+    """One row of a trial's series, as probes and loads give it; the trial's number is added here."""
+
+    @property
+    def monotonic_ns(self) -> int:
+        """When, for lengths."""
+
+    @property
+    def wall_ns(self) -> int:
+        """When, since the epoch."""
+
+    @property
+    def source(self) -> str:
+        """What it was read from: `pg_stat_wal`, `diskstats`, `pgbench` …"""
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+
+    @property
+    def unit(self) -> str:
+        """In what it is counted."""
+
+    @property
+    def value(self) -> float | None:
+        """How much, None where missing."""
+
+
+def frame(trial: int, rows: Iterable[Sampled]) -> pl.DataFrame:
+    """The rows of one trial as a table of `SCHEMA`, in the order given; NaN becomes null."""
+    kept = list(rows)
+    return pl.DataFrame(
+        {
+            "trial": [trial] * len(kept),
+            "monotonic_ns": [row.monotonic_ns for row in kept],
+            "wall_ns": [row.wall_ns for row in kept],
+            "source": [row.source for row in kept],
+            "name": [row.name for row in kept],
+            "unit": [row.unit for row in kept],
+            "value": [row.value for row in kept],
+        },
+        schema=SCHEMA,
+    ).with_columns(pl.col("value").fill_nan(None))
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """A table as a Parquet file that says its format."""
+    buffer = BytesIO()
+    table.write_parquet(buffer, compression="zstd", compression_level=3, metadata={FORMAT_KEY: str(FORMAT)})
+    return buffer.getvalue()
+
+
+def scan(disk: Disk, paths: Sequence[Path], run: Path) -> pl.LazyFrame:
+    """All rows of these Parquet files, lazily; raises `DamagedError` when one is missing."""
+    if not paths:
+        return pl.LazyFrame(schema=SCHEMA)
+    for path in paths:
+        if not disk.exists(path):
+            raise damaged(run, f"{path.relative_to(run)} is missing")
+    sources = [disk.source(path) for path in paths]
+    real = [source for source in sources if isinstance(source, Path)]
+    if len(real) == len(sources):
+        return pl.scan_parquet(real)
+    return pl.scan_parquet([source for source in sources if isinstance(source, bytes)])

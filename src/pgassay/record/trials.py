@@ -1,0 +1,147 @@
+"""A trial's directory: staged, sealed with checksums, committed by one rename, and never touched again.
+
+`trials/.staging-000017/` takes the raw output of every tool; `seal` adds `trial.json`, `series.parquet` and
+`SHA256SUMS` (for `sha256sum -c`), fsyncs all of it and renames it to `trials/000017`. So a directory with a number for
+a name is always whole, whatever happened to the machine.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.record import formats
+from pgassay.record._durable import files_below, sha256_of
+from pgassay.record.disk import Disk
+from pgassay.record.errors import RecordError, damaged, twice
+from pgassay.record.values import TrialRecord
+
+DIRECTORY = "trials"
+TRIAL_FILE = "trial.json"
+SERIES_FILE = "series.parquet"
+SUMS_FILE = "SHA256SUMS"
+OURS = frozenset({TRIAL_FILE, SERIES_FILE, SUMS_FILE})
+NUMBER_MAX = 999_999
+
+_COMMITTED = re.compile(r"[0-9]{6}")
+_STAGING = re.compile(r"\.staging-[0-9]{6}")
+
+
+@dataclass(frozen=True)
+class Staging:
+    """A trial under way: tools write their raw output below `path`."""
+
+    number: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Found:
+    """What lies under `trials/`: numbers of committed trials in order, names of staging directories, and the rest."""
+
+    committed: tuple[int, ...]
+    staging: tuple[str, ...]
+    abandoned: tuple[str, ...]
+    foreign: tuple[str, ...]
+
+
+def trial_path(run: Path, number: int) -> Path:
+    """Where trial `number` is or will be committed."""
+    return run / DIRECTORY / f"{number:06d}"
+
+
+def scan(disk: Disk, run: Path) -> Found:
+    """List `trials/` once."""
+    names = disk.list(run / DIRECTORY)
+    committed = tuple(int(name) for name in names if _COMMITTED.fullmatch(name))
+    staging = tuple(name for name in names if _STAGING.fullmatch(name))
+    abandoned = tuple(name for name in names if name.startswith(".abandoned-"))
+    known = {f"{number:06d}" for number in committed} | {*staging, *abandoned}
+    return Found(committed, staging, abandoned, tuple(name for name in names if name not in known))
+
+
+def begin(disk: Disk, run: Path, number: int) -> Staging:
+    """An empty staging directory for trial `number`."""
+    if not 0 <= number <= NUMBER_MAX:
+        raise RecordError(f"trial number {number} is outside 0 … {NUMBER_MAX}")
+    if disk.exists(trial_path(run, number)):
+        raise twice(number)
+    staging = Staging(number, run / DIRECTORY / f".staging-{number:06d}")
+    disk.mkdir(staging.path)
+    return staging
+
+
+def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: bytes) -> dict[str, str]:
+    """Commit the staged trial; returns the hashes for its journal line. Durable when it returns."""
+    final = trial_path(run, staging.number)
+    if record.number != staging.number:
+        raise RecordError(f"trial {record.number} cannot be committed from the staging directory of {staging.number}")
+    if disk.exists(final):
+        raise twice(staging.number)
+    for name in OURS:
+        if disk.exists(staging.path / name):
+            raise RecordError(f'a tool wrote "{name}" into the staging directory, which is our own file\'s name')
+    trial = formats.encode(record)
+    disk.write_file(staging.path / TRIAL_FILE, trial)
+    disk.write_file(staging.path / SERIES_FILE, series)
+    sums = _sums(disk, staging.path)
+    disk.write_file(staging.path / SUMS_FILE, sums)
+    disk.sync_tree(staging.path)
+    disk.rename(staging.path, final)
+    return _hashes(trial, sums)
+
+
+def hashes(disk: Disk, run: Path, number: int) -> dict[str, str]:
+    """The hashes that the journal line of a committed trial must carry."""
+    path = trial_path(run, number)
+    return _hashes(disk.read(path / TRIAL_FILE), disk.read(path / SUMS_FILE))
+
+
+def _hashes(trial: bytes, sums: bytes) -> dict[str, str]:
+    return {"sha256": hashlib.sha256(trial).hexdigest(), "sums_sha256": hashlib.sha256(sums).hexdigest()}
+
+
+def _sums(disk: Disk, directory: Path) -> bytes:
+    lines = (f"{sha256_of(disk, path)}  {path.relative_to(directory)}\n" for path in files_below(disk, directory))
+    return "".join(lines).encode()
+
+
+def read_sums(disk: Disk, run: Path, number: int) -> Mapping[str, str]:
+    """File name to SHA-256, from the trial's `SHA256SUMS`."""
+    lines = disk.read(trial_path(run, number) / SUMS_FILE).decode(errors="replace").splitlines()
+    pairs = [line.partition("  ") for line in lines]
+    if any(len(digest) != 64 or not name for digest, _, name in pairs):
+        raise damaged(run, f"{SUMS_FILE} of trial {number} is not a list of checksums")
+    return {name: digest for digest, _, name in pairs}
+
+
+def mismatches(disk: Disk, run: Path, number: int) -> list[str]:
+    """Files of a committed trial that are missing, changed, or not in its `SHA256SUMS`; empty when all is well."""
+    directory = trial_path(run, number)
+    if not disk.exists(directory / SUMS_FILE):
+        return [f"{SUMS_FILE} is missing"]
+    expected = dict(read_sums(disk, run, number))
+    found: list[str] = []
+    for path in files_below(disk, directory):
+        name = str(path.relative_to(directory))
+        if name == SUMS_FILE:
+            continue
+        digest = expected.pop(name, None)
+        if digest is None:
+            found.append(f"{name} was added")
+        elif digest != sha256_of(disk, path):
+            found.append(f"{name} was changed")
+    return found + [f"{name} is missing" for name in expected]
+
+
+def set_aside(disk: Disk, run: Path, staging_name: str) -> str:
+    """Move an interrupted trial's staging directory out of the way, raw output kept; returns its new name."""
+    number = staging_name.removeprefix(".staging-")
+    parent = run / DIRECTORY
+    count = 1
+    while disk.exists(parent / f".abandoned-{number}-{count}"):
+        count += 1
+    name = f".abandoned-{number}-{count}"
+    disk.rename(parent / staging_name, parent / name)
+    return name

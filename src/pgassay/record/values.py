@@ -1,0 +1,70 @@
+"""A trial as the record keeps it, and the few words that it may carry.
+
+`trial.json` is exactly `TrialRecord`. Per-trial files are the truth of a run; everything else can be rebuilt from them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+FORMAT = 1
+"""The version of every file of a run directory."""
+
+CHUNK_TRIALS = 500
+"""How many trials' series are compacted into one file."""
+
+
+class Status(StrEnum):
+    """What became of a trial."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    """Spoilt from outside (steal, clock, foreign I/O): kept, named, left out, run again."""
+    OUTCOME = "outcome"
+    """The treatment failed by its own doing (no space, crash, failed transactions): reported, not repeated for ever."""
+
+
+@dataclass(frozen=True)
+class LevelRecord:
+    """A level as typed, in canonical form and as read back from the running system (None: nothing can tell)."""
+
+    typed: str
+    canonical: str
+    read_back: str | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a trial is not plainly valid: a code for machines, a sentence for people."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One trial. Times in ns since the epoch (wall); `responses` by name, None where not available.
+
+    `counters` holds `source.name` to the difference over the measured window (gauges: the last value); `settings` the
+    server's effective configuration that is not the built-in default; `regime` what the numbers are true for
+    (window_s, checkpoint_cycles, warmup_s, cache, age …); `timings_s` the length of each step of the trial's life.
+    """
+
+    number: int
+    block: int
+    attempt: int
+    treatment: str
+    condition: str
+    covariate: str
+    levels: Mapping[str, LevelRecord]
+    status: Status
+    started_wall_ns: int
+    finished_wall_ns: int
+    responses: Mapping[str, float | None]
+    reasons: tuple[Reason, ...] = ()
+    counters: Mapping[str, float | None] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    regime: Mapping[str, str | float | None] = field(default_factory=dict)
+    timings_s: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
+    format: int = FORMAT

@@ -1,0 +1,58 @@
+"""What was effectively configured, side by side: a row a setting, a column a treatment, differences marked.
+
+"Default configuration" is not one configuration: defaults depend on version, block size and machine, so the table shows
+what each server said of itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pgassay.record.values import Status, TrialRecord
+
+
+@dataclass(frozen=True)
+class Row:
+    """A setting with its value in each treatment; `varied` says that the study varies it, `differs` that it differs."""
+
+    name: str
+    values: tuple[str, ...]
+    varied: bool
+    differs: bool
+
+    @property
+    def unexpected(self) -> bool:
+        """Does it differ although the study does not vary it?"""
+        return self.differs and not self.varied
+
+
+def treatments_of(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """Treatments in the order of their first trial."""
+    return tuple(dict.fromkeys(trial.treatment for trial in trials))
+
+
+def side_by_side(trials: Sequence[TrialRecord], varied: Sequence[str]) -> tuple[Row, ...]:
+    """Every setting that some server had beyond the built-in default; a value that changed within one is joined."""
+    treatments = treatments_of(trials)
+    seen: dict[str, dict[str, list[str]]] = {}
+    for trial in trials:
+        if trial.status is Status.INVALID:
+            continue
+        for name, value in trial.settings.items():
+            values = seen.setdefault(name, {}).setdefault(trial.treatment, [])
+            if value not in values:
+                values.append(value)
+    rows = []
+    for name in sorted(seen):
+        cells = tuple(" / ".join(seen[name].get(treatment, ["(default)"])) for treatment in treatments)
+        rows.append(Row(name, cells, f"server.{name}" in varied, len(set(cells)) > 1))
+    return tuple(rows)
+
+
+def levels_read_back(trials: Sequence[TrialRecord]) -> tuple[tuple[str, Mapping[str, str]], ...]:
+    """Each treatment with its levels as the running systems said them; `not readable` where nothing can tell."""
+    found: dict[str, dict[str, str]] = {}
+    for trial in trials:
+        cell = found.setdefault(trial.treatment, {})
+        for name, level in trial.levels.items():
+            cell.setdefault(name, level.read_back if level.read_back is not None else "not readable")
+    return tuple(found.items())

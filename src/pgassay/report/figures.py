@@ -1,0 +1,225 @@
+"""The report's figures, each a Vega-Lite specification: one source for the page, the PNG and the SVG.
+
+Altair is slow to import, so this module is imported only when a report is written. Every figure works without colour.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from pgassay.analysis.effects import Effect
+from pgassay.record.values import Status
+from pgassay.report import series_figures
+from pgassay.report.findings import Findings
+from pgassay.report.style import WIDTH, chart_of, colour, data, styled
+from pgassay.study.responses import Response, Scale
+
+_INFINITE = 1e12
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with the name of its files and what it shows."""
+
+    name: str
+    title: str
+    caption: str
+    specification: Mapping[str, Any]
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Every figure that this run has data for."""
+    made = [_distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
+    made += [_distribution(findings, response) for response in findings.secondary]
+    made.append(_costs(findings))
+    made.append(_seconds(findings))
+    return tuple(figure for figure in made if figure is not None)
+
+
+def _values(findings: Findings, response: Response) -> list[dict[str, Any]]:
+    rows = []
+    for trial in findings.trials:
+        value = trial.responses.get(response.name)
+        if trial.status is Status.VALID and value is not None:
+            rows.append(
+                {
+                    "treatment": trial.treatment,
+                    "condition": _place(trial.condition, trial.covariate),
+                    "block": trial.block,
+                    "trial": trial.number,
+                    "value": value,
+                }
+            )
+    return rows
+
+
+def _place(condition: str, covariate: str) -> str:
+    return ", ".join(part for part in (condition, covariate) if part)
+
+
+def _treatments(findings: Findings) -> tuple[str, ...]:
+    return tuple(treatment.name for treatment in findings.study.treatments)
+
+
+def _axis(response: Response) -> str:
+    return f"{response.title}, {response.unit}" if response.unit else response.title
+
+
+def _distribution(findings: Findings, response: Response) -> Figure | None:
+    rows = _values(findings, response)
+    if not rows:
+        return None
+    treatments = _treatments(findings)
+    base = chart_of(rows).encode(
+        y=alt.Y("treatment:N", sort=list(treatments), title=None),
+        x=alt.X("value:Q", scale=alt.Scale(zero=False, nice=True, padding=12), title=_axis(response)),
+    )
+    dots = base.mark_circle(size=55, opacity=0.75).encode(
+        color=colour(treatments).legend(None),
+        yOffset=alt.YOffset("block:O"),
+        tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
+    )
+    medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
+    layered = (dots + medians).properties(width=WIDTH, height=alt.Step(46 / 12))
+    chart = _by_place(layered, rows)
+    return Figure(
+        f"distribution-{response.name}".replace("_", "-"),
+        f"{_capital(response.title)} of every trial",
+        "Each dot is one trial, shifted by its block; the bar is the median.",
+        styled(chart).to_dict(),
+    )
+
+
+def _by_place(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    if len({row["condition"] for row in rows}) > 1:
+        return chart.facet(row=alt.Row("condition:N", title=None))
+    return chart
+
+
+def _forest(rows: list[dict[str, Any]], order: Sequence[str], title: str, colours: Any) -> Any:
+    """Estimates with intervals around the line of no effect, in per cent."""
+    base = chart_of(rows).encode(
+        y=alt.Y("label:N", sort=list(order), title=None),
+        tooltip=["label:N", "text:N", "blocks:Q"],
+    )
+    line = chart_of([{"none": 0}]).mark_rule(strokeDash=[4, 3], color="#666").encode(x="none:Q")
+    bars = base.mark_rule(strokeWidth=3).encode(
+        x=alt.X("low:Q", title=title, scale=alt.Scale(nice=True)), x2="high:Q", color=colours
+    )
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
+    texts = base.mark_text(dy=-11, fontSize=11).encode(x="estimate:Q", text="text:N")
+    return (line + bars + points + texts).properties(width=WIDTH, height=alt.Step(40))
+
+
+def _row(effect: Effect, name: str) -> dict[str, Any] | None:
+    if not effect.bounded:
+        return None
+    ratio = effect.scale is Scale.RATIO
+    shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
+    if max(map(abs, shown)) > _INFINITE:
+        return None
+    unit = "%" if ratio else " points"
+    return {
+        "label": name,
+        "treatment": effect.treatment,
+        "estimate": shown[0],
+        "low": shown[1],
+        "high": shown[2],
+        "blocks": effect.blocks,
+        "text": f"{shown[0]:+.1f}{unit} [{shown[1]:+.1f}, {shown[2]:+.1f}]",
+    }
+
+
+def _effects(findings: Findings) -> Figure | None:
+    rows = []
+    for judged in findings.verdicts:
+        effect = judged.effect
+        row = _row(effect, " · ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part))
+        if row:
+            rows.append(row)
+    if not rows:
+        return None
+    names = [row["label"] for row in rows]
+    chart = _forest(
+        rows,
+        names,
+        f"{findings.primary.title} against {findings.baseline}, %",
+        colour(_treatments(findings)).legend(None),
+    )
+    level = findings.verdicts[0].effect.level
+    return Figure(
+        "effects",
+        f"Effect on {findings.primary.title}",
+        f"Point: estimate; bar: {level:.0%} interval, valid for all comparisons together and at every look.",
+        styled(chart).to_dict(),
+    )
+
+
+def _costs(findings: Findings) -> Figure | None:
+    rows = []
+    for effect in findings.costs:
+        response = findings.responses[effect.response]
+        row = _row(effect, response.title) if response.scale is Scale.RATIO or response.unit == "share" else None
+        if row:
+            rows.append(row)
+    if not rows:
+        return None
+    names = list(dict.fromkeys(row["label"] for row in rows))
+    treatments = tuple(name for name in _treatments(findings) if name != findings.baseline)
+    base = _forest(
+        rows, names, "change against the baseline, % (shares: points)", colour(_treatments(findings)).legend(None)
+    )
+    chart = (
+        base.facet(data=data(rows), row=alt.Row("treatment:N", sort=list(treatments), title=None))
+        if len(treatments) > 1
+        else base
+    )
+    return Figure(
+        "costs",
+        "Costs of a transaction against the baseline",
+        "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together.",
+        styled(chart).to_dict(),
+    )
+
+
+def _over_blocks(findings: Findings) -> Figure | None:
+    rows = _values(findings, findings.primary)
+    if not rows:
+        return None
+    treatments = _treatments(findings)
+    lines = (
+        chart_of(rows)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("block:O", title="block (repetition)", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", scale=alt.Scale(zero=False), title=_axis(findings.primary)),
+            color=colour(treatments),
+            shape=alt.Shape("treatment:N", sort=list(treatments), legend=None),
+            tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
+        )
+        .properties(width=WIDTH, height=220)
+    )
+    return Figure(
+        "over-blocks",
+        f"{_capital(findings.primary.title)} over the blocks",
+        "What moves all lines together is the machine; effects are taken inside each block, where it cancels.",
+        styled(_by_place(lines, rows)).to_dict(),
+    )
+
+
+def _seconds(findings: Findings) -> Figure | None:
+    found = series_figures.per_second(findings, _treatments(findings))
+    if found is None:
+        return None
+    return Figure(
+        "per-second",
+        "Transactions per second, second by second",
+        "Every trial is a line; grey: the warm-up, kept and marked. Dips that recur are checkpoints.",
+        styled(found).to_dict(),
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,201 @@
+"""All that a report says, computed once from the record: text, page, CSV and JSON only put it into form.
+
+Everything comes from the run directory and the analysis; nothing here touches the machine, so a record made elsewhere
+reads the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pgassay.analysis import claims as claim_analysis
+from pgassay.analysis.claims import ClaimJudgement
+from pgassay.analysis.compare import compare
+from pgassay.analysis.costs import costs
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import Explanation, explain
+from pgassay.analysis.observations import Observation, observe
+from pgassay.analysis.summary import Summary, summarise
+from pgassay.analysis.verdicts import Verdict, verdict
+from pgassay.record.decisions import Decision, Step, decisions_in
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
+from pgassay.record.values import Status, TrialRecord
+from pgassay.study.levels import label
+from pgassay.study.model import Study
+from pgassay.study.recorded import parse_recorded
+from pgassay.study.responses import Response
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An effect with its verdict."""
+
+    effect: Effect
+    verdict: Verdict
+
+
+class Findings:
+    """A run, analysed. Every part is computed when first asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.study: Study = parse_recorded(run.header.study, run.study)
+        self.baseline = self.study.design.baseline.name
+
+    @cached_property
+    def trials(self) -> tuple[TrialRecord, ...]:
+        """Every committed trial."""
+        return self.run.trials
+
+    @cached_property
+    def responses(self) -> Mapping[str, Response]:
+        """Declared responses by name."""
+        return {response.name: response for response in self.run.responses}
+
+    @property
+    def primary(self) -> Response:
+        """The response that error control holds for."""
+        return self.responses[self.study.primary]
+
+    @cached_property
+    def secondary(self) -> tuple[Response, ...]:
+        """The secondary responses that the study names and the run declares."""
+        return tuple(self.responses[name] for name in self.study.secondary if name in self.responses)
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks begun."""
+        return max((trial.block for trial in self.trials), default=0)
+
+    @cached_property
+    def spoilt(self) -> tuple[TrialRecord, ...]:
+        """Trials spoilt from outside: kept, left out, run again."""
+        return tuple(trial for trial in self.trials if trial.status is Status.INVALID)
+
+    @cached_property
+    def outcomes(self) -> tuple[TrialRecord, ...]:
+        """Trials that failed by their treatment's own doing."""
+        return tuple(trial for trial in self.trials if trial.status is Status.OUTCOME)
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Every decision of the design."""
+        return decisions_in(self.run.journal)
+
+    @cached_property
+    def dropped(self) -> Mapping[str, str]:
+        """Arms taken out of play, with the reason."""
+        return {each.arm: each.reason for each in self.decisions if each.step is Step.DROP}
+
+    @property
+    def end(self) -> str:
+        """Why the run ended, or that it did not."""
+        last = self.run.journal[-1]
+        if last.kind == Kind.FINISHED:
+            return str(last.data.get("reason", "finished"))
+        if last.kind == Kind.INTERRUPTED:
+            return f"interrupted ({last.data.get('reason', 'no reason recorded')})"
+        return "not finished"
+
+    @property
+    def finished(self) -> bool:
+        """Did the design itself end the run?"""
+        return self.run.journal[-1].kind == Kind.FINISHED
+
+    def observations(self, response: str) -> tuple[Observation, ...]:
+        """The valid trials' values."""
+        return observe(self.trials, response)
+
+    def summaries(self, response: Response) -> tuple[Summary, ...]:
+        """The published form: average, standard deviation, minimum, median, maximum."""
+        return summarise(self.observations(response.name), response)
+
+    def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
+        """Every treatment against the baseline; the primary's are simultaneous."""
+        return compare(
+            self.observations(response.name),
+            response,
+            baseline or self.baseline,
+            blocks_max=self.study.design.blocks_max,
+            primary=response.name == self.study.primary and baseline is None,
+            arms=[(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms],
+        )
+
+    def judged(self, response: Response) -> tuple[Judged, ...]:
+        """Effects with verdicts."""
+        return tuple(
+            Judged(
+                effect,
+                verdict(
+                    effect,
+                    response,
+                    resolution=self.study.design.resolution,
+                    blocks_max=self.study.design.blocks_max,
+                    block_s=self.block_s,
+                    failure=self._failure(effect),
+                ),
+            )
+            for effect in self.effects(response)
+        )
+
+    @cached_property
+    def verdicts(self) -> tuple[Judged, ...]:
+        """The primary's."""
+        return self.judged(self.primary)
+
+    @cached_property
+    def costs(self) -> tuple[Effect, ...]:
+        """Effects on the costs of a transaction."""
+        observed = {name: self.observations(name) for name, response in self.responses.items() if response.cost}
+        return costs(observed, self.run.responses, self.baseline, blocks_max=self.study.design.blocks_max)
+
+    @cached_property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """Which costs moved with the primary, a sentence for each treatment."""
+        return tuple(explain(judged.effect, self.costs, self.run.responses) for judged in self.verdicts)
+
+    @cached_property
+    def claims(self) -> tuple[ClaimJudgement, ...]:
+        """The authors' findings, each marked."""
+        return tuple(self._judge(claim_index) for claim_index in range(len(self.study.claims)))
+
+    @cached_property
+    def block_s(self) -> float | None:
+        """Mean seconds that a trial takes, times the arms of a block; None before the first trial."""
+        if not self.trials:
+            return None
+        lengths = [(trial.finished_wall_ns - trial.started_wall_ns) / 1e9 for trial in self.trials]
+        return sum(lengths) / len(lengths) * len(self.study.arms)
+
+    @cached_property
+    def regimes(self) -> tuple[str, ...]:
+        """What the numbers are true for, in words, each distinct one once."""
+        words = (str(trial.regime.get("checkpoint_words", "")) for trial in self.trials)
+        return tuple(dict.fromkeys(word for word in words if word))
+
+    def _judge(self, index: int) -> ClaimJudgement:
+        claim = self.study.claims[index]
+        response = self.responses.get(claim.response)
+        against = ", ".join(f"{name}={typed}" for name, typed in claim.against.items())
+        effect = None
+        if response is not None and not claim.untestable:
+            known = [treatment.name for treatment in self.study.treatments]
+            baseline = against if against in known else self.baseline
+            if against in ("", baseline):
+                effect = claim_analysis.effect_of(claim, self.effects(response, baseline))
+        return claim_analysis.judge(claim, effect, blocks_max=self.study.design.blocks_max)
+
+    def _failure(self, effect: Effect) -> str | None:
+        parts = [effect.treatment, effect.condition, effect.covariate]
+        return self.dropped.get(", ".join(part for part in parts if part))
+
+
+def varied_names(study: Study) -> Sequence[str]:
+    """Factors, conditions and covariates, in order."""
+    return [*study.factors, *study.conditions, *study.covariates]
+
+
+def held(study: Study) -> str:
+    """What was held, as one line."""
+    return label(study.fixed)

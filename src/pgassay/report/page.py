@@ -1,0 +1,118 @@
+"""The report as one self-contained HTML file that opens offline, and each figure as PNG and SVG beside it.
+
+The page carries Vega and every specification inside; it fetches nothing. Layout and words are in templates/page.html.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+import vl_convert
+
+from pgassay.analysis.explanation import amount
+from pgassay.report import adoption, configuration, words
+from pgassay.report.figures import Figure, figures
+from pgassay.report.findings import Findings, varied_names
+from pgassay.report.hostfacts import host_rows
+
+PAGE = "report.html"
+FIGURES = "figures"
+SCALE = 2
+"""Pixels of a PNG per point: sharp on a projector."""
+
+
+def write(findings: Findings, directory: Path, *, pictures: bool = True) -> Path:
+    """Write `report.html` (and `figures/*.png`, `*.svg`) into `directory`; returns the page's path."""
+    made = figures(findings)
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / PAGE
+    path.write_text(html(findings, made), encoding="utf-8")
+    if pictures:
+        write_pictures(made, directory / FIGURES)
+    return path
+
+
+def write_pictures(made: Sequence[Figure], folder: Path) -> None:
+    """Every figure as PNG and SVG."""
+    folder.mkdir(exist_ok=True)
+    for figure in made:
+        specification = dict(figure.specification)
+        (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=SCALE))
+        (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
+
+
+def html(findings: Findings, made: Sequence[Figure]) -> str:
+    """The page's text."""
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    template = environment.from_string(_template("page.html"))
+    specifications = json.dumps({figure.name: figure.specification for figure in made}).replace("</", "<\\/")
+    return template.render(
+        findings=findings,
+        study=findings.study,
+        header=findings.run.header,
+        figures={figure.name: figure for figure in made},
+        style=_template("page.css"),
+        specifications=specifications,
+        bundle=_bundle().replace("</script", "<\\/script"),
+        words=words,
+        kinds=_kinds(findings),
+        configuration=configuration.side_by_side(findings.trials, varied_names(findings.study)),
+        configured=configuration.treatments_of(findings.trials),
+        read_back=configuration.levels_read_back(findings.trials),
+        adoption=_adoption(findings),
+        host=host_rows(findings.run.host),
+        cost_table=_cost_table(findings),
+        amount=amount,
+    )
+
+
+def _bundle() -> str:
+    """Vega, Vega-Lite and vega-embed as one script that sets `window.vegaEmbed`."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def _template(name: str) -> str:
+    return (resources.files("pgassay.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _kinds(findings: Findings) -> Mapping[str, int]:
+    counted: dict[str, int] = {}
+    for trial in findings.trials:
+        counted[trial.status] = counted.get(trial.status, 0) + 1
+    return counted
+
+
+def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
+    """Treatments that won, or if none did every one, with how to apply them."""
+    by_name = {treatment.name: treatment for treatment in findings.study.treatments}
+    won = [judged for judged in findings.verdicts if judged.verdict.kind == "better"]
+    return [
+        (judged.effect.treatment, judged.verdict.text, adoption.advice(by_name[judged.effect.treatment]))
+        for judged in won or findings.verdicts
+        if judged.effect.treatment in by_name
+    ]
+
+
+def _cost_table(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
+    """A row a cost: title, unit, then `median (effect)` for each treatment."""
+    treatments = [treatment.name for treatment in findings.study.treatments]
+    rows = []
+    for response in findings.run.responses:
+        if not response.cost:
+            continue
+        medians = {row.treatment: row.median for row in findings.summaries(response) if not row.condition}
+        if not medians:
+            continue
+        effects = {each.treatment: each for each in findings.costs if each.response == response.name}
+        cells = []
+        for name in treatments:
+            text = words.quantity(medians.get(name), response)
+            if name in effects and effects[name].bounded:
+                text += f" ({words.effect(effects[name], response)})"
+            cells.append(text)
+        rows.append((response.title, response.unit, cells))
+    return rows

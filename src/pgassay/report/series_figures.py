@@ -1,0 +1,95 @@
+"""The per-second series of every trial as small multiples, one panel a treatment.
+
+A long run has more seconds than a page can carry: beyond `TRIALS_MAX` trials the last ones of each treatment are shown,
+beyond `POINTS_MAX` points in a trial their means over equal stretches; the caption of the page says which.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from pgassay.report.style import WIDTH, chart_of
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+TRIALS_MAX = 120
+POINTS_MAX = 240
+SOURCE = "pgbench"
+NAME = "tps"
+
+
+def per_second(findings: "Findings", treatments: Sequence[str]) -> Any | None:
+    """The chart_of, or None where no trial has a series of transactions per second."""
+    rows = rows_of(findings, treatments)
+    if not rows:
+        return None
+    base = chart_of(rows).encode(
+        x=alt.X("second:Q", title="seconds since the measured window began"),
+        y=alt.Y("value:Q", title="transactions per second"),
+        detail="trial:N",
+    )
+    lines = base.mark_line(strokeWidth=1.1, opacity=0.75).encode(
+        color=alt.Color(
+            "phase:N", scale=alt.Scale(domain=["measured", "warm-up"], range=["#0072B2", "#aaaaaa"]), title=None
+        ),
+        tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
+    )
+    return lines.properties(width=WIDTH, height=110).facet(
+        row=alt.Row("treatment:N", sort=list(treatments), title=None)
+    )
+
+
+def rows_of(findings: "Findings", treatments: Sequence[str]) -> list[dict[str, Any]]:
+    """Points to draw: trial, treatment, block, second, value, phase."""
+    import polars as pl
+
+    chosen = _chosen(findings, treatments)
+    if not chosen:
+        return []
+    about = {trial.number: trial for trial in findings.trials if trial.number in chosen}
+    table = (
+        findings.run.series()
+        .filter(pl.col("trial").is_in(sorted(chosen)) & (pl.col("name") == NAME))
+        .filter(pl.col("source").is_in([SOURCE, f"{SOURCE}_warmup"]))
+        .select("trial", "source", "monotonic_ns", "value")
+        .drop_nulls()
+        .collect()
+    )
+    rows: list[dict[str, Any]] = []
+    for (number,), part in table.group_by("trial", maintain_order=True):
+        measured = part.filter(pl.col("source") == SOURCE)
+        if measured.is_empty():
+            continue
+        origin = int(str(measured["monotonic_ns"].min()))
+        step = max(1, part.height // POINTS_MAX)
+        thinned = part.with_columns(
+            pl.col("monotonic_ns").sub(origin).truediv(1e9).alias("second"),
+            pl.int_range(pl.len()).floordiv(step).over("source").alias("stretch"),
+        )
+        means = thinned.group_by("source", "stretch", maintain_order=True).agg(
+            pl.col("second").mean(), pl.col("value").mean()
+        )
+        trial = about[int(str(number))]
+        rows += [
+            {
+                "trial": trial.number,
+                "treatment": trial.treatment,
+                "block": trial.block,
+                "second": round(second, 2),
+                "value": round(value, 1),
+                "phase": "measured" if source == SOURCE else "warm-up",
+            }
+            for source, second, value in means.select("source", "second", "value").iter_rows()
+        ]
+    return rows
+
+
+def _chosen(findings: "Findings", treatments: Sequence[str]) -> set[int]:
+    share = max(1, TRIALS_MAX // max(1, len(treatments)))
+    chosen: set[int] = set()
+    for treatment in treatments:
+        numbers = [trial.number for trial in findings.trials if trial.treatment == treatment]
+        chosen.update(numbers[-share:])
+    return chosen

@@ -1,0 +1,91 @@
+"""The report on a terminal: question, verdicts, the published table, why, and what to distrust; about a screen."""
+
+from collections.abc import Iterator, Sequence
+
+from pgassay.report import words
+from pgassay.report.findings import Findings
+from pgassay.study.responses import Response
+
+
+def render(findings: Findings) -> str:
+    """The whole text, ending with a newline."""
+    return "\n".join(_lines(findings)) + "\n"
+
+
+def _lines(findings: Findings) -> Iterator[str]:
+    study = findings.study
+    yield study.title
+    yield study.question
+    yield ""
+    yield from _verdicts(findings)
+    yield ""
+    yield from table(findings, findings.primary)
+    for response in findings.secondary:
+        yield ""
+        yield from table(findings, response)
+    yield ""
+    yield from _why(findings)
+    if findings.claims:
+        yield ""
+        yield "Published claims"
+        for judged in findings.claims:
+            yield f"  {judged.claim.text}"
+            yield f"    published: {judged.claim.published or 'no figure'}; {judged.text}"
+    yield ""
+    yield from _caveats(findings)
+
+
+def _verdicts(findings: Findings) -> Iterator[str]:
+    yield f"Verdicts on {findings.primary.title} against {findings.baseline}"
+    rows = []
+    for judged in findings.verdicts:
+        effect = judged.effect
+        place = ", ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part)
+        rows.append([place, words.effect(effect, findings.primary), f"{effect.blocks} blocks", judged.verdict.text])
+    yield from _columns(rows)
+
+
+def table(findings: Findings, response: Response) -> Iterator[str]:
+    """The published form for one response."""
+    unit = f", {response.unit}" if response.unit else ""
+    label = "" if response.name == findings.study.primary else " (secondary)"
+    yield f"{response.title[:1].upper()}{response.title[1:]}{unit}{label}"
+    rows = [["treatment", "avg ± stdev", "min", "median", "max", "trials"]]
+    for row in findings.summaries(response):
+        place = ", ".join(part for part in (row.treatment, row.condition, row.covariate) if part)
+        spread = words.quantity(row.stdev, response)
+        cells = [words.quantity(value, response) for value in (row.min, row.median, row.max)]
+        rows.append([place, f"{words.quantity(row.avg, response)} ± {spread}", *cells, str(row.n)])
+    yield from _columns(rows)
+
+
+def _why(findings: Findings) -> Iterator[str]:
+    yield "Why (costs of a transaction; secondary)"
+    for explanation in findings.explanations:
+        yield f"  {explanation.text}"
+
+
+def _caveats(findings: Findings) -> Iterator[str]:
+    trials = findings.trials
+    valid = sum(trial.status == "valid" for trial in trials)
+    yield f"{len(trials)} trials in {findings.blocks} blocks, {valid} valid; ended: {findings.end}"
+    for regime in findings.regimes:
+        yield f"true for: {regime}"
+    for trial in (*findings.spoilt, *findings.outcomes):
+        reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
+        yield f"trial {trial.number} ({trial.treatment}) {trial.status}: {reasons}"
+    for arm, reason in findings.dropped.items():
+        yield f"dropped: {arm}: {reason}"
+
+
+def _columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterator[str]:
+    if not rows:
+        yield f"{indent}(none)"
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i == 0 or i == len(row) - 1 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield (indent + "  ".join(cells)).rstrip()

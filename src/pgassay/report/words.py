@@ -1,0 +1,65 @@
+"""Numbers as a reader wants them: three or four significant digits, units said once, intervals in brackets."""
+
+from math import isfinite
+
+from pgassay.analysis.effects import Effect
+from pgassay.study.responses import Response, Scale
+from pgassay.study.units import format_bytes
+
+MISSING = "–"
+
+
+def number(value: float | None) -> str:
+    """`1234.5` as `1,234`, `0.01234` as `0.01234`; a dash for what is missing."""
+    if value is None or not isfinite(value):
+        return MISSING
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:.1f}"
+    if size >= 1:
+        return f"{value:.2f}"
+    return f"{value:.4g}"
+
+
+def quantity(value: float | None, response: Response) -> str:
+    """A response's value with its unit where the unit is not plain from the column."""
+    if value is None or not isfinite(value):
+        return MISSING
+    if response.unit == "share":
+        return f"{value:.1%}"
+    if response.unit in ("B", "bytes") and abs(value) >= 10240:
+        return f"{value / 1048576:,.1f} MB"
+    return number(value)
+
+
+def effect(effect: Effect, response: Response) -> str:
+    """`+10.4 % [+8.1, +12.7]`, or a difference in the response's unit."""
+    if not effect.bounded:
+        return f"{MISSING} (no interval yet)"
+    values = (effect.estimate, effect.low, effect.high)
+    if effect.scale is Scale.RATIO:
+        if max(values) >= 3:
+            return "×{:.2f} [×{:.2f}, ×{:.2f}]".format(*values)
+        return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
+    if response.unit == "share":
+        return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in values))
+    return "{} [{}, {}] {}".format(*(f"{value:+.4g}" for value in values), response.unit).strip()
+
+
+def duration(seconds: float | None) -> str:
+    """`90` as `1 min 30 s`."""
+    if seconds is None or not isfinite(seconds):
+        return MISSING
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.0f} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def size(count: float | None) -> str:
+    """Bytes in PostgreSQL's units."""
+    return MISSING if count is None else format_bytes(int(count))

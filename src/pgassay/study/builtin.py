@@ -1,0 +1,35 @@
+"""The built-in studies: TOML files beside the program (`studies/*.toml`), data like any user's study file.
+
+`find` takes what a user types: the name of a built-in study, or the path of a file.
+"""
+
+from importlib import resources
+from pathlib import Path
+
+from pgassay.study import messages
+
+
+def names() -> tuple[str, ...]:
+    """The built-in studies' names, sorted."""
+    folder = resources.files("pgassay.study") / "studies"
+    return tuple(sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml")))
+
+
+def find(name: str) -> tuple[str, str]:
+    """The study's name and its TOML text; raises `UsageError` if there is neither a file nor such a built-in."""
+    path = Path(name)
+    if path.suffix == ".toml" or "/" in name:
+        return path.stem, _text(path)
+    if name in names():
+        return name, (resources.files("pgassay.study") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
+    if path.is_file():
+        return path.stem, _text(path)
+    raise messages.unknown_study(name, names())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise messages.unreadable_study(str(path), detail.lower()) from None

@@ -1,0 +1,60 @@
+"""What the authors of a published study found, as data beside the study, so that a run can be held against it.
+
+A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it.
+Published tables are kept as rows of text, shown beside one's own figures and never computed with.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pgassay.study import messages
+from pgassay.study.model import Claim
+from pgassay.study.quantities import typed
+
+_KEYS = ("text", "source", "response", "treatment", "against", "low", "high", "published", "untestable")
+
+
+def parse_claims(value: object) -> tuple[Claim, ...]:
+    """`[[claims]]` tables as claims; raises `UsageError`."""
+    return tuple(_claim(each) for each in _tables("claims", value))
+
+
+def parse_published(value: object) -> tuple[Mapping[str, str], ...]:
+    """`[[published]]` tables as rows of text."""
+    return tuple({key: typed(cell) for key, cell in row.items()} for row in _tables("published", value))
+
+
+def _tables(key: str, value: object) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise messages.wrong_type("the study file", key, "a list of tables", value)
+    return value
+
+
+def _claim(table: dict[str, Any]) -> Claim:
+    for key in table:
+        if key not in _KEYS:
+            raise messages.unknown_key("[[claims]]", key, _KEYS)
+    for key in ("text", "source"):
+        if key not in table:
+            raise messages.missing_key("[[claims]]", key)
+    for key in ("low", "high"):
+        bound = table.get(key)
+        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)):
+            raise messages.wrong_type("[[claims]]", key, "a number", bound)
+    return Claim(
+        text=str(table["text"]),
+        source=str(table["source"]),
+        response=str(table.get("response", "")),
+        treatment=_levels(table.get("treatment", {})),
+        against=_levels(table.get("against", {})),
+        low=table.get("low"),
+        high=table.get("high"),
+        published=str(table.get("published", "")),
+        untestable=str(table.get("untestable", "")),
+    )
+
+
+def _levels(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise messages.wrong_type("[[claims]]", "treatment", "a table of levels", value)
+    return {name: typed(level) for name, level in value.items()}

@@ -1,0 +1,115 @@
+"""A study file as a document, before it means anything: reading TOML, choosing a size, overriding, writing back.
+
+A study has up to three sizes in one file: `[quick]` and `[as-published]` are partial documents laid over the default.
+Tables merge key by key; lists and plain values replace.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pgassay.study import messages
+
+Document = dict[str, Any]
+
+SIZES = ("quick", "as-published")
+_VARIED = ("factors", "conditions", "covariates")
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`."""
+
+    size: str = ""
+    fixed: Sequence[str] = ()
+    levels: Sequence[str] = ()
+    design: Mapping[str, str | int] = field(default_factory=dict)
+    primary: str | None = None
+
+
+def read(name: str, text: str) -> Document:
+    """The TOML text of study `name` as a document; raises `UsageError` with the line that is wrong."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise messages.not_toml(name, str(error)) from None
+
+
+def write(document: Document, comment: str = "") -> str:
+    """The document as TOML text that `read` takes back unchanged, under a comment."""
+    import tomli_w
+
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + tomli_w.dumps(document)
+
+
+def resolve(name: str, document: Document, overrides: Overrides) -> Document:
+    """The document of one size with the command line's changes laid over it; the input is left as it was."""
+    resolved = {key: value for key, value in document.items() if key not in SIZES}
+    if overrides.size:
+        if not isinstance(document.get(overrides.size), dict):
+            raise messages.no_such_size(name, overrides.size, [size for size in SIZES if size in document])
+        resolved = _laid_over(resolved, document[overrides.size])
+    for text in overrides.levels:
+        resolved = _with_levels(resolved, *_split(text, "--levels"))
+    for text in overrides.fixed:
+        resolved = _with_fixed(resolved, *_split(text, "--set"))
+    if overrides.design:
+        resolved = _laid_over(resolved, {"design": dict(overrides.design)})
+    if overrides.primary:
+        resolved = _laid_over(resolved, {"responses": {"primary": overrides.primary}})
+    return resolved
+
+
+def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = _laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise messages.set_needs_value(text, option)
+    return name.strip(), value.strip()
+
+
+def _varied_in(document: Document, name: str) -> str | None:
+    return next((table for table in _VARIED if name in document.get(table, {})), None)
+
+
+def _with_levels(document: Document, name: str, values: str) -> Document:
+    table = _varied_in(document, name) or "factors"
+    levels = [value.strip() for value in values.split(",")]
+    changed = _without_fixed(document, name)
+    merged = _laid_over(changed, {table: {name: levels}})
+    return _with_baseline_among(merged, name, levels)
+
+
+def _with_baseline_among(document: Document, name: str, levels: Iterable[str]) -> Document:
+    """Drop the baseline's word on a factor whose new levels do not contain it: the first level takes its place."""
+    baseline = document.get("design", {}).get("baseline")
+    if not isinstance(baseline, dict) or name not in baseline or str(baseline[name]) in list(levels):
+        return document
+    return _laid_over(document, {"design": {"baseline": {name: next(iter(levels))}}})
+
+
+def _without_fixed(document: Document, name: str) -> Document:
+    changed = dict(document)
+    if name in document.get("fixed", {}):
+        changed["fixed"] = {key: value for key, value in document["fixed"].items() if key != name}
+    key = name.removeprefix("load.")
+    if name.startswith("load.") and key in document.get("load", {}):
+        changed["load"] = {other: value for other, value in document["load"].items() if other != key}
+    return changed
+
+
+def _with_fixed(document: Document, name: str, value: str) -> Document:
+    if _varied_in(document, name):
+        raise messages.set_on_varied(name)
+    if name.startswith("load.") and "*" not in name:
+        return _laid_over(document, {"load": {name.removeprefix("load."): value}})
+    return _laid_over(document, {"fixed": {name: value}})

@@ -1,0 +1,63 @@
+"""Levels and what is made of them: treatments, conditions and the arms of a design.
+
+A level is kept as typed (what a reader recognises) and in canonical form (what two levels are compared by). A treatment
+is one combination of factor levels; an *arm* is a treatment inside one condition and at one covariate point: the unit
+that a block holds once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Level:
+    """A value of a factor: `typed` as the user wrote it, `canonical` for comparison (`"8192"` bytes for `8kB`)."""
+
+    typed: str
+    canonical: str
+
+    def __str__(self) -> str:
+        return self.typed
+
+
+Levels = Mapping[str, Level]
+"""Factor name to level, in the study's order."""
+
+
+def label(levels: Levels) -> str:
+    """How a combination is named everywhere: `table.fillfactor=75, load.clients=8`; empty for no levels."""
+    return ", ".join(f"{name}={level.typed}" for name, level in levels.items())
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of levels (a treatment, a condition, a covariate point) with its name."""
+
+    levels: Levels = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The label, e.g. `table.fillfactor=75`."""
+        return label(self.levels)
+
+    def __hash__(self) -> int:
+        return hash(tuple((name, level.canonical) for name, level in self.levels.items()))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A treatment inside a condition and at a covariate point; every block holds each arm in play once."""
+
+    treatment: Combination
+    condition: Combination = field(default_factory=Combination)
+    covariate: Combination = field(default_factory=Combination)
+
+    @property
+    def name(self) -> str:
+        """The arm's label: treatment first, then condition and covariate."""
+        return label(self.levels)
+
+    @property
+    def levels(self) -> dict[str, Level]:
+        """All levels of the arm in one mapping."""
+        return {**self.treatment.levels, **self.condition.levels, **self.covariate.levels}

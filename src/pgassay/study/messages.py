@@ -1,0 +1,145 @@
+"""Every message of the study layer, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from pgassay.errors import UsageError
+
+
+def near(word: str, words: Iterable[str]) -> str | None:
+    """The most similar word, for "did you mean"; None if nothing is near."""
+    found = get_close_matches(word, list(words), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def _suggest(word: str, words: Iterable[str], otherwise: str) -> str:
+    candidates = list(words)
+    found = near(word, candidates)
+    return f'did you mean "{found}"?' if found else otherwise
+
+
+def not_toml(name: str, detail: str) -> UsageError:
+    """The file is not TOML."""
+    return UsageError(f'study file "{name}" is not valid TOML: {detail}', "see docs/study-files.md for the format")
+
+
+def newer_format(name: str, found: object, known: int) -> UsageError:
+    """The file was written for a later pgassay."""
+    return UsageError(
+        f'study "{name}" has format {found}, this program reads format {known}', "use a newer version of pgassay"
+    )
+
+
+def unknown_key(where: str, key: str, known: Iterable[str]) -> UsageError:
+    """A typo in a study file."""
+    words = list(known)
+    return UsageError(f'unknown key "{key}" in {where}', _suggest(key, words, f"known keys: {', '.join(words)}"))
+
+
+def missing_key(where: str, key: str) -> UsageError:
+    """A key that has no default."""
+    return UsageError(f'missing key "{key}" in {where}')
+
+
+def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError:
+    """A value of another type than the key takes."""
+    return UsageError(f'"{key}" in {where} must be {expected}, not {found!r}')
+
+
+def unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
+    """No factor of this name."""
+    hint = _suggest(name, known, 'settings are factors as "server.NAME"; see docs/factors.md for all others')
+    return UsageError(f'unknown factor "{name}" in {where}', hint)
+
+
+def no_levels(name: str) -> UsageError:
+    """A factor without levels, or with an empty one."""
+    return UsageError(f'factor "{name}" has an empty level or none at all', "give at least one value, or fix it")
+
+
+def duplicate_level(name: str, first: str, second: str) -> UsageError:
+    """Two levels that mean the same."""
+    same = first if first == second else f'{first}" and "{second}'
+    return UsageError(f'factor "{name}" has the same level twice: "{same}"', "remove one of them")
+
+
+def twice(name: str, first: str, second: str) -> UsageError:
+    """A name in two places of the study."""
+    return UsageError(f'"{name}" stands in {first} and in {second}', "a factor is either varied or held")
+
+
+def no_treatments() -> UsageError:
+    """Nothing is varied."""
+    return UsageError("the study varies nothing", "give [factors] with at least two levels, or [[treatments]]")
+
+
+def baseline_unknown(given: str, treatments: Iterable[str]) -> UsageError:
+    """The baseline is none of the treatments, or several."""
+    return UsageError(
+        f'baseline "{given}" is not one of the treatments', f"the treatments are: {'; '.join(treatments)}"
+    )
+
+
+def baseline_ambiguous(given: str, matching: Iterable[str]) -> UsageError:
+    """The baseline's levels fit more than one treatment."""
+    return UsageError(
+        f'baseline "{given}" fits more than one treatment', f"name all of its levels; it fits: {'; '.join(matching)}"
+    )
+
+
+def bad_share(where: str, value: object) -> UsageError:
+    """A resolution that is no share."""
+    return UsageError(f"{where} must be a share such as 2% or 0.02, not {value!r}")
+
+
+def bad_blocks(value: object) -> UsageError:
+    """A number of blocks that is none."""
+    return UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX, not {value!r}")
+
+
+def set_needs_value(text: str, option: str) -> UsageError:
+    """An override that is not NAME=VALUE."""
+    return UsageError(f'{option} wants NAME=VALUE, not "{text}"', f"for example {option} load.scale=100")
+
+
+def set_on_varied(name: str) -> UsageError:
+    """Fixing what the study varies."""
+    return UsageError(f'"{name}" is varied by this study', f"use --levels {name}=VALUE,VALUE to change its levels")
+
+
+def unknown_study(name: str, known: Iterable[str]) -> UsageError:
+    """Neither a file nor a built-in study."""
+    words = list(known)
+    return UsageError(
+        f'no study file and no built-in study is called "{name}"',
+        _suggest(name, words, f"the built-in studies are: {', '.join(words)}"),
+    )
+
+
+def unreadable_study(name: str, detail: str) -> UsageError:
+    """The file exists and cannot be read."""
+    return UsageError(f'could not read study file "{name}": {detail}')
+
+
+def no_such_size(name: str, size: str, known: Iterable[str]) -> UsageError:
+    """`--quick` or `--as-published` on a study that has no such table."""
+    words = ", ".join(known) or "none but its default"
+    return UsageError(f'study "{name}" has no [{size}] size', f"it has: {words}")
+
+
+def not_a_quantity(text: str, kind: str, units: Iterable[str]) -> UsageError:
+    """Not a number with a unit of this kind."""
+    return UsageError(f'"{text}" is not {kind}', f"give a number with one of the units {', '.join(units)}")
+
+
+def unknown_unit(text: str, unit: str, units: Iterable[str]) -> UsageError:
+    """A unit that PostgreSQL does not know, often only its letter case."""
+    words = list(units)
+    same = next((word for word in words if word.lower() == unit.lower()), None)
+    advice = f"units are case-sensitive: did you mean {same}?" if same else f"valid units are {', '.join(words)}"
+    return UsageError(f'invalid unit "{unit}" in "{text}"', advice)
+
+
+def not_a_boolean(text: str) -> UsageError:
+    """A value that PostgreSQL would not take for a boolean."""
+    return UsageError(f'"{text}" is not a boolean', "valid values are on, off, true, false, yes, no, 1, 0")

@@ -1,0 +1,87 @@
+"""A study as one frozen value: the question, what is varied, what is held, how it is measured and decided.
+
+Everything that a run needs to know is here and nothing that it finds out; `parsing` makes it from TOML and `checking`
+refuses what cannot be run. See docs/study-files.md for the file that it mirrors.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+from pgassay.study.levels import Arm, Combination, Level
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a published study says it found, in a form that a run can test.
+
+    `low` and `high` bound the effect (ratio, or difference) that counts as reproducing it; None leaves a side open.
+    `testable` says why it cannot be tested here when it cannot (another drive, another load).
+    """
+
+    text: str
+    source: str
+    response: str
+    treatment: Mapping[str, str]
+    against: Mapping[str, str]
+    low: float | None = None
+    high: float | None = None
+    published: str = ""
+    untestable: str = ""
+
+
+@dataclass(frozen=True)
+class Design:
+    """How trials are laid out and when they end. Times in seconds, `resolution` as a share (0.02 is ±2 %)."""
+
+    baseline: Combination
+    resolution: float = 0.02
+    blocks_min: int = 5
+    blocks_max: int = 30
+    budget_s: float | None = None
+    seed: int | None = None
+    fixed_order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question with its factors, load, responses and design."""
+
+    name: str
+    title: str
+    question: str
+    factors: Mapping[str, tuple[Level, ...]]
+    treatments: tuple[Combination, ...]
+    design: Design
+    primary: str
+    conditions: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    covariates: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, Level] = field(default_factory=dict)
+    """Every held level, the `[load]` table included (as `load.NAME`)."""
+    secondary: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    published: tuple[Mapping[str, str], ...] = ()
+    """Rows of the published table, as column to text, in reading order."""
+    regime: str = ""
+    """`quick`, `as-published` or empty: which size of the study this is."""
+    format: int = 1
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """Every arm of a whole block: treatments inside conditions, at each covariate point."""
+        return tuple(
+            Arm(treatment, condition, covariate)
+            for condition in combinations(self.conditions)
+            for covariate in combinations(self.covariates)
+            for treatment in self.treatments
+        )
+
+    def levels_of(self, arm: Arm) -> dict[str, Level]:
+        """All levels that hold in a trial of `arm`: the fixed ones first, then the arm's own."""
+        return {**self.fixed, **arm.levels}
+
+
+def combinations(factors: Mapping[str, tuple[Level, ...]]) -> tuple[Combination, ...]:
+    """The cross product of levels in the study's order; one empty combination for no factors."""
+    names = list(factors)
+    return tuple(Combination(dict(zip(names, chosen, strict=True))) for chosen in product(*factors.values()))

@@ -1,0 +1,212 @@
+"""From a study document to a `Study`: every key typed, every name known, every level canonical, before anything runs.
+
+A typo is named with the nearest word that exists. What only a server can tell (does PostgreSQL accept this value?) is
+checked by the lab's preflight.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pgassay.study import messages, quantities
+from pgassay.study.catalogue import FactorNames
+from pgassay.study.claims import parse_claims, parse_published
+from pgassay.study.document import Document
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study, combinations
+
+FORMAT = 1
+_TOP = (
+    "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "design", "claims",
+    "published",
+)  # fmt: skip
+_STUDY = ("format", "title", "question", "name")
+_RESPONSES = ("primary", "secondary")
+_DESIGN = ("baseline", "resolution", "blocks", "budget", "seed", "fixed_order")
+
+
+def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
+    """The study that `document` (already resolved to one size) describes; raises `UsageError`."""
+    _known("the study file", document, _TOP)
+    head = _table(document, "study")
+    _known("[study]", head, _STUDY)
+    if head.get("format", FORMAT) != FORMAT:
+        raise messages.newer_format(name, head.get("format"), FORMAT)
+    factors = _varied("factors", _table(document, "factors"), catalogue)
+    conditions = _varied("conditions", _table(document, "conditions"), catalogue)
+    covariates = _varied("covariates", _table(document, "covariates"), catalogue)
+    fixed = _fixed(document, catalogue)
+    if "treatments" in document:
+        treatments = _treatments(document["treatments"], catalogue)
+        factors = factors or _factors_of(treatments)
+    else:
+        treatments = combinations(factors) if factors else ()
+    if len(treatments) < 2 and not covariates:
+        raise messages.no_treatments()
+    _once_only([("[factors]", factors), ("[conditions]", conditions), ("[covariates]", covariates), ("[fixed]", fixed)])
+    responses = _table(document, "responses")
+    _known("[responses]", responses, _RESPONSES)
+    return Study(
+        name=str(head.get("name", name)),
+        title=_text("[study]", head, "title", name),
+        question=_text("[study]", head, "question", ""),
+        factors=factors,
+        treatments=treatments or (Combination(),),
+        design=_design(_table(document, "design"), treatments or (Combination(),), catalogue),
+        primary=_text("[responses]", responses, "primary", "tps"),
+        conditions=conditions,
+        covariates=covariates,
+        fixed=fixed,
+        secondary=tuple(str(each) for each in _list("[responses]", responses, "secondary")),
+        claims=parse_claims(document.get("claims", [])),
+        published=parse_published(document.get("published", [])),
+        regime=size,
+    )
+
+
+def _known(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
+    words = tuple(known)
+    for key in table:
+        if key not in words:
+            raise messages.unknown_key(where, key, words)
+
+
+def _table(document: Document, key: str) -> dict[str, Any]:
+    value = document.get(key, {})
+    if not isinstance(value, dict):
+        raise messages.wrong_type("the study file", key, "a table", value)
+    return value
+
+
+def _text(where: str, table: Mapping[str, Any], key: str, default: str) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str):
+        raise messages.wrong_type(where, key, "a text", value)
+    return value
+
+
+def _list(where: str, table: Mapping[str, Any], key: str) -> list[Any]:
+    value = table.get(key, [])
+    if not isinstance(value, list):
+        raise messages.wrong_type(where, key, "a list", value)
+    return value
+
+
+def _level(where: str, name: str, value: object, catalogue: FactorNames) -> Level:
+    factor = catalogue.find(name)
+    if factor is None:
+        raise messages.unknown_factor(where, name, catalogue.names())
+    text = quantities.typed(value).strip()
+    if isinstance(value, dict | list):
+        raise messages.wrong_type(where, name, "a single value", value)
+    if not text:
+        raise messages.no_levels(name)
+    return factor.parse(name, text)
+
+
+def _varied(key: str, table: Mapping[str, Any], catalogue: FactorNames) -> dict[str, tuple[Level, ...]]:
+    varied = {}
+    for name, values in table.items():
+        if not isinstance(values, list):
+            raise messages.wrong_type(f"[{key}]", name, "a list of levels", values)
+        levels = tuple(_level(f"[{key}]", name, value, catalogue) for value in values)
+        if not levels:
+            raise messages.no_levels(name)
+        seen: dict[str, str] = {}
+        for level in levels:
+            if level.canonical in seen:
+                raise messages.duplicate_level(name, seen[level.canonical], level.typed)
+            seen[level.canonical] = level.typed
+        varied[name] = levels
+    return varied
+
+
+def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
+    held = {name: _level("[fixed]", name, value, catalogue) for name, value in _table(document, "fixed").items()}
+    for key, value in _table(document, "load").items():
+        name = f"load.{key}"
+        if name in held:
+            raise messages.twice(name, "[fixed]", "[load]")
+        if catalogue.find(name) is None:
+            known = [each.removeprefix("load.") for each in catalogue.names() if each.startswith("load.")]
+            raise messages.unknown_key("[load]", key, known)
+        held[name] = _level("[load]", name, "\n".join(map(str, value)) if isinstance(value, list) else value, catalogue)
+    return held
+
+
+def _treatments(value: object, catalogue: FactorNames) -> tuple[Combination, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise messages.wrong_type("the study file", "treatments", "a list of tables", value)
+    found: list[Combination] = []
+    for each in value:
+        if not each:
+            raise messages.no_levels("treatments")
+        combination = Combination({name: _level("treatments", name, typed, catalogue) for name, typed in each.items()})
+        canonical = {name: level.canonical for name, level in combination.levels.items()}
+        for other in found:
+            if canonical == {name: level.canonical for name, level in other.levels.items()}:
+                raise messages.duplicate_level("treatments", other.name, combination.name)
+        found.append(combination)
+    return tuple(found)
+
+
+def _factors_of(treatments: Iterable[Combination]) -> dict[str, tuple[Level, ...]]:
+    """The levels that linked treatments use, factor by factor, in order of first use."""
+    found: dict[str, dict[str, Level]] = {}
+    for treatment in treatments:
+        for name, level in treatment.levels.items():
+            found.setdefault(name, {}).setdefault(level.canonical, level)
+    return {name: tuple(levels.values()) for name, levels in found.items()}
+
+
+def _once_only(places: Iterable[tuple[str, Mapping[str, object]]]) -> None:
+    seen: dict[str, str] = {}
+    for place, names in places:
+        for name in names:
+            if name in seen:
+                raise messages.twice(name, seen[name], place)
+            seen[name] = place
+
+
+def _design(table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames) -> Design:
+    _known("[design]", table, _DESIGN)
+    low, high = quantities.blocks(table["blocks"]) if "blocks" in table else (5, 30)
+    seed = table.get("seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise messages.wrong_type("[design]", "seed", "a whole number", seed)
+    order = tuple(str(each) for each in _list("[design]", table, "fixed_order"))
+    names = {name for treatment in treatments for name in treatment.levels}
+    for name in order:
+        if name not in names:
+            raise messages.unknown_factor("design.fixed_order", name, names)
+    return Design(
+        baseline=_baseline(table.get("baseline"), treatments, catalogue),
+        resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
+        blocks_min=low,
+        blocks_max=high,
+        budget_s=quantities.seconds("[design]", table["budget"]) if "budget" in table else None,
+        seed=seed,
+        fixed_order=order,
+    )
+
+
+def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: FactorNames) -> Combination:
+    if value is None:
+        return treatments[0]
+    if not isinstance(value, dict):
+        raise messages.wrong_type("[design]", "baseline", "a table of levels", value)
+    wanted = {name: _level("design.baseline", name, typed, catalogue) for name, typed in value.items()}
+    matching = [
+        treatment
+        for treatment in treatments
+        if all(
+            name in treatment.levels and treatment.levels[name].canonical == level.canonical
+            for name, level in wanted.items()
+        )
+    ]
+    given = Combination(wanted).name
+    if not matching:
+        raise messages.baseline_unknown(given, [treatment.name for treatment in treatments])
+    exact = [treatment for treatment in matching if set(treatment.levels) == set(wanted)]
+    if len(matching) > 1 and len(exact) != 1:
+        raise messages.baseline_ambiguous(given, [treatment.name for treatment in matching])
+    return exact[0] if exact else matching[0]

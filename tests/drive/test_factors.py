@@ -1,0 +1,54 @@
+"""`drive.data`: parsed, asked for, read back from the server."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.bench.factor import Readable, Setup
+from pgassay.drive.factors import FACTORS, directory_of
+from pgassay.errors import UsageError
+
+DRIVE = FACTORS["drive.data"]
+
+
+class Server:
+    """A server that only says where its data are."""
+
+    def __init__(self, data_directory: str) -> None:
+        self.data_directory = data_directory
+
+    def query(self, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+        assert sql == "SHOW data_directory"
+        return [(self.data_directory,)]
+
+
+def read_back(typed: str, data_directory: str) -> str | None:
+    server: Any = Server(data_directory)
+    return DRIVE.read_back("drive.data", DRIVE.parse("drive.data", typed), Readable(server))
+
+
+def test_the_path_is_made_absolute_and_typed_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    level = DRIVE.parse("drive.data", "directory:x")
+    assert (level.typed, level.canonical) == ("directory:x", f"directory:{tmp_path}/x")
+    assert directory_of(level.canonical) == tmp_path / "x"
+
+
+@pytest.mark.parametrize("typed", ["", "/mnt", "directory:", "ssd:/mnt"])
+def test_anything_else_is_refused_with_what_would_do(typed: str) -> None:
+    with pytest.raises(UsageError, match="is no drive") as caught:
+        DRIVE.parse("drive.data", typed)
+    assert caught.value.hint is not None
+    assert "directory:PATH" in caught.value.hint
+
+
+def test_the_setup_asks_for_it(tmp_path: Path) -> None:
+    setup = Setup()
+    DRIVE.prepare("drive.data", DRIVE.parse("drive.data", f"directory:{tmp_path}"), setup)
+    assert setup.drive == {"data": f"directory:{tmp_path}"}
+
+
+def test_the_server_tells_where_it_really_is() -> None:
+    assert read_back("directory:/mnt", "/mnt/pgassay/sessions/lab-1/trial-1") == "directory:/mnt"
+    assert read_back("directory:/mnt", "/srv/pgassay/sessions/lab-1/t") == "directory:/srv/pgassay/sessions/lab-1/t"

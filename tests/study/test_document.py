@@ -1,0 +1,92 @@
+"""Sizes and overrides: what the command line and `[quick]` lay over a study file."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.errors import UsageError
+from pgassay.study.document import Overrides, read, resolve, write
+
+TEXT = """
+[study]
+title = "T"
+[factors]
+"table.fillfactor" = [100, 75]
+[load]
+scale = 50
+duration = "60s"
+[design]
+baseline = { "table.fillfactor" = 100 }
+[quick]
+factors = { "table.fillfactor" = [100, 50] }
+load = { scale = 5 }
+"""
+
+
+def _resolved(**changes: Any) -> dict[str, Any]:
+    return resolve("demo", read("demo", TEXT), Overrides(**changes))
+
+
+def test_the_default_size_leaves_the_others_out() -> None:
+    found = _resolved()
+    assert found["load"] == {"scale": 50, "duration": "60s"}
+    assert "quick" not in found
+
+
+def test_a_size_replaces_lists_and_merges_tables() -> None:
+    found = _resolved(size="quick")
+    assert found["factors"] == {"table.fillfactor": [100, 50]}
+    assert found["load"] == {"scale": 5, "duration": "60s"}
+
+
+def test_a_size_that_is_not_there_is_named() -> None:
+    with pytest.raises(UsageError, match="has no \\[as-published\\] size") as caught:
+        _resolved(size="as-published")
+    assert caught.value.hint == "it has: quick"
+
+
+def test_set_reaches_the_load_and_the_fixed_settings() -> None:
+    found = _resolved(fixed=["load.scale=300", "server.work_mem=8MB"])
+    assert found["load"]["scale"] == "300"
+    assert found["fixed"] == {"server.work_mem": "8MB"}
+
+
+def test_set_refuses_what_is_varied() -> None:
+    with pytest.raises(UsageError, match="is varied by this study") as caught:
+        _resolved(fixed=["table.fillfactor=90"])
+    assert "--levels" in (caught.value.hint or "")
+
+
+def test_levels_replace_and_move_the_baseline_when_it_is_gone() -> None:
+    assert _resolved(levels=["table.fillfactor=100,90"])["design"]["baseline"] == {"table.fillfactor": 100}
+    assert _resolved(levels=["table.fillfactor=90,50"])["design"]["baseline"] == {"table.fillfactor": "90"}
+
+
+def test_levels_can_free_what_was_held() -> None:
+    found = _resolved(levels=["load.scale=1,10"])
+    assert found["factors"]["load.scale"] == ["1", "10"]
+    assert "scale" not in found["load"]
+
+
+@pytest.mark.parametrize("text", ["load.scale", "=5", ""])
+def test_an_override_without_a_value_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="wants NAME=VALUE"):
+        _resolved(fixed=[text])
+
+
+def test_toml_errors_name_the_place() -> None:
+    with pytest.raises(UsageError, match="line 2"):
+        read("demo", '[study]\ntitle = = 3')
+
+
+_plain = st.one_of(st.integers(-(2**40), 2**40), st.booleans(), st.text(max_size=20))
+_documents = st.dictionaries(
+    st.text("abc.-_", min_size=1, max_size=8), st.one_of(_plain, st.lists(_plain, max_size=3)), max_size=5
+)
+
+
+@given(_documents)
+def test_what_is_written_reads_back_unchanged(document: dict[str, Any]) -> None:
+    assert read("demo", write(document, "made by\npgassay")) == document

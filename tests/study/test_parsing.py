@@ -1,0 +1,100 @@
+"""A study document becomes a study, or an error that names the key and the nearest word."""
+
+import re
+from typing import Any
+
+import pytest
+
+from pgassay.errors import UsageError
+from pgassay.study.levels import Level
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+from tests.study.catalogues import SmallCatalogue
+
+
+def _document(**changes: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "study": {"format": 1, "title": "T", "question": "Q?"},
+        "factors": {"table.fillfactor": [100, 75]},
+        "load": {"driver": "pgbench", "scale": 10},
+        "responses": {"primary": "tps"},
+        "design": {"baseline": {"table.fillfactor": 100}, "resolution": "3%", "budget": "10min"},
+    }
+    return {**base, **changes}
+
+
+def _parse(**changes: Any) -> Study:
+    return parse("demo", _document(**changes), SmallCatalogue())
+
+
+def test_a_whole_study() -> None:
+    study = _parse()
+    assert [treatment.name for treatment in study.treatments] == ["table.fillfactor=100", "table.fillfactor=75"]
+    assert study.design.baseline == study.treatments[0]
+    assert study.design.resolution == pytest.approx(0.03)
+    assert study.design.budget_s == 600
+    assert (study.design.blocks_min, study.design.blocks_max) == (5, 30)
+    assert study.fixed["load.scale"] == Level("10", "10")
+    assert [arm.name for arm in study.arms] == ["table.fillfactor=100", "table.fillfactor=75"]
+
+
+def test_factors_cross_and_conditions_multiply_the_arms() -> None:
+    study = _parse(
+        factors={"table.fillfactor": [100, 75], "server.work_mem": ["4MB", "8MB"]},
+        conditions={"load.clients": [1, 8]},
+        design={},
+    )
+    assert len(study.treatments) == 4
+    assert len(study.arms) == 8
+    assert study.arms[0].condition.name == "load.clients=1"
+    assert study.design.baseline.name == "table.fillfactor=100, server.work_mem=4MB"
+
+
+def test_linked_treatments_replace_the_cross_product() -> None:
+    linked = [{"table.fillfactor": 100, "server.work_mem": "4MB"}, {"table.fillfactor": 75, "server.work_mem": "8MB"}]
+    study = _parse(factors={}, treatments=linked)
+    assert [treatment.name for treatment in study.treatments] == [
+        "table.fillfactor=100, server.work_mem=4MB",
+        "table.fillfactor=75, server.work_mem=8MB",
+    ]
+    assert [level.typed for level in study.factors["server.work_mem"]] == ["4MB", "8MB"]
+
+
+def test_a_switch_is_written_as_postgresql_does() -> None:
+    study = _parse(factors={"server.fsync": [True, False]}, design={})
+    assert [level.typed for level in study.factors["server.fsync"]] == ["on", "off"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"facters": {}}, 'unknown key "facters" in the study file', 'did you mean "factors"?'),
+        ({"design": {"budgt": "1h"}}, 'unknown key "budgt" in [design]', 'did you mean "budget"?'),
+        ({"load": {"clents": 4}}, 'unknown key "clents" in [load]', 'did you mean "clients"?'),
+        ({"factors": {"table.filfactor": [1]}}, 'unknown factor "table.filfactor"', 'did you mean "table.fillfactor"?'),
+        ({"factors": {"table.fillfactor": []}}, "empty level or none at all", "at least one value"),
+        ({"factors": {"table.fillfactor": [100, ""]}}, "empty level or none at all", "at least one value"),
+        ({"factors": {"server.work_mem": ["8MB", "8192kB"]}}, 'same level twice: "8MB" and "8192kB"', "remove one"),
+        ({"factors": {"table.fillfactor": [100, 7]}}, "between 10 and 100", ""),
+        ({"factors": {"table.fillfactor": 100}}, "must be a list of levels", ""),
+        ({"factors": {}, "design": {}}, "varies nothing", "two levels"),
+        ({"design": {"baseline": {"table.fillfactor": 90}}}, "is not one of the treatments", "table.fillfactor=75"),
+        ({"design": {"resolution": "200%"}}, "must be a share", ""),
+        ({"design": {"blocks": {"min": 9, "max": 3}}}, "1 <= MIN <= MAX", ""),
+        ({"design": {"seed": "x"}}, "must be a whole number", ""),
+        ({"fixed": {"table.fillfactor": 90}}, "stands in [factors] and in [fixed]", "varied or held"),
+        ({"study": {"format": 2}}, "has format 2, this program reads format 1", "newer version"),
+        ({"claims": [{"text": "x"}]}, 'missing key "source"', ""),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)) as caught:
+        _parse(**changes)
+    assert hint in (caught.value.hint or "")
+    assert not caught.value.message.endswith(".")
+
+
+def test_an_ambiguous_baseline_is_refused() -> None:
+    factors = {"table.fillfactor": [100, 75], "server.work_mem": ["4MB", "8MB"]}
+    with pytest.raises(UsageError, match="fits more than one treatment"):
+        _parse(factors=factors)

@@ -1,0 +1,55 @@
+"""The arrows of the design (who may import whom) hold, and the rules can tell when one does not.
+
+The rules are in .importlinter; `make lint` prints the same findings with the chain of imports behind each.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def lint_imports(folder: Path, source: Path) -> subprocess.CompletedProcess[str]:
+    """Run import-linter on the package ``pgassay`` under ``source`` by the rules in ``folder``."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(source)!r})\n"
+        "from importlinter.cli import lint_imports\n"
+        "sys.exit(lint_imports(no_cache=True, no_logo=True))"
+    )
+    return subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_arrows_hold() -> None:
+    done = lint_imports(ROOT, ROOT / "src")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "rule"),
+    [
+        ("study/model.py", "import pgassay.lab", "From the ground up"),
+        ("report/page.py", "import pgassay.lab", "From the ground up"),
+        ("load/pgbench.py", "import pgassay.probe", "From the ground up"),
+        ("newcomer/__init__.py", "", "From the ground up"),
+        ("drive/image.py", "import pgassay.record", "A room knows the bench"),
+        ("report/page.py", "import pgassay.postgres", "Only the lab and the command line"),
+        ("analysis/effect.py", "import time", "are pure"),
+    ],
+)
+def test_a_wrong_arrow_is_found(tmp_path: Path, module: str, line: str, rule: str) -> None:
+    """A tree of empty packages keeps the rules; with one wrong import it breaks the rule that is there for it."""
+    for package in (ROOT / "src" / "pgassay").iterdir():
+        if (package / "__init__.py").exists():
+            (tmp_path / "pgassay" / package.name).mkdir(parents=True)
+            (tmp_path / "pgassay" / package.name / "__init__.py").touch()
+    (tmp_path / "pgassay" / "__init__.py").touch()
+    (tmp_path / ".importlinter").write_text((ROOT / ".importlinter").read_text())
+    assert lint_imports(tmp_path, tmp_path).returncode == 0
+    (tmp_path / "pgassay" / module).parent.mkdir(exist_ok=True)
+    (tmp_path / "pgassay" / module).write_text(line)
+    done = lint_imports(tmp_path, tmp_path)
+    assert done.returncode == 1
+    assert any(rule in row and "BROKEN" in row for row in done.stdout.splitlines()), done.stdout

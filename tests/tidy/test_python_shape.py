@@ -1,0 +1,46 @@
+"""The shape of every Python module: a docstring that says what and why, and sizes that fit in a reader's head.
+
+The limits are TigerBeetle's for functions (a screen) and the design's for modules. ruff keeps the rest.
+"""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+
+MODULE_LINES_MAX = 300
+FUNCTION_LINES_MAX = 70
+
+
+def module_faults(source: str) -> list[str]:
+    """What is wrong with a module's outer shape: one phrase a fault, with the line where it has one."""
+    tree = ast.parse(source)
+    faults = []
+    if tree.body and ast.get_docstring(tree) is None:
+        faults.append("has no docstring")
+    if (lines := len(source.splitlines())) > MODULE_LINES_MAX:
+        faults.append(f"has {lines} lines, more than {MODULE_LINES_MAX}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                faults.append(f":{node.lineno} {node.name} has {lines} lines, more than {FUNCTION_LINES_MAX}")
+    return faults
+
+
+def test_every_module_has_the_shape() -> None:
+    assert len(FILES) > 10
+    faults = [f"{path.relative_to(ROOT)} {fault}" for path in FILES for fault in module_faults(path.read_text())]
+    assert faults == []
+
+
+def test_a_long_function_is_a_fault() -> None:
+    body = "    pass\n" * FUNCTION_LINES_MAX
+    assert module_faults(f'"""What."""\ndef long() -> None:\n{body}') == [":2 long has 71 lines, more than 70"]
+    assert module_faults(f'"""What."""\ndef fits() -> None:\n{body[9:]}') == []
+
+
+def test_a_long_or_silent_module_is_a_fault() -> None:
+    assert module_faults("x = 1\n" * 301) == ["has no docstring", "has 301 lines, more than 300"]
+    assert module_faults("") == [], "an empty file says nothing, so it needs no docstring"
