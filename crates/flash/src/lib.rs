@@ -74,6 +74,7 @@ pub use gc::Policy;
 pub use geometry::Geometry;
 pub use health::HealthLog;
 pub use observer::{Cause, NoObserver, Observer};
+pub use pools::Pools;
 pub use over_provisioning::OverProvisioning;
 pub use page_mapped::{PageMapped, PageMappedConfig};
 pub use streams::Streams;
