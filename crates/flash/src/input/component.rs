@@ -162,14 +162,22 @@ fn sized_ranks(sizes: &Sizes, blocks: u32) -> Result<Vec<SizedRanks>, FlashError
     let mut classes = Vec::with_capacity(sizes.classes.len());
     for class in &sizes.classes {
         if !(class.up_to > end_before && class.up_to <= 1.0) {
-            return Err(FlashError::invalid("heat class", class.up_to, "must end after the one before it, at most at 1"));
+            return Err(FlashError::invalid(
+                "heat class",
+                class.up_to,
+                "must end after the one before it, at most at 1",
+            ));
         }
         end_before = class.up_to;
         let end = (class.up_to * f64::from(blocks)).round() as u32;
         classes.push(SizedRanks { end, sampler: class.distribution.sampler()? });
     }
     if end_before != 1.0 {
-        return Err(FlashError::invalid("last heat class", end_before, "must end at 1, so that every block has a size"));
+        return Err(FlashError::invalid(
+            "last heat class",
+            end_before,
+            "must end at 1, so that every block has a size",
+        ));
     }
     Ok(classes)
 }

@@ -76,7 +76,11 @@ fn hot_count(share: f64, blocks: u32) -> Result<u32, FlashError> {
     }
     let hot = (share * f64::from(blocks)).round() as u32;
     if hot == 0 || hot == blocks {
-        return Err(FlashError::invalid("share of hot blocks", share, format!("leaves a class of {blocks} blocks empty")));
+        return Err(FlashError::invalid(
+            "share of hot blocks",
+            share,
+            format!("leaves a class of {blocks} blocks empty"),
+        ));
     }
     Ok(hot)
 }

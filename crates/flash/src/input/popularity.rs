@@ -52,7 +52,9 @@ fn split_by_size(
 fn overlap(components: &[Component]) -> bool {
     let mut ranges: Vec<(u64, u64)> = components
         .iter()
-        .map(|component| (u64::from(component.first_block), u64::from(component.first_block) + u64::from(component.blocks)))
+        .map(|component| {
+            (u64::from(component.first_block), u64::from(component.first_block) + u64::from(component.blocks))
+        })
         .collect();
     ranges.sort_unstable();
     ranges.windows(2).any(|pair| pair[1].0 < pair[0].1)

@@ -98,10 +98,8 @@ impl SizeDistribution {
             }
             Self::Quantiles(knots) => SizeSampler::Table(tabulate(knots)?),
             Self::Discrete(weighted) => {
-                let bytes = weighted
-                    .iter()
-                    .map(|&(bytes, _)| checked(f64::from(bytes)))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let bytes =
+                    weighted.iter().map(|&(bytes, _)| checked(f64::from(bytes))).collect::<Result<Vec<_>, _>>()?;
                 let weights: Vec<f64> = weighted.iter().map(|&(_, weight)| weight).collect();
                 SizeSampler::Discrete { bytes, choice: AliasTable::new(&weights)? }
             }
@@ -112,7 +110,9 @@ impl SizeDistribution {
     pub fn mean_bytes(&self) -> Result<f64, FlashError> {
         Ok(match (self.sampler()?, self) {
             (SizeSampler::Constant(bytes), _) => f64::from(bytes),
-            (SizeSampler::Table(table), _) => table.iter().map(|&bytes| f64::from(bytes)).sum::<f64>() / table.len() as f64,
+            (SizeSampler::Table(table), _) => {
+                table.iter().map(|&bytes| f64::from(bytes)).sum::<f64>() / table.len() as f64
+            }
             (SizeSampler::Discrete { .. }, Self::Discrete(weighted)) => {
                 let sum: f64 = weighted.iter().map(|&(_, weight)| weight).sum();
                 weighted.iter().map(|&(bytes, weight)| f64::from(bytes) * weight).sum::<f64>() / sum
@@ -136,11 +136,19 @@ fn tabulate(knots: &[(f64, f64)]) -> Result<Vec<u16>, FlashError> {
         return Err(FlashError::invalid("quantiles", 0, "must have at least two points"));
     };
     if first.0 != 0.0 || last.0 != 1.0 {
-        return Err(FlashError::invalid("quantiles", format!("{} … {}", first.0, last.0), "must run from share 0 to share 1"));
+        return Err(FlashError::invalid(
+            "quantiles",
+            format!("{} … {}", first.0, last.0),
+            "must run from share 0 to share 1",
+        ));
     }
     for pair in knots.windows(2) {
         if !(pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1) {
-            return Err(FlashError::invalid("quantiles", format!("{:?}", pair[1]), "must ascend in share and not fall in bytes"));
+            return Err(FlashError::invalid(
+                "quantiles",
+                format!("{:?}", pair[1]),
+                "must ascend in share and not fall in bytes",
+            ));
         }
     }
     checked(first.1)?;

@@ -166,7 +166,10 @@ fn wrong_descriptions_say_which_value_and_why() {
     assert!(size(SizeDistribution::Uniform(9, 8)).contains("exceeds the largest, 8"));
     assert!(size(SizeDistribution::Discrete(vec![])).contains("sum"));
     assert!(size(SizeDistribution::Quantiles(vec![(0.0, 1.0)])).contains("share 1"));
-    let short = Sizes { classes: vec![HeatClass { up_to: 0.5, distribution: SizeDistribution::Constant(1) }], redraw: Redraw::Never };
+    let short = Sizes {
+        classes: vec![HeatClass { up_to: 0.5, distribution: SizeDistribution::Constant(1) }],
+        redraw: Redraw::Never,
+    };
     assert!(build(Pattern::Uniform, short).contains("last heat class 0.5"));
     let beyond = Component { first_block: 1, ..Component::whole_drive(BLOCKS, Pattern::Uniform, plain()) };
     assert_eq!(

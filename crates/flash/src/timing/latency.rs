@@ -75,5 +75,6 @@ fn lower_end(bucket: usize) -> u64 {
         return bucket;
     }
     let shift = bucket / PER_OCTAVE - 1;
-    (PER_OCTAVE + bucket % PER_OCTAVE).checked_shl(shift as u32).unwrap_or(u64::MAX)
+    // The end of the last bucket is 2^64.
+    u64::try_from(u128::from(PER_OCTAVE + bucket % PER_OCTAVE) << shift).unwrap_or(u64::MAX)
 }

@@ -21,7 +21,13 @@ pub struct Load {
 impl Load {
     /// `requests` requests. Without a rate all arrive at time 0, which suits [`super::Arrivals::Closed`]; with one,
     /// they arrive at random (a Poisson process).
-    pub fn new(input: Input, requests: u64, read_share: f64, per_second: Option<f64>, seed: u64) -> Result<Self, FlashError> {
+    pub fn new(
+        input: Input,
+        requests: u64,
+        read_share: f64,
+        per_second: Option<f64>,
+        seed: u64,
+    ) -> Result<Self, FlashError> {
         if !(0.0..=1.0).contains(&read_share) {
             return Err(FlashError::invalid("read share", read_share, "must lie between 0 and 1"));
         }
@@ -30,7 +36,16 @@ impl Load {
         }
         let gap_ns = per_second.map_or(0.0, |rate| 1e9 / rate);
         let random = Random::new(seed);
-        Ok(Self { input, batch: Batch::default(), position: 0, read_share, gap_ns, time_ns: 0.0, left: requests, random })
+        Ok(Self {
+            input,
+            batch: Batch::default(),
+            position: 0,
+            read_share,
+            gap_ns,
+            time_ns: 0.0,
+            left: requests,
+            random,
+        })
     }
 
     /// The next request; `false` after the last.

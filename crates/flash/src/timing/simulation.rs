@@ -57,28 +57,18 @@ struct Flight {
 
 /// A drive with a clock. The drive keeps its state from run to run; the clock and the queues start anew.
 #[derive(Debug)]
-pub struct Simulation<D: Drive<Observer = OperationLog>> {
-    drive: D,
+pub struct Simulation<'a, D: Drive<Observer = OperationLog>> {
+    drive: &'a mut D,
     geometry: Geometry,
     service: ServiceTimes,
     handles: u8,
 }
 
-impl<D: Drive<Observer = OperationLog>> Simulation<D> {
+impl<'a, D: Drive<Observer = OperationLog>> Simulation<'a, D> {
     /// A clock for a drive of this geometry, with `handles` placement handles.
-    pub fn new(drive: D, geometry: Geometry, service: ServiceTimes, handles: u8) -> Result<Self, FlashError> {
+    pub fn new(drive: &'a mut D, geometry: Geometry, service: ServiceTimes, handles: u8) -> Result<Self, FlashError> {
         service.check(&geometry)?;
         Ok(Self { drive, geometry, service, handles })
-    }
-
-    /// The drive.
-    pub fn drive(&self) -> &D {
-        &self.drive
-    }
-
-    /// The drive, without its clock.
-    pub fn into_drive(self) -> D {
-        self.drive
     }
 
     /// Runs requests until `next` gives no more and all are answered. `next` fills the record it is given.
@@ -91,7 +81,7 @@ impl<D: Drive<Observer = OperationLog>> Simulation<D> {
             return Err(FlashError::invalid("queue depth", 0, "must be at least 1").into());
         }
         self.drive.observer_mut().watch(true);
-        let mut run = Run::new(&mut self.drive, self.geometry, self.service, self.handles);
+        let mut run = Run::new(self.drive, self.geometry, self.service, self.handles);
         let outcome = run.all(&mut next, arrivals);
         let report = run.report();
         self.drive.observer_mut().watch(false);

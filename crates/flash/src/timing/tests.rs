@@ -22,8 +22,13 @@ fn capacity() -> Capacity {
 }
 
 fn page_mapped() -> PageMapped<OperationLog> {
-    let config =
-        PageMappedConfig { capacity: capacity(), policy: Policy::Greedy, streams: Streams::TWO, wear_levelling: None, seed: 1 };
+    let config = PageMappedConfig {
+        capacity: capacity(),
+        policy: Policy::Greedy,
+        streams: Streams::TWO,
+        wear_levelling: None,
+        seed: 1,
+    };
     PageMapped::watched(config, OperationLog::default()).unwrap()
 }
 
@@ -42,20 +47,19 @@ fn aged() -> PageMapped<OperationLog> {
 }
 
 fn run<D: Drive<Observer = OperationLog>>(
-    drive: D,
+    mut drive: D,
     service: ServiceTimes,
-    load: Load,
+    mut load: Load,
     arrivals: Arrivals,
 ) -> (TimingReport, D) {
-    let mut load = load;
-    let mut simulation = Simulation::new(drive, geometry(), service, 1).unwrap();
+    let mut simulation = Simulation::new(&mut drive, geometry(), service, 1).unwrap();
     let report = simulation.run(|record| Ok::<_, FlashError>(load.next(record)), arrivals).unwrap();
-    (report, simulation.into_drive())
+    (report, drive)
 }
 
-fn one(record: &Record, drive: PageMapped<OperationLog>) -> TimingReport {
+fn one(record: &Record, mut drive: PageMapped<OperationLog>) -> TimingReport {
     let mut left = Some(record.clone());
-    let mut simulation = Simulation::new(drive, geometry(), ServiceTimes::default(), 1).unwrap();
+    let mut simulation = Simulation::new(&mut drive, geometry(), ServiceTimes::default(), 1).unwrap();
     let next = |slot: &mut Record| Ok::<_, FlashError>(left.take().map(|record| *slot = record).is_some());
     simulation.run(next, Arrivals::Recorded).unwrap()
 }
@@ -192,7 +196,8 @@ fn impossible_times_are_refused() {
     assert!(refuse(small).contains("write buffer bytes 4096: must be at least 1572864"));
     assert!(refuse(ServiceTimes { pages_per_program: 25, ..ServiceTimes::default() }).contains("24 flash pages"));
     assert!(refuse(ServiceTimes { channel_bytes_per_second: 0, ..ServiceTimes::default() }).contains("greater than 0"));
-    let mut simulation = Simulation::new(page_mapped(), geometry(), ServiceTimes::default(), 1).unwrap();
+    let mut drive = page_mapped();
+    let mut simulation = Simulation::new(&mut drive, geometry(), ServiceTimes::default(), 1).unwrap();
     let past = Record::write(0, page_mapped().logical_blocks(), vec![1]);
     let mut once = Some(past);
     let next = |slot: &mut Record| Ok::<_, FlashError>(once.take().map(|record| *slot = record).is_some());

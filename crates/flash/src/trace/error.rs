@@ -100,7 +100,8 @@ impl TraceError {
 
     /// A record that runs past the end of a drive.
     pub(super) fn past_end(number: u64, record: &Record, drive_blocks: u64) -> Self {
-        let reason = format!("{} blocks from there run past the end of the drive, which has {drive_blocks}", record.blocks);
+        let reason =
+            format!("{} blocks from there run past the end of the drive, which has {drive_blocks}", record.blocks);
         Self::record(number, "first block", record.first_block, reason)
     }
 }
@@ -129,7 +130,10 @@ impl fmt::Display for TraceError {
                 write!(out, "trace ends inside the {what} at byte {at}: {found} of {wanted} bytes are there")
             }
             Self::NoTrailer { at, records } => {
-                write!(out, "trace ends at byte {at} without an index: its recorder did not finish; {records} records are sound")
+                write!(
+                    out,
+                    "trace ends at byte {at} without an index: its recorder did not finish; {records} records are sound"
+                )
             }
             Self::Length { what, at, found, expected } => {
                 write!(out, "damaged trace: {what} at byte {at} is {found}, expected {expected}")

@@ -49,7 +49,12 @@ pub(super) fn check_crc(what: &'static str, at: u64, stored: u32, covered: &[u8]
 }
 
 /// Fills `buffer` or says how much of it there was.
-pub(super) fn read_whole(source: &mut impl Read, buffer: &mut [u8], what: &'static str, at: u64) -> Result<(), TraceError> {
+pub(super) fn read_whole(
+    source: &mut impl Read,
+    buffer: &mut [u8],
+    what: &'static str,
+    at: u64,
+) -> Result<(), TraceError> {
     let mut filled = 0;
     while filled < buffer.len() {
         match source.read(&mut buffer[filled..]) {

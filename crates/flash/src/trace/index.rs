@@ -70,8 +70,7 @@ impl Trailer {
             return Err(TraceError::Magic { what: "trailer", at, found: bytes[24..32].to_vec(), expected: &END_MAGIC });
         }
         check_crc("trailer", at, u32_at(bytes, 20), &bytes[..20])?;
-        let trailer =
-            Self { index_offset: u64_at(bytes, 0), chunks: u32_at(bytes, 8), index_crc: u32_at(bytes, 12) };
+        let trailer = Self { index_offset: u64_at(bytes, 0), chunks: u32_at(bytes, 8), index_crc: u32_at(bytes, 12) };
         let index_bytes = u64::from(trailer.chunks) * INDEX_ENTRY_BYTES as u64;
         if trailer.index_offset.checked_add(index_bytes) != Some(at) {
             let expected = at.saturating_sub(index_bytes);

@@ -91,7 +91,12 @@ impl<R: Read> Reader<R> {
             _ => {
                 let announced = self.seen.last().map_or(0, |entry| entry.written_blocks);
                 let expected = announced.wrapping_sub(self.chunk.written_blocks).into();
-                Err(TraceError::Length { what: "number of written blocks of a chunk", at, found: announced.into(), expected })
+                Err(TraceError::Length {
+                    what: "number of written blocks of a chunk",
+                    at,
+                    found: announced.into(),
+                    expected,
+                })
             }
         }
     }

@@ -42,7 +42,14 @@ pub struct Record {
 
 impl Default for Record {
     fn default() -> Self {
-        Self { time_ns: 0, operation: Operation::Flush, stream: 0, first_block: 0, blocks: 0, compressed_bytes: Vec::new() }
+        Self {
+            time_ns: 0,
+            operation: Operation::Flush,
+            stream: 0,
+            first_block: 0,
+            blocks: 0,
+            compressed_bytes: Vec::new(),
+        }
     }
 }
 
@@ -77,7 +84,9 @@ impl Record {
             return Err(TraceError::record(number, "number of sizes", self.compressed_bytes.len() as u64, reason));
         }
         match self.compressed_bytes.iter().find(|&&bytes| u32::from(bytes) > BLOCK_BYTES) {
-            Some(&bytes) => Err(TraceError::record(number, "compressed size", bytes, "exceeds the 4096 bytes of a block")),
+            Some(&bytes) => {
+                Err(TraceError::record(number, "compressed size", bytes, "exceeds the 4096 bytes of a block"))
+            }
             None => Ok(()),
         }
     }
@@ -93,7 +102,8 @@ impl Record {
     /// Reads the record at the front of `bytes` into `self`; returns its length. A checksum has been verified before,
     /// so what is wrong here was written wrongly.
     pub(super) fn decode(&mut self, bytes: &[u8], number: u64) -> Result<usize, TraceError> {
-        let short = |wanted: usize| TraceError::record(number, "bytes", bytes.len() as u64, format!("{wanted} are needed"));
+        let short =
+            |wanted: usize| TraceError::record(number, "bytes", bytes.len() as u64, format!("{wanted} are needed"));
         if bytes.len() < RECORD_BYTES {
             return Err(short(RECORD_BYTES));
         }

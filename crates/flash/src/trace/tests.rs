@@ -164,7 +164,10 @@ fn the_writer_refuses_what_no_drive_can_have_seen() {
     let mut refuse = |record: Record| writer.push(&record).unwrap_err().to_string();
     assert!(refuse(Record::write(99, 0, vec![1])).contains("time 99: is before"));
     assert!(refuse(Record::write(100, 0, vec![4097])).contains("compressed size 4097"));
-    assert!(refuse(Record::write(100, DRIVE_BLOCKS as u32, vec![1])).contains("past the end of the drive, which has 1048576"));
+    assert!(
+        refuse(Record::write(100, DRIVE_BLOCKS as u32, vec![1]))
+            .contains("past the end of the drive, which has 1048576")
+    );
     assert!(refuse(Record::write(100, 0, vec![])).contains("blocks 0: must be at least 1"));
     assert!(refuse(Record { blocks: 2, time_ns: 100, ..Record::default() }).contains("a flush has no blocks"));
     let trim = Record { operation: Operation::Trim, ..Record::write(100, 0, vec![1]) };
