@@ -10,14 +10,14 @@ use crate::prefetch::prefetch;
 
 impl<O: Observer> Compressing<O> {
     /// Makes sure that the host can append an extent to a stream: it fits, or a free block beyond the reserve is there
-    /// to take it or its end. The host never takes a block of the reserve.
+    /// to take it or its end. The host never takes a block of the reserve, nor one that another stream will open.
     ///
     /// What padding takes is not known beforehand, so it can happen that emptying as many victims as there are blocks
     /// has freed none; then the write is rejected, and all others until something is trimmed.
     #[cold]
     pub(super) fn make_room(&mut self, stream: u8, footprint: u32, lba: u32) -> Result<(), FlashError> {
         let mut victims = 0;
-        while !self.fits(stream, footprint) && self.table.free_blocks() <= self.config.capacity.reserve_blocks() {
+        while !self.fits(stream, footprint) && self.table.free_blocks() <= self.set_aside(stream) {
             if victims > self.table.len() || !self.collect() {
                 self.limits.stall(self.live_bytes, self.packing.block_bytes);
                 return Err(self.reject(lba));
@@ -25,6 +25,13 @@ impl<O: Observer> Compressing<O> {
             victims += 1;
         }
         Ok(())
+    }
+
+    /// Blocks that a stream cannot have: the reserve, and one for each other stream that has none open now.
+    fn set_aside(&self, stream: u8) -> u32 {
+        let others = self.frontiers.iter().enumerate().filter(|&(other, _)| other != usize::from(stream));
+        let unopened = others.filter(|(_, frontier)| frontier.offset == self.packing.block_bytes).count();
+        self.config.capacity.reserve_blocks() + unopened as u32
     }
 
     /// Frees the block of the policy's choice, and one that wear levelling finds. False if no block can be emptied.

@@ -9,12 +9,12 @@ use crate::prefetch::prefetch;
 const LOOK_AHEAD: usize = 24;
 
 impl<O: Observer> PageMapped<O> {
-    /// Gives a host stream an open block. The host never takes a block of the reserve: while no more than the reserve
-    /// is free, victims are emptied.
+    /// Gives a host stream an open block. The host never takes a block of the reserve, nor one that another stream will
+    /// open: while no more than these are free, victims are emptied.
     #[cold]
     pub(super) fn make_room(&mut self, stream: u8) {
         while !self.has_room(stream) {
-            if self.table.free_blocks() > self.config.capacity.reserve_blocks() {
+            if self.table.free_blocks() > self.config.capacity.reserve_blocks() + self.unopened() {
                 self.open(stream);
                 return;
             }
@@ -25,6 +25,12 @@ impl<O: Observer> PageMapped<O> {
     fn has_room(&self, stream: u8) -> bool {
         let frontier = self.frontiers[usize::from(stream)];
         frontier.next != frontier.end
+    }
+
+    /// Blocks set aside for the streams besides the caller's that have none open now.
+    fn unopened(&self) -> u32 {
+        let open = self.frontiers.iter().filter(|frontier| frontier.next != frontier.end).count() as u32;
+        self.config.streams.open_blocks() - open
     }
 
     fn open(&mut self, stream: u8) {
