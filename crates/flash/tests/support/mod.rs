@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod sequence;
+pub mod witness;
+
 use flash::ageing::{LiveShare, mean_field, overwrite};
 use flash::random::Random;
 use flash::{
