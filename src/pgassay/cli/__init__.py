@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "report": "write a run's HTML report and figures",
     "check": "check a run's record for damage and doubtful trials",
     "export": "write a run's trials as CSV",
+    "simulate": "simulate what a load becomes inside a drive",
     "doctor": "tell whether this machine is fit to measure on",
 }
 
