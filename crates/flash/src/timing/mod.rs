@@ -13,15 +13,19 @@
 //! | pages gathered until a die can program them at once | `units` |
 //! | dies, channels and their queues | `dies` |
 //! | spreading garbage collection over host writes | `pacing` |
-//! | requests, the write buffer, the clock | [`simulation`] |
+//! | what is asked of a drive with a clock | [`simulation`] |
+//! | one run: the write buffer, the order of time | `run` |
+//! | requests under way | `flights` |
 //! | a load with arrivals | [`load`] |
 //! | latency distributions | [`latency`] |
 
 mod dies;
+mod flights;
 pub mod latency;
 pub mod load;
 pub mod operations;
 mod pacing;
+mod run;
 pub mod service;
 pub mod simulation;
 mod units;
