@@ -138,7 +138,8 @@ impl BlockTable {
         for _ in 0..VISITS_PER_ERASE {
             self.cursor = (self.cursor + 1) % self.len();
             let block = self.cursor as usize;
-            if self.states[block] == State::Sealed && self.most_erases - self.erase_counts[block] >= levelling.threshold {
+            if self.states[block] == State::Sealed && self.most_erases - self.erase_counts[block] >= levelling.threshold
+            {
                 return Some(self.cursor);
             }
         }
@@ -176,7 +177,11 @@ impl BlockTable {
     pub(crate) fn verify(&self) -> Result<(), String> {
         for &block in &self.free {
             if self.states[block as usize] != State::Free || self.live[block as usize] != 0 {
-                return Err(format!("block {block} is in the free list but {:?}, {} live", self.state(block), self.live(block)));
+                return Err(format!(
+                    "block {block} is in the free list but {:?}, {} live",
+                    self.state(block),
+                    self.live(block)
+                ));
             }
         }
         let free = self.states.iter().filter(|&&state| state == State::Free).count();

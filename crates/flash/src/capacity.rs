@@ -5,11 +5,11 @@
 //! `data` blocks are full: these are the T of T/U. Counting a block more or less matters: with 4386 blocks and 7 %, one
 //! block moves write amplification by 0.3 %.
 
+use crate::BLOCK_BYTES;
 use crate::error::FlashError;
 use crate::geometry::Geometry;
 use crate::over_provisioning::OverProvisioning;
 use crate::streams::Streams;
-use crate::BLOCK_BYTES;
 
 /// The blocks of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,21 +52,37 @@ impl Capacity {
         geometry.check()?;
         let taken = u64::from(reserve_blocks) + u64::from(streams.open_blocks());
         if u64::from(total_blocks) <= taken {
-            let reason = format!("leaves no block for data after {reserve_blocks} of reserve and {} open", taken - u64::from(reserve_blocks));
+            let reason = format!(
+                "leaves no block for data after {reserve_blocks} of reserve and {} open",
+                taken - u64::from(reserve_blocks)
+            );
             return Err(FlashError::invalid("total blocks", total_blocks, reason));
         }
         let data_blocks = u64::from(total_blocks) - taken;
         let pages = data_blocks as f64 * f64::from(geometry.pages_per_block());
         let user_blocks = (pages / over_provisioning.alpha()).floor();
         if user_blocks < 1.0 || user_blocks >= f64::from(u32::MAX) {
-            return Err(FlashError::invalid("user capacity", user_blocks, "must be between 1 block of 4096 bytes and 16 TiB"));
+            return Err(FlashError::invalid(
+                "user capacity",
+                user_blocks,
+                "must be between 1 block of 4096 bytes and 16 TiB",
+            ));
         }
         Self::checked(geometry, user_blocks as u32, data_blocks, reserve_blocks)
     }
 
-    fn checked(geometry: Geometry, user_blocks: u32, data_blocks: u64, reserve_blocks: u32) -> Result<Self, FlashError> {
+    fn checked(
+        geometry: Geometry,
+        user_blocks: u32,
+        data_blocks: u64,
+        reserve_blocks: u32,
+    ) -> Result<Self, FlashError> {
         if reserve_blocks == 0 {
-            return Err(FlashError::invalid("reserve blocks", 0, "must be at least 1, or garbage collection has no block to write to"));
+            return Err(FlashError::invalid(
+                "reserve blocks",
+                0,
+                "must be at least 1, or garbage collection has no block to write to",
+            ));
         }
         let pages = u64::from(geometry.pages_per_block());
         if data_blocks * pages < u64::from(user_blocks) + pages {

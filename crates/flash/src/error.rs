@@ -66,7 +66,10 @@ impl fmt::Display for FlashError {
         match self {
             Self::Invalid { field, value, reason } => write!(out, "invalid {field} {value}: {reason}"),
             Self::PastEnd { lba, logical_blocks } => {
-                write!(out, "logical block {lba} is past the end of the drive, which has {logical_blocks} blocks of 4096 bytes")
+                write!(
+                    out,
+                    "logical block {lba} is past the end of the drive, which has {logical_blocks} blocks of 4096 bytes"
+                )
             }
             Self::CompressedSize { lba, bytes } => {
                 write!(out, "compressed size {bytes} of logical block {lba} exceeds the 4096 bytes of a block")

@@ -4,8 +4,8 @@
 //! *superblock* takes one block of every plane of every die: it is written in stripes and erased as one. Everything
 //! else in this crate calls it just *block*.
 
-use crate::error::FlashError;
 use crate::BLOCK_BYTES;
+use crate::error::FlashError;
 
 /// The shape of a drive's flash, without the number of blocks (which [`crate::capacity`] derives).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

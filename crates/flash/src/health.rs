@@ -4,8 +4,8 @@
 //! call them; `physical_media_units_written` is OCP's (log 0xC0, in bytes); `compression_ratio` is ScaleFlux's, times
 //! 100 and held within 100 … 800; `percentage_used` is NVMe's own, at most 255.
 
-use crate::drive::Drive;
 use crate::BLOCK_BYTES;
+use crate::drive::Drive;
 
 /// Minimum, maximum and mean erase count.
 #[derive(Debug, Clone, Copy, PartialEq)]

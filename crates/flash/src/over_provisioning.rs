@@ -14,7 +14,11 @@ impl OverProvisioning {
     /// From T/U − 1, which must be positive and finite: 0.07 for "7 %".
     pub fn of_user(ratio: f64) -> Result<Self, FlashError> {
         if !(ratio > 0.0 && ratio.is_finite()) {
-            return Err(FlashError::invalid("over-provisioning", ratio, "must be greater than 0, or no block ever gets free"));
+            return Err(FlashError::invalid(
+                "over-provisioning",
+                ratio,
+                "must be greater than 0, or no block ever gets free",
+            ));
         }
         Ok(Self(ratio))
     }

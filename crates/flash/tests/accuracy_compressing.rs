@@ -36,7 +36,9 @@ fn every_block_alike() {
 
 #[test]
 fn incompressible_data_make_it_a_page_mapped_drive() {
-    for (policy, theory) in [(Policy::Fifo, fifo::write_amplification(1.07)), (Policy::Greedy, greedy::write_amplification(1.07, 64))] {
+    for (policy, theory) in
+        [(Policy::Fifo, fifo::write_amplification(1.07)), (Policy::Greedy, greedy::write_amplification(1.07, 64))]
+    {
         let mut drive = compressing(8192, 64, 0.07, policy);
         assert_within(uniform(&mut drive, policy, 64), theory, 0.005, &format!("{policy:?}"));
     }

@@ -62,7 +62,9 @@ fn other_shapes_follow_the_formulas() {
 #[test]
 fn the_reserve_and_open_blocks_are_no_spare_flash() {
     let theory = greedy::write_amplification(1.07, 64);
-    for (reserve, streams) in [(40, Streams::ONE), (1, Streams::TWO), (7, Streams::new(8, GcStream::PerHandle).unwrap())] {
+    for (reserve, streams) in
+        [(40, Streams::ONE), (1, Streams::TWO), (7, Streams::new(8, GcStream::PerHandle).unwrap())]
+    {
         let config = page_mapped_config(capacity(8192, 64, 0.07, reserve), Policy::Greedy, streams);
         let mut drive = PageMapped::new(config).unwrap();
         let value = uniform(&mut drive, Policy::Greedy, 64);
@@ -135,5 +137,8 @@ fn hot_and_cold_streams_beat_one_stream() {
     let fixed_shares = separation::write_amplification(&classes, &[1.28, 1.28]);
     // Greedy over both streams gives the hot one more flash than its share, though less than would be best.
     let best = separation::write_amplification(&classes, &separation::optimal_alphas(1.28, &classes));
-    assert!(best < hot_cold && hot_cold < fixed_shares && fixed_shares < one, "{hot_cold} in two streams, {one} in one");
+    assert!(
+        best < hot_cold && hot_cold < fixed_shares && fixed_shares < one,
+        "{hot_cold} in two streams, {one} in one"
+    );
 }

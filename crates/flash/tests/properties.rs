@@ -15,7 +15,8 @@ fn witness(shape: &Shape) -> Witness {
 
 fn page_mapped(shape: &Shape) -> PageMapped<Witness> {
     let Shape { capacity, policy, streams, wear_levelling } = *shape;
-    PageMapped::watched(PageMappedConfig { capacity, policy, streams, wear_levelling, seed: 9 }, witness(shape)).unwrap()
+    PageMapped::watched(PageMappedConfig { capacity, policy, streams, wear_levelling, seed: 9 }, witness(shape))
+        .unwrap()
 }
 
 fn compressing(shape: &Shape, granularity: u32, straddling: bool, thin: f64) -> Compressing<Witness> {

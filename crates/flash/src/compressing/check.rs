@@ -67,7 +67,8 @@ impl<O: Observer> Compressing<O> {
                     let (lba, size) = self.logs.get(chunk, index);
                     let footprint = self.packing.footprint(size);
                     offset += self.packing.skip(offset, footprint);
-                    found += u64::from(self.map[lba as usize] == Extent::new(self.packing.address(block, offset), size));
+                    found +=
+                        u64::from(self.map[lba as usize] == Extent::new(self.packing.address(block, offset), size));
                     offset += footprint;
                 }
                 chunk = self.logs.after(chunk);

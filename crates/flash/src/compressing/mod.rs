@@ -142,7 +142,11 @@ impl CompressingConfig {
         self.policy.check()?;
         self.throttling.check()?;
         if !self.granularity.is_power_of_two() || self.granularity > BLOCK_BYTES {
-            return Err(FlashError::invalid("granularity", self.granularity, "must be a power of two from 1 to 4096 bytes"));
+            return Err(FlashError::invalid(
+                "granularity",
+                self.granularity,
+                "must be a power of two from 1 to 4096 bytes",
+            ));
         }
         if self.logical_blocks == 0 || self.logical_blocks == u32::MAX {
             return Err(FlashError::invalid("logical blocks", self.logical_blocks, "must be between 1 and 2^32 - 2"));

@@ -39,7 +39,11 @@ impl Throttling {
     /// Refuses shares out of order.
     pub fn check(&self) -> Result<(), FlashError> {
         if !(self.throttle_from > 0.0 && self.throttle_from <= 1.0) {
-            return Err(FlashError::invalid("throttle-from", self.throttle_from, "must be a share above 0 and at most 1"));
+            return Err(FlashError::invalid(
+                "throttle-from",
+                self.throttle_from,
+                "must be a share above 0 and at most 1",
+            ));
         }
         if !(self.reject_from >= self.throttle_from && self.reject_from <= 1.0) {
             let reason = "must be a share of at least throttle-from and at most 1";

@@ -14,7 +14,10 @@ impl<O: Observer> PageMapped<O> {
         for (lba, &page) in self.map.iter().enumerate().filter(|&(_, &page)| page != UNMAPPED) {
             let block = self.block_of.quotient(page);
             if self.owners[page as usize] as usize != lba {
-                return Err(format!("block {lba} is mapped to page {page}, which belongs to {}", self.owners[page as usize]));
+                return Err(format!(
+                    "block {lba} is mapped to page {page}, which belongs to {}",
+                    self.owners[page as usize]
+                ));
             }
             if self.table.state(block) == State::Free {
                 return Err(format!("block {lba} is mapped into block {block}, which is free"));
@@ -28,7 +31,11 @@ impl<O: Observer> PageMapped<O> {
         }
         for block in 0..self.table.len() {
             if live[block as usize] != self.table.live(block) {
-                return Err(format!("{} pages of block {block} are live, but {} counted", live[block as usize], self.table.live(block)));
+                return Err(format!(
+                    "{} pages of block {block} are live, but {} counted",
+                    live[block as usize],
+                    self.table.live(block)
+                ));
             }
         }
         if mapped != self.mapped {

@@ -51,10 +51,8 @@ mod tests {
 
     #[test]
     fn every_block_alike() {
-        let expected = [
-            (1.07, [3.0003, 1.4109, 0.6016, 0.4381, 0.2537]),
-            (1.28, [1.7038, 1.0804, 0.5554, 0.4199, 0.2516]),
-        ];
+        let expected =
+            [(1.07, [3.0003, 1.4109, 0.6016, 0.4381, 0.2537]), (1.28, [1.7038, 1.0804, 0.5554, 0.4199, 0.2516])];
         for (alpha, values) in expected {
             for (fraction, expected) in [0.9, 0.75, 0.5, 0.4, 0.25].into_iter().zip(values) {
                 let value = uniform(alpha, fraction);

@@ -23,7 +23,9 @@ mod tests {
     #[test]
     fn published_values() {
         // Luojie and Kurkoski's abstract: 2.36 at 30 %. The others from the closed form, to four digits.
-        for (over_provisioning, expected) in [(0.07, 7.8172), (0.125, 4.6801), (0.22, 2.9625), (0.28, 2.4814), (0.30, 2.3642)] {
+        for (over_provisioning, expected) in
+            [(0.07, 7.8172), (0.125, 4.6801), (0.22, 2.9625), (0.28, 2.4814), (0.30, 2.3642)]
+        {
             let value = write_amplification(1.0 + over_provisioning);
             assert!((value - expected).abs() < 5e-5, "{over_provisioning}: {value}, expected {expected}");
         }

@@ -58,10 +58,14 @@ mod tests {
 
     #[test]
     fn hot_and_cold() {
-        let expected = [(0.07, 0.2, 0.8, 8.1818), (0.07, 0.1, 0.9, 8.8660), (0.28, 0.2, 0.8, 2.8196), (0.28, 0.1, 0.9, 3.2961)];
+        let expected =
+            [(0.07, 0.2, 0.8, 8.1818), (0.07, 0.1, 0.9, 8.8660), (0.28, 0.2, 0.8, 2.8196), (0.28, 0.1, 0.9, 3.2961)];
         for (over_provisioning, pages, writes, expected) in expected {
             let value = write_amplification(1.0 + over_provisioning, &hot_cold(pages, writes));
-            assert!((value - expected).abs() < 5e-5, "{over_provisioning} {pages}/{writes}: {value}, expected {expected}");
+            assert!(
+                (value - expected).abs() < 5e-5,
+                "{over_provisioning} {pages}/{writes}: {value}, expected {expected}"
+            );
         }
     }
 

@@ -76,6 +76,7 @@ fn check_places<D: Drive<Observer = Witness>>(drive: &D, written: &BTreeMap<u32,
     for pair in places.windows(2) {
         assert!(pair[0].0 != pair[1].0 || pair[0].2 <= pair[1].1, "{:?} and {:?} overlap", pair[0], pair[1]);
     }
-    let free = (0..drive.wear().erase_counts.len() as u32).filter(|block| witness.filled.get(block).is_none_or(|&f| f == 0));
+    let free =
+        (0..drive.wear().erase_counts.len() as u32).filter(|block| witness.filled.get(block).is_none_or(|&f| f == 0));
     assert!(free.count() as u32 >= drive.free_blocks());
 }
