@@ -67,6 +67,16 @@ def test_a_file_and_options_are_laid_over_each_other(capsys: pytest.CaptureFixtu
     assert found["theory"] == pytest.approx(found["write_amplification"], rel=0.02)
 
 
+def test_the_description_in_the_manual_is_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "flash-model.md").read_text(encoding="utf-8")
+    path = tmp_path / "manual.toml"
+    path.write_text(manual.partition("```toml\n")[2].partition("```")[0])
+    (found,) = simulated(capsys, str(path))
+    assert found["settled"] is True
+    assert len(found["input"]) == 2
+    assert 0.3 < found["write_amplification"] < 1
+
+
 def test_everything_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["--timing", "--set", "timing.requests=2000", "--sweep", "drive.policy=greedy,fifo", "--out", str(out)]
