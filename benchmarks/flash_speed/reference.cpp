@@ -2,7 +2,8 @@
 // make it. No trait, no observer, no counters but two, no TRIM, no streams, powers of two only.
 //
 // usage: reference GIB PAGES_PER_BLOCK OVER_PROVISIONING    a drive in steady state under uniform random writes
-//        reference GIB rmw                                  prefetched random read-modify-writes of a map of that drive
+//        reference GIB rmw                                  prefetched random read-modify-writes of a table as
+//                                                            large as that drive's two (map, and owners with 7 % spare)
 // Then, for each line with a number on standard input: does so many, and prints seconds, and bytes programmed over
 // bytes written (1 for rmw).
 
@@ -108,14 +109,23 @@ struct Drive {
         block[victim].sealed = 0;
         u32 start = victim << shift, left = block[victim].live;
         for (u32 i = 0; i < 24 && i < pages; i++) __builtin_prefetch(&map[owners[start + i]], 1);
-        for (u32 page = start; left > 0; page++) {
-            __builtin_prefetch(&map[owners[page + 24]], 1);  // the table is longer by 24
-            u32 lba = owners[page];
-            if (map[lba] == page) {
-                if (next == end) open();
-                append(lba);
-                left--;
+        u32 page = start;
+        while (left > 0) {
+            if (next == end) open();
+            // No branch on whether a page is live, which no predictor can know: what is not live is overwritten by what
+            // comes next, and its map entry gets the value that it has.
+            u32 room = left < end - next ? left : end - next, first = next, last = next + room;
+            while (next != last) {
+                __builtin_prefetch(&map[owners[page + 24]], 1);  // the table is longer by 24
+                u32 lba = owners[page], at = map[lba], live = at == page;
+                owners[next] = lba;
+                map[lba] = live ? next : at;
+                next += live;
+                page++;
             }
+            u32 moved = next - first, b = (next - 1) >> shift;
+            left -= moved; programmed += moved; block[b].live += moved;
+            if (next == end) { block[b].sealed = 1; link(b); }
         }
         block[victim].live = 0;
         free_list.push_back(victim);
@@ -164,10 +174,11 @@ int main(int argc, char** argv) {
     Random random(7);
     u64 count;
     if (std::string(argv[2]) == "rmw") {
-        u32* map = table(user, 0);
+        u32 count_all = u32(user * 2.07);
+        u32* map = table(count_all, 0);
         puts("ready"); fflush(stdout);
         while (scanf("%lu", &count) == 1) {
-            double seconds = timed(count, user, random, [&](const u32* lbas, size_t n) {
+            double seconds = timed(count, count_all, random, [&](const u32* lbas, size_t n) {
                 for (size_t i = 0; i < n; i++) {
                     if (i + 32 < n) __builtin_prefetch(&map[lbas[i + 32]], 1);
                     map[lbas[i]] += 1;

@@ -2,7 +2,7 @@
 
 Both sides are programs that write on demand; slices alternate between them, and the ratio is that of each pair, so that
 a busy machine slows both. `accesses` divides the time of a host write by (1 + write amplification) times one prefetched
-random read-modify-write of a table as large as the drive's map, measured in turn.
+random read-modify-write of a table as large as the drive's tables, measured in turn.
 
 usage: python -m benchmarks.flash_speed.run [reference|accesses|compressing|memory] [--gib N ...] [--slices N]
 """
