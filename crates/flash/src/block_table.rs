@@ -128,6 +128,11 @@ impl BlockTable {
         self.victims.choose(&self.live, self.capacity, &ages, &mut self.random)
     }
 
+    /// The block that will probably be chosen next.
+    pub(crate) fn likely_next(&mut self) -> Option<u32> {
+        self.victims.likely_next()
+    }
+
     /// The sealed block with the least live data, found by looking at all.
     pub(crate) fn emptiest(&self) -> Option<u32> {
         (0..self.len()).filter(|&block| self.state(block) == State::Sealed).min_by_key(|&block| self.live(block))

@@ -142,3 +142,23 @@ fn hot_and_cold_streams_beat_one_stream() {
         "{hot_cold} in two streams, {one} in one"
     );
 }
+
+#[test]
+fn cost_benefit_is_greedy_for_uniform_writes_and_better_for_hot_and_cold() {
+    let mut drive = page_mapped(2048, 64, 0.28, Policy::CostBenefit);
+    let value = uniform(&mut drive, Policy::CostBenefit, 64);
+    let (best, worst) = (greedy::write_amplification(1.28, 64), fifo::write_amplification(1.28));
+    assert!(value > 0.995 * best && value < 1.005 * worst, "{value} is not between {best} and {worst}");
+
+    // What garbage collection moves is cold; in a stream of its own it can be told from what the host writes.
+    let heated = |policy| {
+        let config = page_mapped_config(capacity(2048, 64, 0.28, 1), policy, Streams::TWO);
+        let mut drive = PageMapped::new(config).unwrap();
+        let blocks = drive.logical_blocks();
+        let mut random = Random::new(3);
+        ageing::fill(&mut drive, 1.0, |_| 4096).unwrap();
+        measured(&mut drive, 6.0, 4.0, || (hot_cold(&mut random, blocks / 10, blocks, 0.9), 4096))
+    };
+    let (greedy, cost_benefit) = (heated(Policy::Greedy), heated(Policy::CostBenefit));
+    assert!(cost_benefit < 0.95 * greedy, "{cost_benefit} against {greedy} of greedy");
+}

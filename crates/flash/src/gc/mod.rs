@@ -93,6 +93,15 @@ impl Victims {
         }
     }
 
+    /// The block that would be chosen next, as far as that is known without drawing or searching.
+    pub(crate) fn likely_next(&mut self) -> Option<u32> {
+        match self {
+            Self::Greedy(index) => index.choose(),
+            Self::Fifo(index) => index.choose(),
+            Self::CostBenefit(_) | Self::DChoices(..) | Self::Random(_) => None,
+        }
+    }
+
     /// A sealed block is about to be emptied.
     pub(crate) fn remove(&mut self, block: u32) {
         match self {

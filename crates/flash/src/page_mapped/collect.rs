@@ -6,7 +6,13 @@ use crate::observer::{Cause, Observer};
 use crate::prefetch::prefetch;
 
 /// Pages of the victim that the scan looks ahead.
-const LOOK_AHEAD: usize = 24;
+const LOOK_AHEAD: usize = 40;
+
+/// Owners whose cache lines are fetched when a block comes into use; the processor sees the pattern of longer runs.
+const HEAD: u32 = 1024;
+
+/// Owners in a cache line of 64 bytes.
+const LINE: usize = 16;
 
 impl<O: Observer> PageMapped<O> {
     /// Gives a host stream an open block. The host never takes a block of the reserve, nor one that another stream will
@@ -36,6 +42,14 @@ impl<O: Observer> PageMapped<O> {
     fn open(&mut self, stream: u8) {
         let start = self.table.open(stream) * self.pages_per_block;
         self.frontiers[usize::from(stream)] = Frontier { next: start, end: start + self.pages_per_block };
+        self.prefetch_owners(start);
+    }
+
+    /// Starts to load the owners of a block's first pages.
+    fn prefetch_owners(&self, start: u32) {
+        for page in (start..start + self.pages_per_block.min(HEAD)).step_by(LINE) {
+            prefetch(&self.owners, page as usize);
+        }
     }
 
     /// Frees the block of the policy's choice, and one that wear levelling finds. At least one data block's worth of
@@ -82,5 +96,9 @@ impl<O: Observer> PageMapped<O> {
         }
         self.table.erase(victim);
         self.observer.erase(victim);
+        // A victim is read from cold memory: what the next one needs is on its way while the host writes.
+        if let Some(next) = self.table.likely_next() {
+            self.prefetch_owners(next * self.pages_per_block);
+        }
     }
 }
