@@ -112,11 +112,7 @@ impl<'a, D: Drive<Observer = OperationLog>> Run<'a, D> {
             return Ok(());
         }
         match self.dies.step() {
-            Some(Work::Read { request: Some(flight), .. }) => {
-                if self.flights.part_done(flight) {
-                    self.flights.answer_at(flight, self.now_ns + self.service.controller_ns);
-                }
-            }
+            Some(Work::Read { request: Some(flight), .. }) => self.part_read(flight),
             Some(Work::Program { host_bytes, .. }) => {
                 self.buffered_bytes -= host_bytes;
                 return self.admit_waiting();
@@ -178,6 +174,12 @@ impl<'a, D: Drive<Observer = OperationLog>> Run<'a, D> {
 
     fn flash_pages_of_superblock(&self) -> u64 {
         self.geometry.superblock_bytes() / u64::from(self.geometry.flash_page_bytes)
+    }
+
+    fn part_read(&mut self, flight: u32) {
+        if self.flights.part_done(flight) {
+            self.flights.answer_at(flight, self.now_ns + self.service.controller_ns);
+        }
     }
 
     /// Whether the buffer has room. A write larger than the whole buffer goes in when that is empty.
