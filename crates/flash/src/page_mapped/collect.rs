@@ -74,25 +74,18 @@ impl<O: Observer> PageMapped<O> {
             _ => self.counts.gc += u64::from(live),
         }
         let start = victim * self.pages_per_block;
-        for ahead in &self.owners[start as usize..][..LOOK_AHEAD.min(self.pages_per_block as usize)] {
-            prefetch(&self.map, *ahead as usize);
+        for page in start..start + self.pages_per_block.min(LOOK_AHEAD as u32) {
+            prefetch(&self.map, self.owners[page as usize] as usize);
         }
         let mut page = start;
         while live > 0 {
-            if let Some(&ahead) = self.owners.get(page as usize + LOOK_AHEAD) {
-                prefetch(&self.map, ahead as usize);
+            if !self.has_room(destination) {
+                self.open(destination);
             }
-            let lba = self.owners[page as usize];
-            if self.map[lba as usize] == page {
-                if !self.has_room(destination) {
-                    self.open(destination);
-                }
-                let offset = u64::from(page - start) * u64::from(BLOCK_BYTES);
-                self.observer.read(victim, offset, BLOCK_BYTES, cause);
-                self.append(lba, destination, cause);
-                live -= 1;
-            }
-            page += 1;
+            let Frontier { next, end } = self.frontiers[usize::from(destination)];
+            let count = live.min(end - next);
+            page = self.move_live(page, count, destination, cause);
+            live -= count;
         }
         self.table.erase(victim);
         self.observer.erase(victim);
@@ -100,5 +93,38 @@ impl<O: Observer> PageMapped<O> {
         if let Some(next) = self.table.likely_next() {
             self.prefetch_owners(next * self.pages_per_block);
         }
+    }
+
+    /// Moves the next `count` live pages of a block, from `page` on, into the open block of a stream, which has room for
+    /// them. Returns the page after the last one looked at.
+    fn move_live(&mut self, mut page: u32, count: u32, stream: u8, cause: Cause) -> u32 {
+        let Frontier { mut next, end } = self.frontiers[usize::from(stream)];
+        let stop = next + count;
+        let (source, destination) = (self.block_of.quotient(page), self.block_of.quotient(next));
+        let offset = |page: u32, block: u32| u64::from(page - block * self.pages_per_block) * u64::from(BLOCK_BYTES);
+        while next < stop {
+            if let Some(&ahead) = self.owners.get(page as usize + LOOK_AHEAD) {
+                prefetch(&self.map, ahead as usize);
+            }
+            let lba = self.owners[page as usize];
+            let newest = self.map[lba as usize];
+            let is_live = newest == page;
+            // Live or not is what no processor can predict, so both tables are written in any case: a dead page's map
+            // entry with the value it has, and its owner where the next page that is live will be put over it.
+            self.owners[next as usize] = lba;
+            self.map[lba as usize] = if is_live { next } else { newest };
+            if is_live {
+                self.observer.read(source, offset(page, source), BLOCK_BYTES, cause);
+                self.observer.program(destination, offset(next, destination), BLOCK_BYTES, stream, cause);
+            }
+            next += u32::from(is_live);
+            page += 1;
+        }
+        self.frontiers[usize::from(stream)].next = next;
+        self.counts.programmed += u64::from(count);
+        if next == end {
+            self.table.seal(destination);
+        }
+        page
     }
 }
