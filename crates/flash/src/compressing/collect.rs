@@ -1,8 +1,8 @@
 //! Garbage collection in a compressing drive: move a victim's live extents, erase it.
 
-use super::Compressing;
 use super::extent::Extent;
-use super::log::Chunk;
+use super::log::{self, CHUNK, Chunk};
+use super::{Compressing, Frontier};
 use crate::BLOCK_BYTES;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
@@ -76,18 +76,28 @@ impl<O: Observer> Compressing<O> {
         while live > 0 {
             assert!(chunk.len() > 0, "the log of a block names all that is live in it");
             let next = self.logs.after(chunk);
+            self.prefetch_chunk(next);
+            // Live or not is what no processor can predict: the live extents are first picked without a branch.
+            let mut picked = [(0, 0, 0); CHUNK as usize];
+            let mut count = 0;
             for index in 0..chunk.len() {
-                if index < next.len() {
-                    prefetch(&self.map, self.logs.get(next, index).0 as usize);
-                }
                 let (lba, size) = self.logs.get(chunk, index);
                 let footprint = self.packing.footprint(size);
                 offset += self.packing.skip(offset, footprint);
-                if self.map[lba as usize] == Extent::new(self.packing.address(victim, offset), size) {
-                    live -= footprint.min(self.packing.block_bytes - offset);
-                    self.move_extent(lba, victim, offset, size, destination, cause);
-                }
+                let extent = Extent::new(self.packing.address(victim, offset), size);
+                picked[count] = (lba, offset, size);
+                count += usize::from(self.map[lba as usize] == extent);
                 offset += footprint;
+            }
+            let mut picked = &picked[..count];
+            for &(_, offset, size) in picked {
+                live -= self.packing.footprint(size).min(self.packing.block_bytes - offset);
+            }
+            loop {
+                picked = &picked[self.move_run(picked, victim, destination, cause)..];
+                let [(lba, offset, size), ref rest @ ..] = *picked else { break };
+                self.move_extent(lba, victim, offset, size, destination, cause);
+                picked = rest;
             }
             chunk = next;
         }
@@ -120,6 +130,47 @@ impl<O: Observer> Compressing<O> {
         inflow.bytes
     }
 
+    /// Moves live extents (logical block, offset in the victim, size) as long as nothing special happens: the victim's
+    /// last one, a skip to the next flash page, the end of the open block or of its log's chunk. Returns how many.
+    #[inline(always)]
+    fn move_run(&mut self, extents: &[(u32, u32, u32)], victim: u32, destination: u8, cause: Cause) -> usize {
+        let Frontier { block, mut offset } = self.frontiers[usize::from(destination)];
+        let (packing, start) = (self.packing, offset);
+        let mut bytes = 0;
+        let mut count = 0;
+        for (entry, &(lba, from, size)) in self.logs.rest(block).iter_mut().zip(extents) {
+            let footprint = packing.footprint(size);
+            let special = packing.skip(offset, footprint) > 0 || from + footprint > packing.block_bytes;
+            if special || offset + footprint >= packing.block_bytes {
+                break;
+            }
+            *entry = log::entry(lba, size);
+            self.map[lba as usize] = Extent::new(packing.address(block, offset), size);
+            self.observer.read(victim, u64::from(from), size, cause);
+            self.observer.program(block, u64::from(offset), size, destination, cause);
+            if footprint > size {
+                let end = u64::from(offset + size);
+                self.observer.program(block, end, footprint - size, destination, Cause::Padding);
+            }
+            offset += footprint;
+            bytes += u64::from(size);
+            count += 1;
+        }
+        self.frontiers[usize::from(destination)].offset = offset;
+        self.logs.extend(block, count as u32);
+        self.counters.nand_bytes_written += u64::from(offset - start);
+        self.counters.padding_bytes_written += u64::from(offset - start) - bytes;
+        self.count_moved(bytes, cause);
+        count
+    }
+
+    fn count_moved(&mut self, bytes: u64, cause: Cause) {
+        match cause {
+            Cause::WearLevelling => self.counters.wear_levelling_bytes_written += bytes,
+            _ => self.counters.gc_bytes_written += bytes,
+        }
+    }
+
     /// Moves a live extent that starts in the victim. The victim's own live bytes are not kept up: it is erased soon.
     #[inline(always)]
     fn move_extent(&mut self, lba: u32, victim: u32, offset: u32, size: u32, destination: u8, cause: Cause) {
@@ -142,9 +193,6 @@ impl<O: Observer> Compressing<O> {
     fn relocated(&mut self, lba: u32, size: u32, destination: u8, cause: Cause, reads: impl FnOnce(&mut O)) {
         reads(&mut self.observer);
         self.append(lba, size, destination, cause);
-        match cause {
-            Cause::WearLevelling => self.counters.wear_levelling_bytes_written += u64::from(size),
-            _ => self.counters.gc_bytes_written += u64::from(size),
-        }
+        self.count_moved(u64::from(size), cause);
     }
 }

@@ -3,11 +3,17 @@
 //! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
 //! extents of a block is not known beforehand; logs grow in chunks that all blocks share and give back when erased.
 
-const CHUNK: u32 = 64;
+/// Extents in a chunk.
+pub(super) const CHUNK: u32 = 64;
 const NONE: u32 = u32::MAX;
 
 /// One extent as it was appended: logical block (low half, high half) and size in bytes.
-type Entry = [u16; 3];
+pub(super) type Entry = [u16; 3];
+
+#[inline(always)]
+pub(super) fn entry(lba: u32, size: u32) -> Entry {
+    [lba as u16, (lba >> 16) as u16, size as u16]
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Log {
@@ -55,7 +61,22 @@ impl Logs {
         let index = log.entries % CHUNK;
         let chunk = if index == 0 { self.lengthen(block) } else { log.last };
         self.logs[block as usize].entries = log.entries + 1;
-        self.entries[(chunk * CHUNK + index) as usize] = [lba as u16, (lba >> 16) as u16, size as u16];
+        self.entries[(chunk * CHUNK + index) as usize] = entry(lba, size);
+    }
+
+    /// The unwritten rest of a block's last chunk: as many extents as it takes without growing.
+    #[inline(always)]
+    pub(super) fn rest(&mut self, block: u32) -> &mut [Entry] {
+        let log = self.logs[block as usize];
+        let used = log.entries % CHUNK;
+        let (start, length) = if used == 0 { (0, 0) } else { (log.last * CHUNK + used, CHUNK - used) };
+        &mut self.entries[start as usize..(start + length) as usize]
+    }
+
+    /// The first `count` entries of the rest have been written.
+    #[inline(always)]
+    pub(super) fn extend(&mut self, block: u32, count: u32) {
+        self.logs[block as usize].entries += count;
     }
 
     #[cold]
