@@ -1,8 +1,9 @@
 """How fast the flash model is: against a minimal C++ loop of the same algorithm, and against what memory allows.
 
 Both sides are programs that write on demand; slices alternate between them, and the ratio is that of each pair, so that
-a busy machine slows both; time is the thread's own. `accesses` divides the time of a host write by (1 + write amplification) times one prefetched
-random read-modify-write of a table as large as the drive's tables, measured in turn.
+a busy machine slows both; time is the thread's own. `accesses` divides the time of a host write by (1 + write
+amplification) times one prefetched random read-modify-write of a table as large as the drive's
+tables, measured in turn.
 
 usage: python -m benchmarks.flash_speed.run [reference|accesses|compressing|memory] [--gib N ...] [--slices N]
 """

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Final, Literal, Required, TypeAlias, TypedDict, final, overload
+from typing import Final, Literal, Required, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +183,7 @@ __all__ += ["FlashDrive", "FlashInput", "FlashOutOfSpaceError", "FlashTrace", "f
 class FlashOutOfSpaceError(ValueError):
     """A compressing drive has no physical space left for a write."""
 
+@type_check_only
 class FlashDriveDescription(TypedDict, total=False):
     """A modelled drive; only ``user_bytes`` has no default. docs/flash-model.md says what each key means."""
 
@@ -211,6 +212,7 @@ class FlashDriveDescription(TypedDict, total=False):
     throttled_bytes_per_second: int
     seed: int
 
+@type_check_only
 class FlashSizes(TypedDict, total=False):
     """Bytes of a 4096-byte block after compression; exactly one of the first four keys."""
 
@@ -220,6 +222,7 @@ class FlashSizes(TypedDict, total=False):
     weights: Sequence[Sequence[float]]
     up_to: float
 
+@type_check_only
 class FlashComponent(TypedDict, total=False):
     """A part of a load: a range of blocks, how it is written, how its blocks compress (from hottest to coldest)."""
 
@@ -235,6 +238,7 @@ class FlashComponent(TypedDict, total=False):
     redraw_sizes: bool
     handle: int
 
+@type_check_only
 class FlashServiceTimes(TypedDict, total=False):
     """What operations take; defaults in docs/flash-model.md."""
 
@@ -248,6 +252,7 @@ class FlashServiceTimes(TypedDict, total=False):
     reads_first: bool
     gc_pacing: Literal["paced", "burst"]
 
+@type_check_only
 class FlashCounters(TypedDict):
     """Counts since the drive was made, in bytes unless the name says otherwise."""
 
@@ -262,6 +267,7 @@ class FlashCounters(TypedDict):
     throttled_writes: int
     rejected_writes: int
 
+@type_check_only
 class FlashWearLeveling(TypedDict):
     """Erase counts over all blocks."""
 
@@ -269,6 +275,7 @@ class FlashWearLeveling(TypedDict):
     max: int
     avg: float
 
+@type_check_only
 class FlashHealth(TypedDict):
     """The log page, under the names that nvme-cli prints."""
 
@@ -282,6 +289,7 @@ class FlashHealth(TypedDict):
     percentage_used: int
     free_blocks: int
 
+@type_check_only
 class FlashLatencies(TypedDict):
     """A latency distribution; quantiles within 1 %. The histogram holds (highest latency in ns, requests)."""
 
@@ -294,6 +302,7 @@ class FlashLatencies(TypedDict):
     max_ns: int
     histogram: list[tuple[int, int]]
 
+@type_check_only
 class FlashTimingReport(TypedDict):
     """A run against the virtual clock; ``…s_ns`` after ``dies`` are die time, summed over the dies."""
 
@@ -308,6 +317,7 @@ class FlashTimingReport(TypedDict):
     programs_ns: int
     erases_ns: int
 
+@type_check_only
 class FlashTraceArrays(TypedDict):
     """All records of a trace; ``compressed_bytes`` has one entry a block written, in the order of the records."""
 

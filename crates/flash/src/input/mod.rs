@@ -1,9 +1,9 @@
 //! Loads made by formula: who is written how often (a [`Pattern`]), and how well it compresses ([`Sizes`]).
 //!
-//! An [`Input`] yields host writes batch by batch, the same ones for the same seed, at a few nanoseconds a write so that
-//! the drive model and not its load takes the time. All patterns but the sequential one draw each write independently
-//! of the last (the *independent reference model*), which is what the formulas of [`crate::theory`] assume;
-//! [`Input::popularity`] gives them the classes that they need.
+//! An [`Input`] yields host writes batch by batch, the same ones for the same seed, at a few nanoseconds a write, so
+//! that the drive model and not its load takes the time. All patterns but the sequential one draw each write
+//! independently of the last (the *independent reference model*), which is what the formulas of [`crate::theory`]
+//! assume; [`Input::popularity`] gives them the classes that they need.
 
 mod alias;
 mod component;

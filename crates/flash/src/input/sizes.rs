@@ -17,8 +17,8 @@ pub enum SizeDistribution {
     Constant(u16),
     /// Any size from the first to the second, both included, equally likely.
     Uniform(u16, u16),
-    /// Continuous, by its quantiles: (cumulative share, bytes), straight between them. The shares ascend from 0 to 1 and
-    /// the bytes do not fall.
+    /// Continuous, by its quantiles: (cumulative share, bytes), straight between them. The shares ascend from 0 to 1,
+    /// and the bytes do not fall.
     Quantiles(Vec<(f64, f64)>),
     /// A few sizes with weights: (bytes, weight).
     Discrete(Vec<(u16, f64)>),

@@ -1,3 +1,5 @@
+//! The loads against their laws: chi-square tests, permutations, and refusals that name the value.
+
 use super::*;
 use proptest::prelude::*;
 
@@ -216,7 +218,8 @@ proptest! {
     #[test]
     fn the_same_seed_gives_the_same_writes(seed in any::<u64>(), cut in 0_usize..500) {
         let pattern = Pattern::Zipf { exponent: 0.7 };
-        let make = || Input::whole_drive(BLOCKS, pattern, Sizes::same(SizeDistribution::Uniform(1, 4096)), seed).unwrap();
+        let sizes = Sizes::same(SizeDistribution::Uniform(1, 4096));
+        let make = || Input::whole_drive(BLOCKS, pattern, sizes.clone(), seed).unwrap();
         let (mut whole, mut first, mut second) = (Batch::default(), Batch::default(), Batch::default());
         make().fill(&mut whole, 500);
         let mut input = make();

@@ -95,8 +95,8 @@ impl<O: Observer> PageMapped<O> {
         }
     }
 
-    /// Moves the next `count` live pages of a block, from `page` on, into the open block of a stream, which has room for
-    /// them. Returns the page after the last one looked at.
+    /// Moves the next `count` live pages of a block, from `page` on, into the open block of a stream, which has room
+    /// for them. Returns the page after the last one looked at.
     fn move_live(&mut self, mut page: u32, count: u32, stream: u8, cause: Cause) -> u32 {
         let Frontier { mut next, end } = self.frontiers[usize::from(stream)];
         let stop = next + count;

@@ -1,3 +1,5 @@
+//! The clock against sums that can be done by hand, and what garbage collection must do to latencies.
+
 use super::*;
 use crate::capacity::Capacity;
 use crate::compressing::{Compressing, CompressingConfig, Throttling};
@@ -206,7 +208,10 @@ fn impossible_times_are_refused() {
 
 proptest! {
     #[test]
-    fn quantiles_are_within_one_per_cent(mut values in proptest::collection::vec(any::<u64>(), 1..300), bits in 0_u32..64) {
+    fn quantiles_are_within_one_per_cent(
+        mut values in proptest::collection::vec(any::<u64>(), 1..300),
+        bits in 0_u32..64,
+    ) {
         values.iter_mut().for_each(|value| *value >>= bits);
         let mut latencies = Latencies::default();
         values.iter().for_each(|&value| latencies.record(value));

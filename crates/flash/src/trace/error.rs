@@ -124,7 +124,8 @@ impl fmt::Display for TraceError {
             }
             Self::Checksum { what, at, stored, computed } => write!(
                 out,
-                "damaged {what} at byte {at} of the trace: checksum {computed:08x} of its bytes differs from {stored:08x}, which was stored"
+                "damaged {what} at byte {at} of the trace: checksum {computed:08x} of its bytes differs from \
+                 {stored:08x}, which was stored"
             ),
             Self::Truncated { what, at, wanted, found } => {
                 write!(out, "trace ends inside the {what} at byte {at}: {found} of {wanted} bytes are there")

@@ -1,3 +1,5 @@
+//! Traces: what is written is read, every damage is found and named, and the format stays what it is.
+
 use std::io::Cursor;
 
 use super::*;

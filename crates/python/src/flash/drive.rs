@@ -129,7 +129,9 @@ impl PyFlashDrive {
     }
 
     /// Runs single-block requests of a load against the clock; see `FlashTimingReport`.
-    #[pyo3(signature = (load, requests, *, service = None, read_share = 0.0, per_second = None, queue_depth = 32, seed = 1))]
+    #[pyo3(signature = (
+        load, requests, *, service = None, read_share = 0.0, per_second = None, queue_depth = 32, seed = 1
+    ))]
     #[allow(clippy::too_many_arguments)] // Keyword arguments, each with its name at the call.
     fn time<'py>(
         &mut self,

@@ -123,7 +123,10 @@ impl Columns {
 
 /// Writes a trace from arrays as `FlashTrace.arrays` gives them; stream defaults to 0.
 #[pyfunction]
-#[pyo3(signature = (path, *, drive_blocks, time_ns, operation, first_block, blocks, compressed_bytes, stream = None, codec = "synthetic", codec_level = 0, start_unix_ns = 0))]
+#[pyo3(signature = (
+    path, *, drive_blocks, time_ns, operation, first_block, blocks, compressed_bytes,
+    stream = None, codec = "synthetic", codec_level = 0, start_unix_ns = 0
+))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments, each with its name at the call.
 pub fn write_flash_trace(
     path: PathBuf,
