@@ -67,7 +67,8 @@ def conduct(study: Study, run: RunDirectory, bench: Workbench, trials: list[Tria
         try:
             conductor.conduct()
         except KeyboardInterrupt:  # or SIGTERM, SIGHUP: see lab.interruption
-            run.interrupted("signal")
+            if not run.finished:
+                run.interrupted("signal")
             messages.tell_interrupted(run.path)
             return messages.INTERRUPTED
         except RecordError:

@@ -68,11 +68,11 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
-            stack.enter_context(self._interruption.held())
             for abandoned in repair.abandoned_sockets(self.account):
                 repair.remove_sockets(abandoned)
-            self._sockets = sockets.make(self.account)
-            stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
+            with self._interruption.held():
+                self._sockets = sockets.make(self.account)
+                stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
         return self
 
