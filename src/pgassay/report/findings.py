@@ -16,11 +16,14 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.observations import Observation, observe
 from pgassay.analysis.summary import Summary, summarise
+from pgassay.analysis.trial_course import TrialCourse
 from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
+from pgassay.report.companions import Companions
+from pgassay.report.courses import courses_of
 from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
@@ -164,18 +167,44 @@ class Findings:
         return tuple(self._judge(claim_index) for claim_index in range(len(self.study.claims)))
 
     @cached_property
+    def courses(self) -> Mapping[int, TrialCourse]:
+        """How each trial went second by second, by number."""
+        return courses_of(self.run)
+
+    @cached_property
+    def companions(self) -> Companions:
+        """What stands beside the verdicts."""
+        return Companions(self)
+
+    @cached_property
     def block_s(self) -> float | None:
-        """Mean seconds that a trial takes, times the arms of a block; None before the first trial."""
+        """Mean seconds that a trial takes, times the arms of a block; None where no length is known."""
         if not self.trials:
             return None
         lengths = [(trial.finished_wall_ns - trial.started_wall_ns) / 1e9 for trial in self.trials]
+        if not any(lengths):
+            return None  # imported from a source that tells no times
         return sum(lengths) / len(lengths) * len(self.study.arms)
+
+    @cached_property
+    def imported(self) -> str:
+        """For runs that others made: that pgassay did not measure them, and how blocks were formed; else empty."""
+        source = self.run.host.get("imported")
+        if not isinstance(source, dict):
+            return ""
+        return "; ".join((str(source.get("label", "")), *map(str, source.get("remarks", ()))))
 
     @cached_property
     def regimes(self) -> tuple[str, ...]:
         """What the numbers are true for, in words, each distinct one once."""
         words = (str(trial.regime.get("checkpoint_words", "")) for trial in self.trials)
         return tuple(dict.fromkeys(word for word in words if word))
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What spoke against measuring there although the user wanted to."""
+        found = self.run.host.get("remarks", {})
+        return [str(text) for text in found.values()] if isinstance(found, Mapping) else []
 
     @cached_property
     def disturbance(self) -> str:
