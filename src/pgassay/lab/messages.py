@@ -28,7 +28,7 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
 def busy_neighbour(detail: str) -> PgassayError:
     """A PostgreSQL that works beside us."""
     return PgassayError(
-        f"a PostgreSQL that is not ours is busy on this machine: {detail}",
+        detail,
         "stop it or wait; with --allow-busy the study runs all the same, and its record says so",
     )
 

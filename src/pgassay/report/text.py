@@ -71,6 +71,7 @@ def _caveats(findings: Findings) -> Iterator[str]:
     yield f"{len(trials)} trials in {findings.blocks} blocks, {valid} valid; ended: {findings.end}"
     for regime in findings.regimes:
         yield f"true for: {regime}"
+    yield from findings.remarks
     if findings.disturbance:
         yield findings.disturbance
     for trial in (*findings.spoilt, *findings.outcomes):
