@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pgassay.lab import checks, regime
 from pgassay.lab.composition import Composition
+from pgassay.lab.course import course_of
 from pgassay.lab.notes import Assignment, Notes
 from pgassay.lab.site import Site
 from pgassay.record.values import LevelRecord, TrialRecord
@@ -52,6 +53,7 @@ def _regime(options: Mapping[str, str], notes: Notes) -> dict[str, str | float |
         "cache": notes.cache,
         "age": options.get("age", "none"),
         "start_state": notes.how_cloned,
+        **course_of(notes.samples),
     }
 
 
