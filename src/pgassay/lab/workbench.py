@@ -108,7 +108,7 @@ class Workbench:
         version = wanted.get("version", "")
         if version not in self._installations:
             named = self.wishes.bindir
-            found = self.finder.named(named) if named and not version else self.finder.find(version or None)
+            found = self.finder.find(version or None, named)
             self._installations[version] = found
         return self._installations[version]
 
