@@ -24,7 +24,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
+from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.driver import PgbenchLoad
@@ -99,7 +99,7 @@ class Workbench:
             caches=PageCache(),
             disk=RealDisk(),
             socket_directory=self._sockets,
-            foreign_cpu_share_max=1.0 if self.wishes.allow_busy else FOREIGN_CPU_SHARE_MAX,
+            foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
             held=self._interruption.held,
         )
 
