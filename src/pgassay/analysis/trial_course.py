@@ -10,7 +10,7 @@ from math import isfinite
 
 import numpy as np
 
-from pgassay.analysis.autocorrelation import mean_error
+from pgassay.analysis.autocorrelation import mean_errors
 from pgassay.analysis.series import Floats
 from pgassay.analysis.steadiness import Steadiness, courses
 from pgassay.analysis.warmup import warm_ups
@@ -37,8 +37,8 @@ UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
 def trial_courses(seconds: Floats) -> tuple[TrialCourse, ...]:
     """Of series of equal length, shape (trials, seconds); NaN where a second is missing."""
     found = []
-    for row, course, cut in zip(seconds, courses(seconds), warm_ups(seconds), strict=True):
-        error = mean_error(row).error
+    for course, cut, known in zip(courses(seconds), warm_ups(seconds), mean_errors(seconds), strict=True):
+        error = known.error
         found.append(
             TrialCourse(
                 kind=course.kind,

@@ -15,7 +15,7 @@ from pgassay.analysis.curves import Curve, curves
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.instability import Instability, instabilities
-from pgassay.analysis.observations import Cell, cells
+from pgassay.analysis.observations import Cell, by_cell
 from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
 from pgassay.report.capacities import capacities, costs_with_cpu
 
@@ -71,7 +71,9 @@ class Companions:
         """Cell to treatment to its probability of being the best, the baseline included."""
         findings = self._findings
         seen = findings.observations(findings.primary.name)
-        found = {cell: best_chances(seen, findings.primary, cell, findings.baseline) for cell in cells(seen)}
+        found = {
+            cell: best_chances(mine, findings.primary, cell, findings.baseline) for cell, mine in by_cell(seen).items()
+        }
         return {cell: chances for cell, chances in found.items() if len(chances) > 1}
 
     @cached_property

@@ -53,7 +53,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
             for judged in findings.claims
         ],
         "beside": companions_plain.as_plain(findings.companions),
-        "courses": [asdict(row) for row in rows_of(findings)],
+        "courses": [dict(vars(row)) for row in rows_of(findings)],
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),
     }
