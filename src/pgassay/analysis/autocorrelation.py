@@ -26,8 +26,8 @@ class MeanError:
 def mean_errors(seconds: Floats) -> tuple[MeanError, ...]:
     """Of many series of equal length, shape (trials, seconds); those without a gap in one pass."""
     trials, n = seconds.shape
-    whole = np.isfinite(seconds).all(axis=1)
-    if n < 9 or not whole.any():
+    whole: list[bool] = np.isfinite(seconds).all(axis=1).tolist()
+    if n < 9 or not any(whole):
         return tuple(mean_error(row) for row in seconds)
     count = isqrt(n)
     length = n // count
