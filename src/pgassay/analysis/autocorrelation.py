@@ -26,7 +26,7 @@ class MeanError:
 def mean_errors(seconds: Floats) -> tuple[MeanError, ...]:
     """Of many series of equal length, shape (trials, seconds); those without a gap in one pass."""
     trials, n = seconds.shape
-    whole: list[bool] = np.isfinite(seconds).all(axis=1).tolist()
+    whole = [bool(row.all()) for row in np.isfinite(seconds)]
     if n < 9 or not any(whole):
         return tuple(mean_error(row) for row in seconds)
     count = isqrt(n)
