@@ -33,6 +33,8 @@ def best_chances(
     values = np.log(array) if response.scale is Scale.RATIO else array
     contrasts = values - values[:, [names.index(baseline)]]
     usable = [column for column in range(len(names)) if np.isfinite(contrasts[:, column]).sum() >= FIRST_LOOK]
+    if not usable:  # the baseline itself lacks blocks
+        return {}
     weights = np.random.default_rng(SEED).standard_exponential((DRAWS, len(blocks)))
     drawn = np.zeros((DRAWS, len(usable)))
     for place, column in enumerate(usable):

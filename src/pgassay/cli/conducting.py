@@ -88,7 +88,10 @@ def report(path: Path, *, as_json: bool) -> None:
     from pgassay.report.plain import as_plain
 
     findings = Findings(Run.open(path))
-    written = page.write(findings, path / "report")
+    try:
+        written = page.write(findings, path / "report")
+    except OSError as error:
+        raise messages.report_failed(path, error) from error
     if as_json:
         print(json.dumps({**as_plain(findings), "report": str(written)}, indent=2))
         return

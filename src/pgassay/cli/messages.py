@@ -113,3 +113,11 @@ def no_calibration(path: Path) -> UsageError:
 def no_going_on(path: Path) -> UsageError:
     """`resume` of a calibration."""
     return UsageError(f'"{path}" is a calibration, which is not gone on with', "run pgassay calibrate again")
+
+
+def report_failed(path: Path, error: OSError) -> PgassayError:
+    """The run is over, its report could not be written; the record is whole."""
+    return PgassayError(
+        f'could not write the report of run "{path}": {(error.strerror or str(error)).lower()}',
+        f"the run is finished and its record is whole; free what stands in the way, then: pgassay report {path}",
+    )
