@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pgassay.report.style import WIDTH, chart_of, colour, data
+from pgassay.report.style import WIDTH, chart_of, colour, data, panels
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -31,7 +31,7 @@ def along_covariates(findings: "Findings") -> Any | None:
     shown = band.encode(x=x, color=colours, y=y, y2="high:Q") + lines
     chart = shown.properties(width=WIDTH, height=260)
     if len({row["condition"] for row in rows}) > 1:
-        return chart.facet(data=data(rows), row=alt.Row("condition:N", title=None))
+        return chart.facet(data=data(rows), row=panels("condition"))
     return chart
 
 

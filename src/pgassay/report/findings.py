@@ -119,9 +119,11 @@ class Findings:
         """The published form: average, standard deviation, minimum, median, maximum."""
         if response.name not in self._summed:
             rows = summarise(self.observations(response.name), response)
+            places = list(dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in self.study.arms))
             order = [treatment.name for treatment in self.study.treatments]
-            rows = tuple(sorted(rows, key=lambda row: (row.condition, row.covariate, order.index(row.treatment))))
-            self._summed[response.name] = rows
+            self._summed[response.name] = tuple(
+                sorted(rows, key=lambda row: (places.index((row.condition, row.covariate)), order.index(row.treatment)))
+            )
         return self._summed[response.name]
 
     def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:

@@ -76,7 +76,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         doubts=tuple(doubts(findings.trials, findings.courses)),
         trial_rows=shown(rows_of(findings)),
         trials_all=len(findings.trials),
-        cost_table=_cost_table(findings),
+        cost_tables=_cost_tables(findings),
         amount=amount,
     )
 
@@ -98,27 +98,42 @@ def _kinds(findings: Findings) -> Mapping[str, int]:
 
 
 def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
-    """Treatments that won, or if none did every one, with how to apply them."""
+    """Treatments that won somewhere, or if none did every one, each once with its verdicts and how to apply it."""
     by_name = {treatment.name: treatment for treatment in findings.study.treatments}
+    texts: dict[str, list[str]] = {}
     won = [judged for judged in findings.verdicts if judged.verdict.kind == "better"]
-    return [
-        (judged.effect.treatment, judged.verdict.text, adoption.advice(by_name[judged.effect.treatment]))
-        for judged in won or findings.verdicts
-        if judged.effect.treatment in by_name
-    ]
+    for judged in won or findings.verdicts:
+        if judged.effect.treatment in by_name:
+            place = _place(judged.effect.condition, judged.effect.covariate)
+            text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
+            texts.setdefault(judged.effect.treatment, []).append(text)
+    return [(name, "; ".join(found), adoption.advice(by_name[name])) for name, found in texts.items()]
 
 
-def _cost_table(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
+def _cost_tables(findings: Findings) -> Sequence[tuple[str, Sequence[tuple[str, str, Sequence[str]]]]]:
+    """A table for each condition and covariate point (its name empty where there are none)."""
+    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    return [(_place(*place), _cost_table(findings, *place)) for place in places]
+
+
+def _place(condition: str, covariate: str) -> str:
+    return ", ".join(part for part in (condition, covariate) if part)
+
+
+def _cost_table(findings: Findings, condition: str, covariate: str) -> Sequence[tuple[str, str, Sequence[str]]]:
     """A row a cost: title, unit, then `median (effect)` for each treatment."""
     treatments = [treatment.name for treatment in findings.study.treatments]
+    here = (condition, covariate)
     rows = []
     for response in findings.run.responses:
         if not response.cost:
             continue
-        medians = {row.treatment: row.median for row in findings.summaries(response) if not row.condition}
+        summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
+        medians = {row.treatment: row.median for row in summaries}
         if not medians:
             continue
-        effects = {each.treatment: each for each in findings.costs if each.response == response.name}
+        mine = [each for each in findings.costs if (each.condition, each.covariate) == here]
+        effects = {each.treatment: each for each in mine if each.response == response.name}
         cells = []
         for name in treatments:
             text = words.quantity(medians.get(name), response)
