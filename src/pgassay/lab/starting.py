@@ -16,7 +16,10 @@ def settings_of(composition: Composition) -> dict[str, str]:
     setup = composition.setup
     mode = setup.load.get("checkpoint", "cycle")
     duration = None if setup.load.get("transactions") else setup.load.get("duration")
-    settings = {**setup.settings, **regime.pinned(mode, duration, setup.settings)}
+    pinned = regime.pinned(mode, duration, setup.settings)
+    if "max_wal_size" in pinned:
+        pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
+    settings = {**setup.settings, **pinned}
     wanted = int(setup.load.get("clients", "1")) + _CONNECTIONS_SPARE
     if wanted > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
         settings["max_connections"] = str(wanted)
