@@ -6,7 +6,7 @@ Nothing is dropped in silence: each value that cannot be used is named with its 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,7 @@ from pgassay.analysis import messages
 from pgassay.study.responses import Scale
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """The value of one response in one trial. `value` is None (or NaN) when the trial did not yield it."""
 
     block: int
