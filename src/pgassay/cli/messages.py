@@ -75,6 +75,11 @@ def operating_system(error: OSError) -> PgassayError:
     return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")
 
 
+def excluded(one: str, other: str) -> UsageError:
+    """Two options, or an option and a compared factor, that say different things of the same."""
+    return UsageError(f"{one} and {other} cannot be used together", "give one of them")
+
+
 def file_exists(path: Path) -> UsageError:
     """A file that we were to write is there already."""
     return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")
