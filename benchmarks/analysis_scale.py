@@ -147,11 +147,10 @@ def timed(work: Callable[[Path], object], path: Path) -> tuple[float, float]:
 
 def read_once(path: Path) -> None:
     """polars reads every row of every series, file by file."""
-    for file in sorted({*path.glob("series-*.parquet")}):
+    for file in sorted(path.glob("series-*.parquet")):
         pl.read_parquet(file)
-    compacted = {number for number in Run.open(path).numbers}
-    last = max(compacted) // 500 * 500
-    for number in range(last, max(compacted) + 1):
+    last = Run.open(path).numbers[-1]
+    for number in range(max(1, last // 500 * 500), last + 1):  # not compacted yet
         pl.read_parquet(path / "trials" / f"{number:06d}" / "series.parquet")
 
 
@@ -185,9 +184,9 @@ def main() -> None:
             analysing.append(timed(analyse, path))
             both = (*reading[-1], *analysing[-1])
             print("read once {:6.2f} s (CPU {:6.2f} s)    analyse {:6.2f} s (CPU {:6.2f} s)".format(*both), flush=True)
-        for place, what in ((0, "wall-clock"), (1, "CPU")):
-            ratio = statistics.median(each[place] for each in analysing)
-            ratio /= statistics.median(each[place] for each in reading)
+        for which, what in ((0, "wall-clock"), (1, "CPU")):
+            ratio = statistics.median(each[which] for each in analysing)
+            ratio /= statistics.median(each[which] for each in reading)
             print(
                 f"ratio of {what} time, analysing ÷ reading the series once with polars: {ratio:.2f} (wanted: below 2)"
             )
