@@ -6,6 +6,8 @@ The schedule is the one that would have been; committed trials are never touched
 import argparse
 from pathlib import Path
 
+from pgassay.cli.postgres import add_build_options, building_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
@@ -14,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live, if it was named before")
     parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    add_build_options(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -43,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.data_dir,
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
+        building=building_of(arguments, quiet=arguments.json),
     )
     with directory, Workbench(wishes) as bench:
         check(study, bench.site())

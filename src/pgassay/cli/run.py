@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli.postgres import add_build_options, building_of
 
 if TYPE_CHECKING:
     from pgassay.lab.workbench import Wishes
@@ -45,6 +46,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
+    add_build_options(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -116,6 +118,7 @@ def wishes(arguments: argparse.Namespace) -> "Wishes":
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
         keep_snapshots=not arguments.discard_snapshots,
+        building=building_of(arguments, quiet=arguments.json),
     )
 
 
