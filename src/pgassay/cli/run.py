@@ -33,6 +33,9 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
+    parser.add_argument(
+        "--plain-defaults", action="store_true", help="while the page size varies, leave settings counted in blocks"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the order and the load (default: random)")
 
 
@@ -102,6 +105,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
             ("budget", arguments.budget),
             ("resolution", arguments.resolution),
             ("seed", arguments.seed),
+            ("defaults", "plain" if arguments.plain_defaults else None),
         )
         if value is not None
     }

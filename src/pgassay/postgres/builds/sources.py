@@ -86,11 +86,20 @@ class Sources:
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
         with self.cache.staging() as staging:
             if kind == "official":
-                tarball = official.fetch(official.exact_version(version, self.opener), staging, self.opener)
+                tarball = self._official(version, staging)
             else:
                 allowed = self.allow_deb_src
                 tarball = distribution.fetch(self.runner, version, staging, allowed=allowed, entries=self.entries)
             return self._keep(kind, tarball, staging)
+
+    def _official(self, version: str, staging: Path) -> Path:
+        try:
+            return official.fetch(official.exact_version(version, self.opener), staging, self.opener)
+        except messages.BuildError as error:
+            if not self.entries:
+                raise
+            hint = f"let apt fetch the distribution's with --allow-deb-src, or {error.hint}"
+            raise messages.BuildError(error.message, hint) from None
 
     def _keep(self, kind: str, tarball: Path, staging: Path) -> Source:
         source = Source(kind, file_sha256(tarball), trees.version_of(trees.unpack(tarball, staging / "tree")))
