@@ -110,7 +110,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
     maker = builder()
     rows: list[dict[str, Any]] = []
-    for key in maker.cache.keys():  # noqa: SIM118 (not a mapping)
+    for key in maker.cache.every_key():
         try:
             manifest = maker.cache.manifest(key)
         except BuildError as error:
@@ -159,7 +159,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from pgassay.postgres.builds.verification import verify
 
     maker = builder()
-    keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.keys()
+    keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.every_key()
     for key in keys:
         maker.cache.check_contents(key)
         manifest = maker.cache.manifest(key)

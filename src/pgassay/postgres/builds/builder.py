@@ -113,8 +113,7 @@ class Builder:
 
     def _expected(self, tree: Path) -> int:
         """What another build of this cache made, else a guess from the source."""
-        keys = self.cache.keys()
-        for key in keys:
+        for key in self.cache.every_key():
             try:
                 manifest = self.cache.manifest(key)
             except messages.BuildError:

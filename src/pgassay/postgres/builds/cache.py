@@ -66,16 +66,16 @@ class Cache:
         """Where the build of this key lies or would lie."""
         return self.root / "builds" / key
 
-    def keys(self) -> tuple[str, ...]:
+    def every_key(self) -> tuple[str, ...]:
         """Every build, sorted."""
         folder = self.root / "builds"
         return tuple(sorted(each.name for each in folder.iterdir() if each.is_dir())) if folder.is_dir() else ()
 
     def find(self, text: str) -> str:
         """The key that a user means by its first digits; raises `UsageError`."""
-        matching = [key for key in self.keys() if key.startswith(text)]
+        matching = [key for key in self.every_key() if key.startswith(text)]
         if not matching:
-            raise messages.unknown_build(text, self.keys())
+            raise messages.unknown_build(text, self.every_key())
         if len(matching) > 1:
             raise messages.ambiguous_build(text, matching)
         return matching[0]
@@ -98,7 +98,7 @@ class Cache:
         """Read every file and compare it with the manifest; raises `BuildError`."""
         manifest = self.manifest(key)
         if manifest is None:
-            raise messages.unknown_build(key, self.keys())
+            raise messages.unknown_build(key, self.every_key())
         for name, (_, sha256) in manifest.files.items():
             if file_sha256(self.directory(key) / name) != sha256:
                 raise messages.damaged(key, f"{name} has other contents")
