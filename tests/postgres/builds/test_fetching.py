@@ -15,10 +15,10 @@ from pgassay.postgres.builds import distribution, official
 from pgassay.postgres.builds.messages import BuildError
 
 ONE_LINE = (
-    "deb http://deb.debian.org/debian bookworm main\n# deb http://x.debian.org/ y z\ndeb https://other.example a b\n"
+    "deb http://mirror.example.org/debian bookworm main\n# deb http://x.example.org/ y z\ndeb https://other.example a b\n"
 )
 STANZAS = (
-    "Types: deb\nURIs: http://deb.debian.org/debian\nSuites: bookworm\n\nTypes: deb\nURIs: https://other.example\n"
+    "Types: deb\nURIs: http://mirror.example.org/debian\nSuites: bookworm\n\nTypes: deb\nURIs: https://other.example\n"
 )
 PATH = "https://ftp.postgresql.org/pub/source/v17.5/postgresql-17.5.tar.bz2"
 
@@ -60,11 +60,11 @@ def test_a_major_version_means_its_latest_minor() -> None:
 
 def test_source_entries_are_the_machines_own_for_distributions_only() -> None:
     found = distribution.private_entries({"sources.list": ONE_LINE, "debian.sources": STANZAS, "no.list": "# none\n"})
-    assert found["sources.list"] == "deb-src http://deb.debian.org/debian bookworm main\n"
-    assert found["debian.sources"] == "Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: bookworm\n"
+    assert found["sources.list"] == "deb-src http://mirror.example.org/debian bookworm main\n"
+    assert found["debian.sources"] == "Types: deb-src\nURIs: http://mirror.example.org/debian\nSuites: bookworm\n"
     assert set(found) == {"sources.list", "debian.sources"}
     assert not distribution.have_sources({"sources.list": ONE_LINE, "debian.sources": STANZAS})
-    assert distribution.have_sources({"a.list": "deb-src http://deb.debian.org/debian bookworm main\n"})
+    assert distribution.have_sources({"a.list": "deb-src http://mirror.example.org/debian bookworm main\n"})
     assert distribution.have_sources({"a.sources": "Types: deb deb-src\n"})
 
 
