@@ -2,7 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias, final, overload
+from typing import Final, Literal, Required, TypeAlias, TypedDict, final, overload, type_check_only
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["__version__"]
 
@@ -172,3 +175,282 @@ def read_pgbench_logs(
     Raises ``OSError`` (``FileNotFoundError`` …) for a file that cannot be read, ``PgbenchLogError`` for a malformed
     line or for times more than a week of seconds (604800 intervals) apart, ``ValueError`` for bad arguments.
     """
+
+# ---- Flash model (flash/); descriptions are checked key by key, `ValueError` says which value and why ----
+
+__all__ += ["FlashDrive", "FlashInput", "FlashOutOfSpaceError", "FlashTrace", "flash_theory", "write_flash_trace"]
+
+class FlashOutOfSpaceError(ValueError):
+    """A compressing drive has no physical space left for a write."""
+
+@type_check_only
+class FlashDriveDescription(TypedDict, total=False):
+    """A modelled drive; only ``user_bytes`` has no default. docs/flash-model.md says what each key means."""
+
+    kind: Literal["page-mapped", "compressing"]
+    user_bytes: Required[int]
+    over_provisioning: float
+    spare_of_physical: float
+    pages_per_block: int
+    channels: int
+    dies_per_channel: int
+    planes_per_die: int
+    flash_pages_per_block: int
+    flash_page_bytes: int
+    reserve_blocks: int
+    policy: Literal["greedy", "cost-benefit", "fifo", "d-choices", "random"]
+    choices: int
+    gc_stream: Literal["with-host", "own", "per-handle"]
+    handles: int
+    wear_levelling_threshold: int | None
+    pools: Sequence[tuple[float, float]]
+    logical_bytes: int
+    granularity_bytes: int
+    straddling: bool
+    throttle_from: float
+    reject_from: float
+    throttled_bytes_per_second: int
+    seed: int
+
+@type_check_only
+class FlashSizes(TypedDict, total=False):
+    """Bytes of a 4096-byte block after compression; exactly one of the first four keys."""
+
+    bytes: int
+    between: Sequence[int]
+    quantiles: Sequence[Sequence[float]]
+    weights: Sequence[Sequence[float]]
+    up_to: float
+
+@type_check_only
+class FlashComponent(TypedDict, total=False):
+    """A part of a load: a range of blocks, how it is written, how its blocks compress (from hottest to coldest)."""
+
+    share_of_writes: float
+    first_block: int
+    blocks: int
+    pattern: Literal["uniform", "sequential", "zipf", "hot-cold"]
+    exponent: float
+    hot_blocks: float
+    hot_writes: float
+    scattered: bool
+    sizes: Sequence[FlashSizes]
+    redraw_sizes: bool
+    handle: int
+
+@type_check_only
+class FlashServiceTimes(TypedDict, total=False):
+    """What operations take; defaults in docs/flash-model.md."""
+
+    read_ns: int
+    program_ns: int
+    erase_ns: int
+    channel_bytes_per_second: int
+    pages_per_program: int
+    controller_ns: int
+    write_buffer_bytes: int
+    reads_first: bool
+    gc_pacing: Literal["paced", "burst"]
+
+@type_check_only
+class FlashCounters(TypedDict):
+    """Counts since the drive was made, in bytes unless the name says otherwise."""
+
+    host_bytes_written: int
+    compressed_bytes_written: int
+    gc_bytes_written: int
+    wear_levelling_bytes_written: int
+    padding_bytes_written: int
+    nand_bytes_written: int
+    host_bytes_trimmed: int
+    blocks_erased: int
+    throttled_writes: int
+    rejected_writes: int
+
+@type_check_only
+class FlashWearLeveling(TypedDict):
+    """Erase counts over all blocks."""
+
+    min: int
+    max: int
+    avg: float
+
+@type_check_only
+class FlashHealth(TypedDict):
+    """The log page, under the names that nvme-cli prints."""
+
+    host_bytes_written: int
+    nand_bytes_written: int
+    physical_media_units_written: int
+    gc_bytes_written: int
+    compression_ratio: int
+    physical_usage_ratio: int
+    wear_leveling: FlashWearLeveling
+    percentage_used: int
+    free_blocks: int
+
+@type_check_only
+class FlashLatencies(TypedDict):
+    """A latency distribution; quantiles within 1 %. The histogram holds (highest latency in ns, requests)."""
+
+    count: int
+    mean_ns: float
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+    histogram: list[tuple[int, int]]
+
+@type_check_only
+class FlashTimingReport(TypedDict):
+    """A run against the virtual clock; ``…s_ns`` after ``dies`` are die time, summed over the dies."""
+
+    reads: FlashLatencies | None
+    writes: FlashLatencies | None
+    duration_ns: int
+    drained_ns: int
+    stalled_writes: int
+    dies: int
+    host_reads_ns: int
+    gc_reads_ns: int
+    programs_ns: int
+    erases_ns: int
+
+@type_check_only
+class FlashTraceArrays(TypedDict):
+    """All records of a trace; ``compressed_bytes`` has one entry a block written, in the order of the records."""
+
+    time_ns: NDArray[np.uint64]
+    operation: NDArray[np.uint8]
+    stream: NDArray[np.uint8]
+    first_block: NDArray[np.uint32]
+    blocks: NDArray[np.uint32]
+    compressed_bytes: NDArray[np.uint16]
+
+@final
+class FlashInput:
+    """An endless load by formula; the same seed gives the same writes."""
+
+    def __new__(cls, logical_blocks: int, components: Sequence[FlashComponent], seed: int = 1) -> FlashInput: ...
+    def batch(self, writes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint8]]:
+        """The next writes: blocks, bytes after compression, placement handles."""
+
+    def popularity(self) -> list[tuple[float, float, float]] | None:
+        """Classes of equally popular blocks: (blocks, share of the writes, mean bytes); None if writes depend on each
+        other or components overlap."""
+
+@final
+class FlashDrive:
+    """A modelled drive. Writes refused for want of space raise ``FlashOutOfSpaceError``."""
+
+    def __new__(cls, description: FlashDriveDescription) -> FlashDrive: ...
+    def write(self, lbas: NDArray[np.uint32], compressed_bytes: NDArray[np.uint16] | None = None) -> None: ...
+    def trim(self, lba: int, count: int) -> None: ...
+    def apply(self, load: FlashInput, writes: int) -> None:
+        """Writes the next ``writes`` blocks of a load."""
+
+    def fill(self, load: FlashInput, used_share: float = 1.0) -> None:
+        """Writes each block of a share of the drive once, in the sizes of a load."""
+
+    def age(
+        self, load: FlashInput, used_share: float = 1.0, tolerance: float = 0.01, limit: int = 50
+    ) -> tuple[int, bool]:
+        """Fills, then writes the load until write amplification over a drive write changes by less than ``tolerance``:
+        (drive writes, whether that was reached within ``limit``)."""
+
+    def age_by_theory(self, load: FlashInput, used_share: float = 1.0, seed: int = 1) -> None:
+        """Lays the data down once, as equilibrium under uniform writes would. The drive must be fresh."""
+
+    def replay(self, path: str | os.PathLike[str]) -> tuple[int, int, int]:
+        """Writes a recorded load: (records, blocks written, blocks trimmed)."""
+
+    def time(
+        self,
+        load: FlashInput,
+        requests: int,
+        *,
+        service: FlashServiceTimes | None = None,
+        read_share: float = 0.0,
+        per_second: float | None = None,
+        queue_depth: int = 32,
+        seed: int = 1,
+    ) -> FlashTimingReport:
+        """Single-block requests against the clock: at random times, or without a rate ``queue_depth`` under way."""
+
+    def time_trace(
+        self, path: str | os.PathLike[str], *, service: FlashServiceTimes | None = None
+    ) -> FlashTimingReport: ...
+    def counters(self) -> FlashCounters: ...
+    def health(self, rated_cycles: int = 3000) -> FlashHealth: ...
+    def erase_counts(self) -> NDArray[np.uint32]: ...
+    def drive_writes_per_day(
+        self, write_amplification: float, *, rated_cycles: int = 3000, years: float = 5.0
+    ) -> float: ...
+    @property
+    def logical_blocks(self) -> int: ...
+    @property
+    def mapped_blocks(self) -> int: ...
+    @property
+    def live_bytes(self) -> int: ...
+    @property
+    def usable_bytes(self) -> int: ...
+    @property
+    def physical_bytes(self) -> int: ...
+    @property
+    def user_bytes(self) -> int: ...
+    @property
+    def free_blocks(self) -> int: ...
+    @property
+    def pages_per_block(self) -> int: ...
+    @property
+    def alpha(self) -> float:
+        """Usable flash over logical capacity: alpha in the formulas."""
+
+@final
+class FlashTrace:
+    """A recorded load, opened through its index; ``ValueError`` says where a damaged one is damaged."""
+
+    OPERATIONS: Final[list[str]]
+    def __new__(cls, path: str | os.PathLike[str]) -> FlashTrace: ...
+    def arrays(self) -> FlashTraceArrays: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def written_blocks(self) -> int: ...
+    @property
+    def codec(self) -> str: ...
+    @property
+    def codec_level(self) -> int: ...
+    @property
+    def drive_blocks(self) -> int: ...
+    @property
+    def start_unix_ns(self) -> int: ...
+
+def write_flash_trace(
+    path: str | os.PathLike[str],
+    *,
+    drive_blocks: int,
+    time_ns: NDArray[np.uint64],
+    operation: NDArray[np.uint8],
+    first_block: NDArray[np.uint32],
+    blocks: NDArray[np.uint32],
+    compressed_bytes: NDArray[np.uint16],
+    stream: NDArray[np.uint8] | None = None,
+    codec: str = "synthetic",
+    codec_level: int = 0,
+    start_unix_ns: int = 0,
+) -> None:
+    """Writes a trace; ``operation`` holds indices into ``FlashTrace.OPERATIONS``."""
+
+def flash_theory(
+    policy: str,
+    alpha: float,
+    pages_per_block: int,
+    classes: Sequence[tuple[float, float, float]],
+    *,
+    choices: int = 2,
+    compressing: bool = False,
+    separated: Sequence[float] | None = None,
+) -> float | None:
+    """Write amplification by formula, for classes as of ``FlashInput.popularity``; None where there is no formula."""

@@ -106,7 +106,8 @@ class Simulation:
             try:
                 Conductor(self.study, run, self.site(), self.watcher, list(Run.open(RUN, disk).trials)).conduct()
             except KeyboardInterrupt:
-                run.interrupted("signal")
+                if not run.finished:
+                    run.interrupted("signal")
                 raise
             except RecordError:
                 raise

@@ -38,7 +38,7 @@ def best_chances(
     for place, column in enumerate(usable):
         have = np.isfinite(contrasts[:, column])
         n, seen = int(have.sum()), contrasts[have, column]
-        mine = weights[:, have]
+        mine = weights if n == len(blocks) else weights[:, have]  # whole columns need no copy
         mean = float(seen.mean())
         drawn[:, place] = mean + (mine @ seen / mine.sum(axis=1) - mean) * sqrt((n + 1) / (n - 1))
     winners = drawn.argmax(axis=1) if response.better is Better.HIGHER else drawn.argmin(axis=1)

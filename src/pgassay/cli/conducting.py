@@ -41,6 +41,7 @@ def create_run(
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
     facts["postgres"] = installations(study, bench)
     facts["account"] = describe(bench.account)
+    facts["place"] = {"data_directory": str(bench.data_directory.absolute())}
     facts["remarks"] = remarks
     text = write(document, f"The study as it was resolved and run; made by pgassay {__version__}.")
     return RunDirectory.create(path, header, text, facts)
@@ -67,7 +68,8 @@ def conduct(study: Study, run: RunDirectory, bench: Workbench, trials: list[Tria
         try:
             conductor.conduct()
         except KeyboardInterrupt:  # or SIGTERM, SIGHUP: see lab.interruption
-            run.interrupted("signal")
+            if not run.finished:
+                run.interrupted("signal")
             messages.tell_interrupted(run.path)
             return messages.INTERRUPTED
         except RecordError:

@@ -97,6 +97,14 @@ def at_least(option: str, least: int) -> UsageError:
     )
 
 
+def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
+    """`resume` would go on with another version than the run began with."""
+    return UsageError(
+        f"the run began with {', '.join(sorted(before))} and would go on with {', '.join(sorted(now))}",
+        "name the same PostgreSQL with --pg-bindir, or begin a new run",
+    )
+
+
 def no_calibration(path: Path) -> UsageError:
     """A run, but of a study."""
     return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 def run_document(name: str, found: dict[str, object], arguments: argparse.Namespace) -> int:
     """Run a study document under the command line's overrides."""
     from pgassay.cli import conducting
-    from pgassay.cli.neighbours import look
+    from pgassay.cli.neighbours import look, place
     from pgassay.cli.plan import describe, print_plan
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.preflight import check
@@ -81,7 +81,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     with Workbench(wishes(arguments)) as bench:
         site = bench.site()
         checked = check(study, site)
-        remarks = look(bench, allowed=arguments.allow_busy or arguments.dry_run)
+        remarks = {**look(bench, allowed=arguments.allow_busy or arguments.dry_run), **place(checked.mount)}
         plan = describe(study, checked, bench, seed)
         if arguments.dry_run:
             print_plan(plan, as_json=arguments.json)

@@ -14,6 +14,9 @@ from pgassay.bench.places import Mount
 from pgassay.host import messages
 
 FICLONE = 0x40049409
+UNKNOWN = "unknown"
+"""A file system or device that the kernel does not list."""
+
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 LAYERED = ("overlay", "aufs", "fuse-overlayfs", "fuse.fuse-overlayfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "fuse.sshfs")
@@ -64,12 +67,13 @@ def mount_of(path: Path) -> Mount:
     """
     existing = existing_ancestor(path)
     try:
-        line = holding(existing, parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8")))
         room = os.statvfs(existing)
+        table = parse_mountinfo(_MOUNTINFO.read_text(encoding="utf-8"))
     except OSError:
-        line = None
-    if line is None:
-        raise messages.no_mount(path)
+        raise messages.no_mount(path) from None
+    # In a change-rooted system whose root is no mount point the kernel lists no mount above us: the room is known all
+    # the same, and what is not known is called so.
+    line = holding(existing, table) or MountLine(existing, UNKNOWN, UNKNOWN, "")
     return Mount(
         path=path,
         mount_point=line.mount_point,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, UsageError
-from pgassay.study.units import format_bytes
+from pgassay.study.units import format_size
 
 
 def unknown_response(name: str, known: Iterable[str]) -> UsageError:
@@ -28,7 +28,7 @@ def bare_blocks(name: str, value: str) -> UsageError:
 def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
     """The disk check before a run."""
     return PgassayError(
-        f'"{place}" has {format_bytes(free)} free, this study needs about {format_bytes(needed)}',
+        f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
         "free space there, name another place with --data-dir, or make the data smaller with --set load.scale=…",
     )
 
@@ -36,7 +36,7 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
 def busy_neighbour(detail: str) -> PgassayError:
     """A PostgreSQL that works beside us."""
     return PgassayError(
-        f"a PostgreSQL that is not ours is busy on this machine: {detail}",
+        detail,
         "stop it or wait; with --allow-busy the study runs all the same, and its record says so",
     )
 

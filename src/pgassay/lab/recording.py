@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pgassay.lab import checks, fairness, regime
 from pgassay.lab.composition import Composition
+from pgassay.lab.course import course_of
 from pgassay.lab.notes import Assignment, Notes
 from pgassay.lab.site import Site
 from pgassay.record.values import LevelRecord, TrialRecord
@@ -54,6 +55,7 @@ def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str,
         "cache": notes.cache,
         "age": options.get("age", "none"),
         "start_state": notes.how_cloned,
+        **course_of(notes.samples),
     }
 
 
@@ -72,8 +74,10 @@ def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evid
         window_monotonic_ns=measures.window_monotonic_ns if measures else 0,
         window_wall_ns=measures.window_wall_ns if measures else 0,
         steal_share=measures.responses.get("steal_share") if measures else None,
+        foreign_write_share=measures.responses.get("foreign_write_share") if measures else None,
+        device_written_bytes=measures.counters.get("diskstats.written_bytes") if measures else None,
         foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
         wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
-        foreign_cpu_share_max=site.foreign_cpu_share_max,
+        foreign_share_max=site.foreign_share_max,
         mismatches=mismatches,
     )

@@ -26,7 +26,7 @@ from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
+from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory
 from pgassay.lab.site import Site
@@ -77,11 +77,11 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
-            stack.enter_context(self._interruption.held())
             for abandoned in repair.abandoned_sockets(self.account):
                 repair.remove_sockets(abandoned)
-            self._sockets = sockets.make(self.account)
-            stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
+            with self._interruption.held():
+                self._sockets = sockets.make(self.account)
+                stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
         return self
 
@@ -108,7 +108,7 @@ class Workbench:
             caches=PageCache(),
             disk=RealDisk(),
             socket_directory=self._sockets,
-            foreign_cpu_share_max=1.0 if self.wishes.allow_busy else FOREIGN_CPU_SHARE_MAX,
+            foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
             held=self._interruption.held,
         )
 
@@ -126,7 +126,7 @@ class Workbench:
             if named or version:
                 raise build_messages.named_and_built()
             return self._builder().installation(build, may_build=self.wishes.building.allowed)
-        return self.finder.named(named) if named and not version else self.finder.find(version or None)
+        return self.finder.find(version or None, named)
 
     def _builder(self) -> Builder:
         building, account = self.wishes.building, self.account

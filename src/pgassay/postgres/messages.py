@@ -9,6 +9,9 @@ from pgassay.errors import UsageError
 
 SUPPORTED = "PostgreSQL 13 to 18"
 
+NO_SUCH_SETTING = "there is no such setting"
+"""What a server is taken to say of a setting that it does not know."""
+
 
 def not_postgres(bindir: Path, missing: Iterable[str]) -> UsageError:
     """A directory without the programs."""

@@ -46,7 +46,9 @@ def _step(name: str, value: str) -> str:
         return f"{name} = {value}: needs a cluster of its own: initdb, then pg_dump and pg_restore (or pg_upgrade)"
     if space == "drive":
         return f"{name} = {value}: move the cluster (stop, copy, start) or restore a base backup there"
-    return f"{name} = {value}: a property of the load; change it in the application or its pool"
+    if space == "load":
+        return f"{name} = {value}: a property of the load; change it in the application or its pool"
+    return f"{name} = {value}: as those who ran it did it"
 
 
 def _setting(name: str, value: str) -> str:

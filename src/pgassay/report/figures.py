@@ -11,7 +11,7 @@ import altair as alt
 
 from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
-from pgassay.report import series_figures
+from pgassay.report import curve_figures, series_figures
 from pgassay.report.findings import Findings
 from pgassay.report.style import WIDTH, chart_of, colour, data, styled
 from pgassay.study.responses import Response, Scale
@@ -34,6 +34,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
     made = [_distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
     made += [_distribution(findings, response) for response in findings.secondary]
     made.append(_costs(findings))
+    made.append(_curve(findings))
     made.append(_seconds(findings))
     return tuple(figure for figure in made if figure is not None)
 
@@ -229,6 +230,18 @@ def _seconds(findings: Findings) -> Figure | None:
         "per-second",
         "Transactions per second, second by second",
         "Every trial is a line; grey: the warm-up, kept and marked. Dips that recur are checkpoints.",
+        styled(found).to_dict(),
+    )
+
+
+def _curve(findings: Findings) -> Figure | None:
+    found = curve_figures.along_covariates(findings)
+    if found is None:
+        return None
+    return Figure(
+        "curve",
+        f"{_capital(findings.primary.title)} along {', '.join(findings.study.covariates)}",
+        "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
         styled(found).to_dict(),
     )
 

@@ -16,11 +16,14 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.observations import Observation, observe
 from pgassay.analysis.summary import Summary, summarise
+from pgassay.analysis.trial_course import TrialCourse
 from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
+from pgassay.report.companions import Companions
+from pgassay.report.courses import courses_of
 from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
@@ -42,6 +45,8 @@ class Findings:
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
         self.baseline = self.study.design.baseline.name
+        self._observed: dict[str, tuple[Observation, ...]] = {}
+        self._summed: dict[str, tuple[Summary, ...]] = {}
 
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
@@ -106,13 +111,18 @@ class Findings:
 
     def observations(self, response: str) -> tuple[Observation, ...]:
         """The valid trials' values."""
-        return observe(self.trials, response)
+        if response not in self._observed:
+            self._observed[response] = observe(self.trials, response)
+        return self._observed[response]
 
     def summaries(self, response: Response) -> tuple[Summary, ...]:
         """The published form: average, standard deviation, minimum, median, maximum."""
-        rows = summarise(self.observations(response.name), response)
-        order = [treatment.name for treatment in self.study.treatments]
-        return tuple(sorted(rows, key=lambda row: (row.condition, row.covariate, order.index(row.treatment))))
+        if response.name not in self._summed:
+            rows = summarise(self.observations(response.name), response)
+            order = [treatment.name for treatment in self.study.treatments]
+            rows = tuple(sorted(rows, key=lambda row: (row.condition, row.covariate, order.index(row.treatment))))
+            self._summed[response.name] = rows
+        return self._summed[response.name]
 
     def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
         """Every treatment against the baseline; the primary's are simultaneous."""
@@ -164,12 +174,32 @@ class Findings:
         return tuple(self._judge(claim_index) for claim_index in range(len(self.study.claims)))
 
     @cached_property
+    def courses(self) -> Mapping[int, TrialCourse]:
+        """How each trial went second by second, by number."""
+        return courses_of(self.run)
+
+    @cached_property
+    def companions(self) -> Companions:
+        """What stands beside the verdicts."""
+        return Companions(self)
+
+    @cached_property
     def block_s(self) -> float | None:
-        """Mean seconds that a trial takes, times the arms of a block; None before the first trial."""
+        """Mean seconds that a trial takes, times the arms of a block; None where no length is known."""
         if not self.trials:
             return None
         lengths = [(trial.finished_wall_ns - trial.started_wall_ns) / 1e9 for trial in self.trials]
+        if not any(lengths):
+            return None  # imported from a source that tells no times
         return sum(lengths) / len(lengths) * len(self.study.arms)
+
+    @cached_property
+    def imported(self) -> str:
+        """For runs that others made: that pgassay did not measure them, and how blocks were formed; else empty."""
+        source = self.run.host.get("imported")
+        if not isinstance(source, dict):
+            return ""
+        return "; ".join((str(source.get("label", "")), *map(str, source.get("remarks", ()))))
 
     @cached_property
     def regimes(self) -> tuple[str, ...]:
@@ -177,6 +207,12 @@ class Findings:
         keys = ("checkpoint_words", "defaults")
         words = (str(trial.regime.get(key, "")) for key in keys for trial in self.trials)
         return tuple(dict.fromkeys(word for word in words if word))
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What spoke against measuring there although the user wanted to."""
+        found = self.run.host.get("remarks", {})
+        return [str(text) for text in found.values()] if isinstance(found, Mapping) else []
 
     @cached_property
     def disturbance(self) -> str:

@@ -13,9 +13,12 @@ import vl_convert
 
 from pgassay.analysis.explanation import amount
 from pgassay.report import adoption, configuration, words
+from pgassay.report.companions_text import parts
+from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
 from pgassay.report.findings import Findings, varied_names
 from pgassay.report.hostfacts import host_rows
+from pgassay.report.trials_table import rows_of, shown
 
 PAGE = "report.html"
 FIGURES = "figures"
@@ -46,7 +49,11 @@ def write_pictures(made: Sequence[Figure], folder: Path) -> None:
 def html(findings: Findings, made: Sequence[Figure]) -> str:
     """The page's text."""
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FunctionLoader(_template),
     )
     template = environment.from_string(_template("page.html"))
     specifications = json.dumps({figure.name: figure.specification for figure in made}).replace("</", "<\\/")
@@ -65,6 +72,10 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         read_back=configuration.levels_read_back(findings.trials),
         adoption=_adoption(findings),
         host=host_rows(findings.run.host),
+        parts=tuple(parts(findings.companions, findings.primary, findings.baseline)),
+        doubts=tuple(doubts(findings.trials, findings.courses)),
+        trial_rows=shown(rows_of(findings)),
+        trials_all=len(findings.trials),
         cost_table=_cost_table(findings),
         amount=amount,
     )

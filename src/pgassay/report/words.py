@@ -37,8 +37,13 @@ def effect(effect: Effect, response: Response) -> str:
     """`+10.4 % [+8.1, +12.7]`, or a difference in the response's unit."""
     if not effect.bounded:
         return f"{MISSING} (no interval yet)"
-    values = (effect.estimate, effect.low, effect.high)
-    if effect.scale is Scale.RATIO:
+    return interval(effect.estimate, effect.low, effect.high, effect.scale, response)
+
+
+def interval(estimate: float, low: float, high: float, scale: Scale, response: Response) -> str:
+    """An estimate with its interval, as `effect` writes it."""
+    values = (estimate, low, high)
+    if scale is Scale.RATIO:
         if max(values) >= 3:
             return "×{:.2f} [×{:.2f}, ×{:.2f}]".format(*values)
         return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))

@@ -15,7 +15,7 @@ from pgassay.postgres.builds import distribution, official
 from pgassay.postgres.builds.messages import BuildError
 
 ONE_LINE = (
-    "deb http://mirror.example.org/debian bookworm main\n# deb http://x.example.org/ y z\ndeb https://other.example a b\n"
+    "deb http://mirror.example.org/debian bookworm main\n# deb http://x.example/ y z\ndeb https://other.example/ a\n"
 )
 STANZAS = (
     "Types: deb\nURIs: http://mirror.example.org/debian\nSuites: bookworm\n\nTypes: deb\nURIs: https://other.example\n"

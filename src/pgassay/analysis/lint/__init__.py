@@ -4,6 +4,6 @@ For other people's results as for one's own; pure, like all of the analysis. `li
 """
 
 from pgassay.analysis.lint.checks import lint
-from pgassay.analysis.lint.values import Benchmark, Finding, Run
+from pgassay.analysis.lint.values import Benchmark, Finding, Run, Severity
 
-__all__ = ["Benchmark", "Finding", "Run", "lint"]
+__all__ = ["Benchmark", "Finding", "Run", "Severity", "lint"]

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pgassay.analysis.lint.completeness import aborted, missing, short
 from pgassay.analysis.lint.confounding import confounded_factors
 from pgassay.analysis.lint.independence import seconds_as_replicates
+from pgassay.analysis.lint.noise import noisy
 from pgassay.analysis.lint.order import first_run, fixed_order, monotone
 from pgassay.analysis.lint.replication import below_resolution, too_few
+from pgassay.analysis.lint.trend import trend
 from pgassay.analysis.lint.values import Benchmark, Finding
 
 Check = Callable[[Benchmark], tuple[Finding, ...]]
@@ -19,8 +21,10 @@ CHECKS: tuple[Check, ...] = (
     seconds_as_replicates,
     first_run,
     monotone,
+    trend,
     fixed_order,
     too_few,
+    noisy,
     below_resolution,
 )
 

@@ -4,12 +4,8 @@ pgbench prints a tps line after an abort too, and exits with status 2; a script 
 """
 
 from math import isfinite
-from statistics import median
 
-from pgassay.analysis.lint.values import Benchmark, Finding
-
-SHORT = 0.95
-"""A run shorter than this share of what was planned (or of the median run) is short."""
+from pgassay.analysis.lint.values import Benchmark, Finding, Run, Severity
 
 
 def aborted(benchmark: Benchmark) -> tuple[Finding, ...]:
@@ -22,29 +18,27 @@ def aborted(benchmark: Benchmark) -> tuple[Finding, ...]:
         Finding(
             "aborted",
             "aborted runs are counted as results",
-            f"{len(bad)} of {len(benchmark.runs)} runs, the first of {first.treatment}: {first.aborted}",
+            f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(first)}: {first.aborted}",
             "leave them out, report that the treatment failed, and look at the exit status of each run",
+            Severity.ERROR,
         ),
     )
 
 
 def short(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Runs much shorter than planned."""
-    known = [run for run in benchmark.runs if run.seconds is not None]
-    if not known:
-        return ()
-    usual = median(run.seconds for run in known if run.seconds is not None)
-    bad = [run for run in known if (run.seconds or 0.0) < SHORT * (usual if run.planned_s is None else run.planned_s)]
+    """Runs much shorter than planned, or than their like where no plan is known."""
+    bad = [(run, target) for run, target in zip(benchmark.runs, benchmark.short_of_s, strict=True) if target]
     if not bad:
         return ()
-    worst = min(bad, key=lambda run: run.seconds or 0.0)
-    planned = usual if worst.planned_s is None else worst.planned_s
+    worst, target = min(bad, key=lambda each: (each[0].seconds or 0.0) / (each[1] or 1.0))
+    known = sum(run.seconds is not None for run in benchmark.runs)
     return (
         Finding(
             "short",
             "runs that ended early are counted as results",
-            f"{len(bad)} of {len(known)} runs; {worst.treatment} ran {worst.seconds:.3g} s of {planned:.5g} s",
+            f"{len(bad)} of {known} runs; {_where(worst)} ran {worst.seconds:.3g} s of {target:.5g} s",
             "leave them out and find out why they ended: no space, a crash, a timeout",
+            Severity.ERROR,
         ),
     )
 
@@ -58,7 +52,12 @@ def missing(benchmark: Benchmark) -> tuple[Finding, ...]:
         Finding(
             "missing",
             "runs have no value",
-            f"{len(bad)} of {len(benchmark.runs)} runs, the first of {bad[0].treatment}",
+            f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(bad[0])}",
             "say what became of them: a treatment that often fails is not as good as its other runs",
+            Severity.ERROR,
         ),
     )
+
+
+def _where(run: Run) -> str:
+    return f"{run.arm} ({run.place})" if run.place else run.arm

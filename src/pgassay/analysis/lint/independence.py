@@ -17,6 +17,8 @@ def seconds_as_replicates(benchmark: Benchmark) -> tuple[Finding, ...]:
     The lag-one correlation of n independent values has a standard error of 1 / sqrt(n); above three of them counts.
     """
     worst: tuple[float, str, int, float] | None = None
+    if not benchmark.in_order and benchmark.replicate != "second":
+        return ()
     for treatment in benchmark.groups:
         values = np.asarray(benchmark.values(treatment))
         n = len(values)

@@ -19,7 +19,7 @@ CHANCE = 0.05
 def monotone(benchmark: Benchmark) -> tuple[Finding, ...]:
     """More treatments than chance would give whose runs only climb or only fall."""
     groups = _groups(benchmark, 3)
-    if not groups:
+    if not groups or not benchmark.in_order:
         return ()
     patterned = [treatment for treatment, values in groups.items() if _one_way(values)]
     expected = [2.0 * exp(-lgamma(len(values) + 1)) for values in groups.values()]
@@ -41,7 +41,9 @@ def monotone(benchmark: Benchmark) -> tuple[Finding, ...]:
 def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
     """A first run that is lowest (or highest) in more treatments than chance would give."""
     groups = _groups(benchmark, 3)
-    found = []
+    found: list[Finding] = []
+    if not benchmark.in_order:
+        return ()
     for word, pick in (("lowest", min), ("highest", max)):
         odd = [values for values in groups.values() if values[0] == pick(values) and values.count(values[0]) == 1]
         expected = [1.0 / len(values) for values in groups.values()]
@@ -65,7 +67,7 @@ def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
     """Treatments whose runs came one after another, or repetitions that always had the same order."""
     if len(benchmark.groups) < 2 or any(run.position is None for run in benchmark.runs):
         return ()
-    order = [run.treatment for run in sorted(benchmark.runs, key=lambda run: run.position or 0)]
+    order = [run.arm for run in sorted(benchmark.runs, key=lambda run: run.position or 0)]
     repeats = max(len(runs) for runs in benchmark.groups.values())
     changes = sum(one != other for one, other in pairwise(order))
     if repeats > 1 and changes == len(benchmark.groups) - 1:

@@ -36,27 +36,28 @@ def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
 
 def below_resolution(benchmark: Benchmark) -> tuple[Finding, ...]:
     """Differences from the baseline (or the first treatment) that the runs cannot tell from none: Welch's interval."""
-    names = list(benchmark.groups)
-    baseline = benchmark.baseline or (names[0] if names else "")
-    if baseline not in benchmark.groups:
-        return ()
-    base = _logs(benchmark, baseline)
+    baseline = benchmark.baseline or (benchmark.runs[0].treatment if benchmark.runs else "")
+    arms = {(runs[0].treatment, runs[0].condition): arm for arm, runs in benchmark.groups.items()}
     vague = []
-    for treatment in names:
-        mine = _logs(benchmark, treatment)
-        if treatment == baseline or len(mine) < MEDIAN_CHECK or len(base) < MEDIAN_CHECK:
+    pairs = 0
+    for (treatment, condition), arm in arms.items():
+        if treatment == baseline or (baseline, condition) not in arms:
+            continue
+        pairs += 1
+        mine, base = _logs(benchmark, arm), _logs(benchmark, arms[baseline, condition])
+        if len(mine) < MEDIAN_CHECK or len(base) < MEDIAN_CHECK:
             continue
         effect, half = mean(mine) - mean(base), _half_width(mine, base)
         if effect != 0.0 and abs(effect) < half:
-            vague.append((treatment, exp(effect) - 1.0, exp(half) - 1.0))
+            vague.append((arm, exp(effect) - 1.0, exp(half) - 1.0))
     if not vague:
         return ()
-    treatment, effect, half = max(vague, key=lambda one: abs(one[1]))
+    arm, effect, half = max(vague, key=lambda one: abs(one[1]))
     return (
         Finding(
             "below-resolution",
             "differences are smaller than what these runs can tell from none",
-            f"{len(vague)} of {len(names) - 1} treatments; the largest: {treatment} differs by {percent(effect)}, "
+            f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
             f"its 95 % interval is ±{percent(half)}",
             "report the interval, and run more blocks before a winner is named",
         ),

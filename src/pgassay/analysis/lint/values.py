@@ -2,8 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from math import isfinite
+
+from pgassay.analysis.lint.lengths import Length, fell_short_of
+
+
+class Severity(StrEnum):
+    """How much a finding takes away."""
+
+    ERROR = "error"
+    """Numbers stand in the table that are no results."""
+    WARNING = "warning"
+    """The numbers are results, but do not carry the claim."""
+    NOTE = "note"
+    """A sign of trouble that chance alone could have given."""
 
 
 @dataclass(frozen=True)
@@ -11,7 +25,8 @@ class Run:
     """One published value. `position` is its place in time over the whole benchmark, None when that is not known.
 
     `levels` are factor levels as typed; `seconds` how long it ran, `planned_s` how long it should have; `aborted` what
-    the tool said when it gave up, empty when it did not.
+    the tool said when it gave up, empty when it did not. `condition` is what a comparison never crosses (a scale, a mix
+    of statements); `place` where the run stands in its source.
     """
 
     treatment: str
@@ -21,34 +36,59 @@ class Run:
     seconds: float | None = None
     planned_s: float | None = None
     aborted: str = ""
+    condition: str = ""
+    place: str = ""
+
+    @property
+    def arm(self) -> str:
+        """Treatment and condition: what repetitions are repetitions of."""
+        return ", ".join(part for part in (self.treatment, self.condition) if part)
 
 
 @dataclass(frozen=True)
 class Benchmark:
     """All runs of one response. `replicate` is what one value is: a `run`, or a `second` of one.
 
-    `baseline` names the treatment that claims are made against, when one does.
+    `baseline` names the treatment that claims are made against, when one does; `resolution` is the smallest effect that
+    somebody would act on, as a share. `ordered` says that the runs of an arm are listed in the order in which they ran
+    even where no position is known; without it nothing is said about order.
     """
 
     runs: tuple[Run, ...]
     replicate: str = "run"
     baseline: str = ""
+    resolution: float = 0.05
+    ordered: bool = True
+
+    @cached_property
+    def short_of_s(self) -> tuple[float | None, ...]:
+        """For each run the length that it did not reach; None for a whole one."""
+        return fell_short_of([Length(run.arm, run.condition, run.seconds, run.planned_s) for run in self.runs])
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[Run, ...]]:
-        """Treatment to its runs, in order of time where that is known, else as listed."""
+        """Arm to its runs, in order of time where that is known, else as listed."""
         found: dict[str, list[Run]] = {}
         for run in self.runs:
-            found.setdefault(run.treatment, []).append(run)
+            found.setdefault(run.arm, []).append(run)
         if all(run.position is not None for run in self.runs):
             for runs in found.values():
                 runs.sort(key=lambda run: run.position or 0)
         return {treatment: tuple(runs) for treatment, runs in found.items()}
 
-    def values(self, treatment: str) -> tuple[float, ...]:
-        """The finite values of a treatment, in order."""
-        values = (run.value for run in self.groups[treatment])
+    def values(self, arm: str) -> tuple[float, ...]:
+        """The values of an arm that can be results, in order: not those of aborted and truncated runs."""
+        values = (run.value for run in self.groups[arm] if not run.aborted and id(run) not in self._truncated)
         return tuple(value for value in values if value is not None and isfinite(value))
+
+    @cached_property
+    def _truncated(self) -> frozenset[int]:
+        return frozenset(id(run) for run, target in zip(self.runs, self.short_of_s, strict=True) if target is not None)
+
+    @property
+    def in_order(self) -> bool:
+        """Is it known in which order the runs of an arm ran?"""
+        return self.ordered or all(run.position is not None for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -59,3 +99,4 @@ class Finding:
     what: str
     evidence: str
     remedy: str
+    severity: Severity = Severity.WARNING

@@ -1,0 +1,186 @@
+"""Is the analysis of a very large run quick? Its time against the time that polars needs to read the series once.
+
+13 554 trials with per-second series is the largest published study that pgassay repeats; issue: less than twice the
+reading. "Analysis" is all that `pgassay show --json` computes: every trial's course from its seconds (nothing recorded
+beforehand), effects, costs, companions, verdicts; from opening the record on. Both are timed in turn, in one process,
+with the files in the page cache, and the ratio printed.
+
+    python -m benchmarks.analysis_scale [--trials 13554] [--seconds 60] [--directory DIR]
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.record_scale import UnsafeDisk
+from pgassay.record.compaction import compact
+from pgassay.record.directory import RunDirectory
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.record.series import SCHEMA, parquet
+from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.report.findings import Findings
+from pgassay.report.plain import as_plain
+from pgassay.study.document import write
+from pgassay.study.responses import Better, Response
+
+ROUNDS = 3
+METERS = 108
+"""As many as a real trial of pgbench has."""
+PAGES = ("1kB", "2kB", "4kB", "8kB", "16kB", "32kB")
+SCRIPTS = tuple(f"s{number}" for number in range(9))
+COSTS = 18
+NS = 10**9
+
+
+def study(blocks: int) -> dict[str, object]:
+    """Six treatments in nine conditions."""
+    return {
+        "study": {"format": 1, "title": "Synthetic", "question": "How quick?"},
+        "factors": {"build.block_size": list(PAGES)},
+        "conditions": {"load.script": list(SCRIPTS)},
+        "responses": {"primary": "tps"},
+        "design": {"baseline": {"build.block_size": "8kB"}, "blocks": {"min": 5, "max": max(5, blocks)}},
+    }
+
+
+def responses() -> tuple[Response, ...]:
+    """A rate and as many costs as a real run has."""
+    costs = (
+        Response(f"cost_{number}_per_transaction", f"cost {number}", "count", Better.LOWER, cost=True)
+        for number in range(COSTS)
+    )
+    return (Response("tps", "transactions per second", "1/s", Better.HIGHER), *costs)
+
+
+def record(number: int, chance: np.random.Generator) -> TrialRecord:
+    """A trial with as many levels, responses and counters as a real one."""
+    arm = (number - 1) % (len(PAGES) * len(SCRIPTS))
+    page, script = PAGES[arm % len(PAGES)], SCRIPTS[arm // len(PAGES)]
+    noise = np.exp(chance.normal(0.0, 0.02, COSTS + 1))
+    return TrialRecord(
+        number=number,
+        block=(number - 1) // (len(PAGES) * len(SCRIPTS)) + 1,
+        attempt=1,
+        treatment=f"build.block_size={page}",
+        condition=f"load.script={script}",
+        covariate="",
+        levels={f"server.setting_{count}": LevelRecord("8kB", "8192", "8192") for count in range(10)},
+        status=Status.VALID,
+        started_wall_ns=number * NS,
+        finished_wall_ns=number * NS + 60 * NS,
+        responses={response.name: 1000.0 * float(factor) for response, factor in zip(responses(), noise, strict=True)},
+        counters={f"wal.counter_{count}": float(count * number) for count in range(60)},
+        settings={f"setting_{count}": "on" for count in range(20)},
+        seed=number,
+    )
+
+
+class Series:
+    """Hands the record a ready table instead of rows: making sixteen million rows one by one would take an hour."""
+
+    def __init__(self, seconds: int, chance: np.random.Generator) -> None:
+        self._names = np.repeat(["tps", *(f"meter_{number}" for number in range(1, METERS))], seconds)
+        self._sources = np.repeat(["pgbench", *["synthetic"] * (METERS - 1)], seconds)
+        self._moments = np.tile(np.arange(seconds) * NS, METERS)
+        self._seconds = seconds
+        self._chance = chance
+
+    def table(self, number: int) -> pl.DataFrame:
+        """A trial: flat, warming or drifting in transactions per second, counters beside."""
+        tps = 1000.0 + self._chance.normal(0.0, 30.0, self._seconds)
+        if number % 7 == 0:
+            tps[: self._seconds // 4] *= 0.7
+        if number % 11 == 0:
+            tps *= np.linspace(0.8, 1.2, self._seconds)
+        rest = self._chance.integers(0, 1000, (METERS - 1, self._seconds)).cumsum(axis=1)
+        rest[::2] = 0  # half of a real trial's meters stand still
+        return pl.DataFrame(
+            {
+                "trial": np.full(len(self._names), number),
+                "monotonic_ns": self._moments,
+                "wall_ns": self._moments + 1_700_000_000 * NS,
+                "source": self._sources,
+                "name": self._names,
+                "unit": np.full(len(self._names), "1/s"),
+                "value": np.concatenate([tps, rest.ravel()]),
+            },
+            schema=SCHEMA,
+        )
+
+
+def make(path: Path, trials: int, seconds: int) -> None:
+    """Write a synthetic run as the lab does, compacted, but without fsync."""
+    chance = np.random.default_rng(1)
+    series = Series(seconds, chance)
+    header = RunHeader("synthetic", "2026-01-01T00:00:00Z", 1, responses(), (), "0.1.0")
+    blocks = trials // (len(PAGES) * len(SCRIPTS))
+    disk = UnsafeDisk()
+    host = {"cpu": {"usable_processors": 8}}
+    with RunDirectory.create(path, header, write(study(blocks)), host, disk) as run:
+        for number in range(1, trials + 1):
+            staging = run.begin_trial(number)
+            run.commit_trial(staging, record(number, chance), ())
+            file = path / "trials" / f"{number:06d}" / "series.parquet"
+            file.write_bytes(parquet(series.table(number)))
+        run.finish("all written")
+        for old in path.glob("*.parquet"):
+            old.unlink()
+        compact(disk, path, run.committed)
+
+
+def timed(work: Callable[[Path], object], path: Path) -> float:
+    """Seconds that it takes."""
+    started = time.perf_counter()
+    work(path)
+    return time.perf_counter() - started
+
+
+def read_once(path: Path) -> None:
+    """polars reads every row of every series, file by file."""
+    for file in sorted({*path.glob("series-*.parquet")}):
+        pl.read_parquet(file)
+    compacted = {number for number in Run.open(path).numbers}
+    last = max(compacted) // 500 * 500
+    for number in range(last, max(compacted) + 1):
+        pl.read_parquet(path / "trials" / f"{number:06d}" / "series.parquet")
+
+
+def analyse(path: Path) -> None:
+    """All that `pgassay show --json` says."""
+    json.dumps(as_plain(Findings(Run.open(path))))
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--trials", type=int, default=13_554)
+    parser.add_argument("--seconds", type=int, default=60, help="rows of series per meter and trial")
+    parser.add_argument(
+        "--directory", type=Path, default=None, help="where to write (default: the temporary directory)"
+    )
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.directory, prefix="analysis-scale-") as place:
+        path = Path(place) / "run"
+        print(
+            f"{options.trials} trials, {METERS * options.seconds} rows of series each; written in", end=" ", flush=True
+        )
+        print(f"{timed(lambda where: make(where, options.trials, options.seconds), path):.0f} s")
+        reading, analysing = [], []
+        for _ in range(ROUNDS):
+            reading.append(timed(read_once, path))
+            analysing.append(timed(analyse, path))
+            print(f"read once {reading[-1]:7.2f} s    analyse {analysing[-1]:7.2f} s", flush=True)
+        ratio = statistics.median(analysing) / statistics.median(reading)
+        print(f"ratio, analysing ÷ reading the series once with polars: {ratio:.2f} (wanted: below 2)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""How fast the flash model is: against a minimal C++ loop of the same algorithm, and against what memory allows.
+
+Both sides are programs that write on demand; slices alternate between them, and the ratio is that of each pair, so that
+a busy machine slows both; time is the thread's own. `accesses` divides the time of a host write by (1 + write
+amplification) times one prefetched random read-modify-write of a table as large as the drive's
+tables, measured in turn.
+
+usage: python -m benchmarks.flash_speed.run [reference|accesses|compressing|memory] [--gib N ...] [--slices N]
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES_PER_BLOCK = 256
+OVER_PROVISIONING = (0.07, 0.28)
+
+
+class Side:
+    """A program that does so much work for each line it is sent."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self._line() != "ready":
+            raise SystemExit(f"{command[0]} did not start")
+
+    def slice(self, count: int) -> tuple[float, float]:
+        """Nanoseconds for each, and write amplification."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{count}\n")
+        self._process.stdin.flush()
+        seconds, amplification = self._line().split()
+        return float(seconds) / count * 1e9, float(amplification)
+
+    def resident_bytes(self) -> int:
+        """Memory that the program holds now."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+    def close(self) -> None:
+        """Let it end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The two programs, built."""
+
+    reference: str
+    model: str
+
+    def yardstick(self, gib: int, over_provisioning: float) -> Side:
+        """The C++ loop in steady state."""
+        return Side([self.reference, str(gib), str(PAGES_PER_BLOCK), str(over_provisioning)])
+
+    def ours(self, gib: int, over_provisioning: float, kind: str = "page-mapped", ageing: str = "overwrite") -> Side:
+        """The model in steady state."""
+        return Side([self.model, kind, str(gib), str(PAGES_PER_BLOCK), str(over_provisioning), ageing])
+
+    def rmw(self, gib: int) -> Side:
+        """Prefetched random read-modify-writes."""
+        return Side([self.reference, str(gib), "rmw"])
+
+
+def build(folder: Path) -> Programs:
+    """Compile both as well as their compilers can; the model for any processor, as it is shipped."""
+    reference = folder / "reference"
+    source = ROOT / "benchmarks" / "flash_speed" / "reference.cpp"
+    subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-o", reference, source], check=True)
+    cargo = ["cargo", "build", "--quiet", "--release", "--package", "pgassay-flash", "--example", "slices"]
+    subprocess.run([*cargo, "--target-dir", str(folder / "target")], check=True, cwd=ROOT)
+    return Programs(str(reference), str(folder / "target" / "release" / "examples" / "slices"))
+
+
+def interleaved(first: Side, second: Side, count: int, slices: int) -> tuple[list[tuple[float, float]], ...]:
+    """Slices of both in turn, the one that begins changing from pair to pair; a first pair is thrown away."""
+    rows: tuple[list[tuple[float, float]], ...] = ([], [])
+    for number in range(slices + 1):
+        order = (0, 1) if number % 2 else (1, 0)
+        pair = {index: (first, second)[index].slice(count) for index in order}
+        if number:
+            rows[0].append(pair[0])
+            rows[1].append(pair[1])
+    first.close()
+    second.close()
+    return rows
+
+
+def spread(values: list[float]) -> str:
+    """Median and range."""
+    return f"{statistics.median(values):6.3f}  ({min(values):.3f} … {max(values):.3f})"
+
+
+def versus_reference(programs: Programs, sizes: list[int], slices: int) -> None:
+    """Speed of the model over that of the C++ loop."""
+    print("model / C++ loop, same algorithm (aim: at least 0.8)")
+    for gib in sizes:
+        for ratio in OVER_PROVISIONING:
+            ours, theirs = programs.ours(gib, ratio), programs.yardstick(gib, ratio)
+            a, b = interleaved(ours, theirs, 2_000_000, slices)
+            speeds = [y[0] / x[0] for x, y in zip(a, b, strict=True)]
+            best = 1e3 / min(x[0] for x in a)
+            wa = f"WA {statistics.mean(x[1] for x in a):.3f} and {statistics.mean(y[1] for y in b):.3f}"
+            print(
+                f"  {gib:5} GiB  OP {ratio:4.0%}  {spread(speeds)}   best {best:.1f} M host writes/s   {wa}", flush=True
+            )
+
+
+def versus_page_mapped(programs: Programs, sizes: list[int], slices: int) -> None:
+    """Speed of a compressing drive over that of a page-mapped one that keeps as many live blocks busy."""
+    print("compressing / page-mapped (aim: at least 0.5)")
+    for gib in sizes:
+        for ratio in OVER_PROVISIONING:
+            for size in (4032, 2048):
+                ours, other = programs.ours(gib, ratio, kind=str(size)), programs.ours(gib, ratio)
+                a, b = interleaved(ours, other, 1_000_000, slices)
+                speeds = [y[0] / x[0] for x, y in zip(a, b, strict=True)]
+                extents = [y[0] / y[1] / (x[0] / (x[1] * 4096 / size)) for x, y in zip(a, b, strict=True)]
+                wa = f"WA {statistics.mean(x[1] for x in a):.3f} and {statistics.mean(y[1] for y in b):.3f}"
+                place = f"  {gib:5} GiB  OP {ratio:4.0%}  {size} B"
+                print(f"{place}  {spread(speeds)}   a block programmed {spread(extents)}  {wa}", flush=True)
+
+
+def versus_memory(programs: Programs, sizes: list[int], slices: int) -> None:
+    """Time of a host write over that of the memory accesses it needs."""
+    print("host write / ((1 + WA) × prefetched random read-modify-write) (aim: at most 1.5)")
+    for gib in sizes:
+        for ratio in OVER_PROVISIONING:
+            ours, memory = programs.ours(gib, ratio, ageing="theory"), programs.rmw(gib)
+            a, b = interleaved(ours, memory, 2_000_000, slices)
+            ratios = [x[0] / ((1 + x[1]) * y[0]) for x, y in zip(a, b, strict=True)]
+            times = f"{statistics.median(x[0] for x in a):.1f} ns, {statistics.median(y[0] for y in b):.2f} ns"
+            print(f"  {gib:5} GiB  OP {ratio:4.0%}  {spread(ratios)}   {times}", flush=True)
+
+
+def memory(programs: Programs, sizes: list[int], slices: int) -> None:
+    """Bytes of memory for each page of the drive."""
+    print("bytes for each 4 KiB page of user capacity (aim: at most 10)")
+    for gib in sizes:
+        ours = programs.ours(gib, 0.07, ageing="theory")
+        ours.slice(slices)
+        print(f"  {gib:5} GiB  OP   7%  {ours.resident_bytes() / (gib << 18):.2f}")
+        ours.close()
+
+
+def main() -> int:
+    """Build, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = {
+        "reference": (versus_reference, [16]),
+        "accesses": (versus_memory, [4, 16, 64, 256, 1024]),
+        "compressing": (versus_page_mapped, [16]),
+        "memory": (memory, [16, 64]),
+    }
+    parser.add_argument("kind", nargs="?", choices=kinds, default="reference")
+    parser.add_argument("--gib", type=int, nargs="+", help="user capacities")
+    parser.add_argument("--slices", type=int, default=15, help="pairs of slices")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        measure, usual = kinds[arguments.kind]
+        measure(build(Path(folder)), arguments.gib or usual, arguments.slices)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

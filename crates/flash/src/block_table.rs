@@ -1,0 +1,205 @@
+//! The blocks of a drive and the life of each: free, open, sealed, and erased to be free again.
+//!
+//! Shared by both kinds of drive: `live` counts pages in the one and bytes in the other.
+
+use std::collections::VecDeque;
+
+use crate::gc::{Ages, Policy, Victims};
+use crate::prefetch::prefetch;
+use crate::random::Random;
+use crate::wear::Wear;
+use crate::wear_levelling::{StaticWearLevelling, VISITS_PER_ERASE};
+
+/// What a block is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Erased.
+    Free,
+    /// Being written by a stream.
+    Open,
+    /// Full, and so a candidate for garbage collection.
+    Sealed,
+    /// Being emptied.
+    Victim,
+}
+
+/// All blocks of a drive.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockTable {
+    capacity: u32,
+    live: Vec<u32>,
+    states: Vec<State>,
+    streams: Vec<u8>,
+    sealed_at: Vec<u64>,
+    erase_counts: Vec<u32>,
+    seals: u64,
+    erases: u64,
+    most_erases: u32,
+    cursor: u32,
+    free: VecDeque<u32>,
+    victims: Victims,
+    random: Random,
+}
+
+impl BlockTable {
+    /// `blocks` erased blocks that each hold up to `capacity` pages or bytes, of which greedy tells `levels` apart.
+    pub(crate) fn new(blocks: u32, capacity: u32, levels: u32, policy: Policy, seed: u64) -> Self {
+        let count = blocks as usize;
+        Self {
+            capacity,
+            live: vec![0; count],
+            states: vec![State::Free; count],
+            streams: vec![0; count],
+            sealed_at: vec![0; count],
+            erase_counts: vec![0; count],
+            seals: 0,
+            erases: 0,
+            most_erases: 0,
+            cursor: 0,
+            free: (0..blocks).collect(),
+            victims: Victims::new(policy, blocks, capacity, levels),
+            random: Random::new(seed),
+        }
+    }
+
+    /// Number of blocks.
+    pub(crate) fn len(&self) -> u32 {
+        self.live.len() as u32
+    }
+
+    /// Erased blocks that are not open.
+    #[inline(always)]
+    pub(crate) fn free_blocks(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    /// Live pages or bytes of a block. An open block counts what is still unwritten as live.
+    #[inline(always)]
+    pub(crate) fn live(&self, block: u32) -> u32 {
+        self.live[block as usize]
+    }
+
+    /// Starts to load what [`Self::invalidate`] will change.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, block: u32) {
+        prefetch(&self.live, block as usize);
+        self.victims.prefetch(block);
+    }
+
+    pub(crate) fn state(&self, block: u32) -> State {
+        self.states[block as usize]
+    }
+
+    /// The stream that wrote a block.
+    pub(crate) fn stream(&self, block: u32) -> u8 {
+        self.streams[block as usize]
+    }
+
+    /// Opens the block that has been free longest. The caller has made sure that one is free.
+    pub(crate) fn open(&mut self, stream: u8) -> u32 {
+        let block = self.free.pop_front().expect("the reserve holds a block for every victim being emptied");
+        self.states[block as usize] = State::Open;
+        self.streams[block as usize] = stream;
+        self.live[block as usize] = self.capacity;
+        block
+    }
+
+    /// An open block is full: from now on it may be chosen.
+    pub(crate) fn seal(&mut self, block: u32) {
+        debug_assert_eq!(self.states[block as usize], State::Open);
+        self.seals += 1;
+        self.states[block as usize] = State::Sealed;
+        self.sealed_at[block as usize] = self.seals;
+        self.victims.insert(block, self.live[block as usize]);
+    }
+
+    /// `amount` of an open or sealed block is no longer live.
+    #[inline(always)]
+    pub(crate) fn invalidate(&mut self, block: u32, amount: u32) {
+        let before = self.live[block as usize];
+        let after = before - amount;
+        self.live[block as usize] = after;
+        self.victims.fell(block, before, after);
+    }
+
+    /// The policy's choice among the sealed blocks.
+    pub(crate) fn choose(&mut self) -> Option<u32> {
+        let ages = Ages { now: self.seals, sealed_at: &self.sealed_at };
+        self.victims.choose(&self.live, self.capacity, &ages, &mut self.random)
+    }
+
+    /// The block that will probably be chosen next.
+    pub(crate) fn likely_next(&mut self) -> Option<u32> {
+        self.victims.likely_next()
+    }
+
+    /// The sealed block with the least live data, found by looking at all.
+    pub(crate) fn emptiest(&self) -> Option<u32> {
+        (0..self.len()).filter(|&block| self.state(block) == State::Sealed).min_by_key(|&block| self.live(block))
+    }
+
+    /// A sealed block that trails the most worn one by the threshold, if the cursor meets one now.
+    pub(crate) fn trailing(&mut self, levelling: StaticWearLevelling) -> Option<u32> {
+        for _ in 0..VISITS_PER_ERASE {
+            self.cursor = (self.cursor + 1) % self.len();
+            let block = self.cursor as usize;
+            if self.states[block] == State::Sealed && self.most_erases - self.erase_counts[block] >= levelling.threshold
+            {
+                return Some(self.cursor);
+            }
+        }
+        None
+    }
+
+    /// A sealed block is going to be emptied: it can no longer be chosen.
+    pub(crate) fn begin_emptying(&mut self, block: u32) {
+        debug_assert_eq!(self.states[block as usize], State::Sealed);
+        self.victims.remove(block);
+        self.states[block as usize] = State::Victim;
+    }
+
+    /// Nothing in the block is live any more: it is erased and free.
+    pub(crate) fn erase(&mut self, block: u32) {
+        debug_assert_eq!(self.states[block as usize], State::Victim);
+        self.live[block as usize] = 0;
+        self.states[block as usize] = State::Free;
+        self.erase_counts[block as usize] += 1;
+        self.most_erases = self.most_erases.max(self.erase_counts[block as usize]);
+        self.erases += 1;
+        self.free.push_back(block);
+    }
+
+    /// Blocks erased so far.
+    pub(crate) fn erases(&self) -> u64 {
+        self.erases
+    }
+
+    pub(crate) fn wear(&self) -> Wear {
+        Wear::of(self.erase_counts.clone())
+    }
+
+    /// Whether states, the free list and the erase counts tell one story; the first contradiction otherwise.
+    pub(crate) fn verify(&self) -> Result<(), String> {
+        for &block in &self.free {
+            if self.states[block as usize] != State::Free || self.live[block as usize] != 0 {
+                return Err(format!(
+                    "block {block} is in the free list but {:?}, {} live",
+                    self.state(block),
+                    self.live(block)
+                ));
+            }
+        }
+        let free = self.states.iter().filter(|&&state| state == State::Free).count();
+        if free != self.free.len() {
+            return Err(format!("{free} blocks are free but the free list has {}", self.free.len()));
+        }
+        if self.states.contains(&State::Victim) {
+            return Err("a block is being emptied between two requests".into());
+        }
+        let erases: u64 = self.erase_counts.iter().map(|&count| u64::from(count)).sum();
+        if erases != self.erases {
+            return Err(format!("erase counts sum to {erases}, but {} blocks were erased", self.erases));
+        }
+        Ok(())
+    }
+}

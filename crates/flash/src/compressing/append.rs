@@ -1,0 +1,95 @@
+//! Packing: where the next extent goes, and what is lost at the ends of granules, flash pages and blocks.
+
+use super::extent::Extent;
+use super::spill::Inflow;
+use super::{Compressing, Frontier};
+use crate::observer::{Cause, Observer};
+
+impl<O: Observer> Compressing<O> {
+    /// Whether an extent fits into the open block of a stream.
+    #[inline(always)]
+    pub(super) fn fits(&self, stream: u8, footprint: u32) -> bool {
+        let Frontier { offset, .. } = self.frontiers[usize::from(stream)];
+        footprint + self.packing.skip(offset, footprint) <= self.packing.block_bytes - offset
+    }
+
+    /// Appends an extent to a stream. If it does not fit into the open block, a free one must exist: `make_room` sees
+    /// to that for the host, the reserve for garbage collection.
+    #[inline(always)]
+    pub(super) fn append(&mut self, lba: u32, size: u32, stream: u8, cause: Cause) {
+        let footprint = self.packing.footprint(size);
+        let Frontier { block, offset } = self.frontiers[usize::from(stream)];
+        let skip = self.packing.skip(offset, footprint);
+        if footprint + skip > self.packing.block_bytes - offset {
+            return self.append_across(lba, size, stream, cause);
+        }
+        if skip > 0 {
+            self.pad(stream, skip);
+        }
+        self.record(lba, block, offset + skip, size);
+        self.program(stream, footprint, size, cause);
+    }
+
+    /// The same for an extent that does not fit: it straddles two blocks if it may and a byte is left in this one;
+    /// else the rest is padded and the extent opens a new block.
+    #[cold]
+    fn append_across(&mut self, lba: u32, size: u32, stream: u8, cause: Cause) {
+        let Frontier { block, offset } = self.frontiers[usize::from(stream)];
+        let room = self.packing.block_bytes - offset;
+        let footprint = self.packing.footprint(size);
+        if self.packing.straddling && room > 0 {
+            let extent = self.record(lba, block, offset, size);
+            self.program(stream, room, size.min(room), cause);
+            let inflow = Inflow { lba, extent, source: block, bytes: footprint - room };
+            let block = self.open(stream);
+            self.spills.record(block, inflow);
+            self.program(stream, inflow.bytes, size.saturating_sub(room), cause);
+        } else {
+            if room > 0 {
+                self.pad(stream, room);
+            }
+            let block = self.open(stream);
+            self.record(lba, block, 0, size);
+            self.program(stream, footprint, size, cause);
+        }
+    }
+
+    /// Enters an extent into the map and into the log of its block.
+    #[inline(always)]
+    fn record(&mut self, lba: u32, block: u32, offset: u32, size: u32) -> Extent {
+        let extent = Extent::new(self.packing.address(block, offset), size);
+        self.map[lba as usize] = extent;
+        self.logs.push(block, lba, size);
+        extent
+    }
+
+    fn open(&mut self, stream: u8) -> u32 {
+        let block = self.table.open(stream);
+        self.frontiers[usize::from(stream)] = Frontier { block, offset: 0 };
+        block
+    }
+
+    /// Programs `footprint` bytes at the end of the open block, of which the first `size` hold data.
+    #[inline(always)]
+    fn program(&mut self, stream: u8, footprint: u32, size: u32, cause: Cause) {
+        let frontier = &mut self.frontiers[usize::from(stream)];
+        let Frontier { block, offset } = *frontier;
+        frontier.offset += footprint;
+        let full = frontier.offset == self.packing.block_bytes;
+        self.counters.nand_bytes_written += u64::from(footprint);
+        self.counters.padding_bytes_written += u64::from(footprint - size);
+        self.observer.program(block, u64::from(offset), size, stream, cause);
+        if footprint > size {
+            self.observer.program(block, u64::from(offset + size), footprint - size, stream, Cause::Padding);
+        }
+        if full {
+            self.table.seal(block);
+        }
+    }
+
+    /// Leaves `bytes` of the open block empty: garbage from the start.
+    fn pad(&mut self, stream: u8, bytes: u32) {
+        self.table.invalidate(self.frontiers[usize::from(stream)].block, bytes);
+        self.program(stream, bytes, 0, Cause::Padding);
+    }
+}

@@ -1,0 +1,151 @@
+//! What was appended to each block, in order: the reverse map of a compressing drive, 6 bytes an extent.
+//!
+//! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
+//! extents of a block is not known beforehand; logs grow in chunks that all blocks share and give back when erased.
+
+/// Extents in a chunk.
+pub(super) const CHUNK: u32 = 64;
+const NONE: u32 = u32::MAX;
+
+/// One extent as it was appended: logical block (low half, high half) and size in bytes.
+pub(super) type Entry = [u16; 3];
+
+#[inline(always)]
+pub(super) fn entry(lba: u32, size: u32) -> Entry {
+    [lba as u16, (lba >> 16) as u16, size as u16]
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Log {
+    first: u32,
+    last: u32,
+    entries: u32,
+}
+
+/// The logs of all blocks.
+#[derive(Debug, Clone)]
+pub(super) struct Logs {
+    logs: Vec<Log>,
+    entries: Vec<Entry>,
+    next: Vec<u32>,
+    free: u32,
+}
+
+/// A part of a block's log. Chunks stay where they are while others are appended to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk {
+    start: u32,
+    length: u32,
+    next: u32,
+    left: u32,
+}
+
+impl Chunk {
+    /// Number of extents in the chunk; 0 behind the last one.
+    #[inline(always)]
+    pub(super) fn len(&self) -> u32 {
+        self.length
+    }
+}
+
+impl Logs {
+    pub(super) fn new(blocks: u32) -> Self {
+        let empty = Log { first: NONE, last: NONE, entries: 0 };
+        Self { logs: vec![empty; blocks as usize], entries: Vec::new(), next: Vec::new(), free: NONE }
+    }
+
+    /// Appends an extent to a block's log.
+    #[inline(always)]
+    pub(super) fn push(&mut self, block: u32, lba: u32, size: u32) {
+        let log = self.logs[block as usize];
+        let index = log.entries % CHUNK;
+        let chunk = if index == 0 { self.lengthen(block) } else { log.last };
+        self.logs[block as usize].entries = log.entries + 1;
+        self.entries[(chunk * CHUNK + index) as usize] = entry(lba, size);
+    }
+
+    /// The unwritten rest of a block's last chunk: as many extents as it takes without growing.
+    #[inline(always)]
+    pub(super) fn rest(&mut self, block: u32) -> &mut [Entry] {
+        let log = self.logs[block as usize];
+        let used = log.entries % CHUNK;
+        let (start, length) = if used == 0 { (0, 0) } else { (log.last * CHUNK + used, CHUNK - used) };
+        &mut self.entries[start as usize..(start + length) as usize]
+    }
+
+    /// The first `count` entries of the rest have been written.
+    #[inline(always)]
+    pub(super) fn extend(&mut self, block: u32, count: u32) {
+        self.logs[block as usize].entries += count;
+    }
+
+    #[cold]
+    fn lengthen(&mut self, block: u32) -> u32 {
+        let chunk = if self.free == NONE { self.grow() } else { self.free };
+        self.free = self.next[chunk as usize];
+        self.next[chunk as usize] = NONE;
+        let log = &mut self.logs[block as usize];
+        if log.last == NONE {
+            log.first = chunk;
+        } else {
+            self.next[log.last as usize] = chunk;
+        }
+        log.last = chunk;
+        chunk
+    }
+
+    /// Adds a chunk to the free list. The table grows by an eighth, not twofold, as it may be most of the memory.
+    fn grow(&mut self) -> u32 {
+        let chunk = self.next.len() as u32;
+        assert!(chunk < u32::MAX / CHUNK, "the logs of a drive hold at most 2^32 extents");
+        if self.entries.len() == self.entries.capacity() {
+            let chunks = (self.next.len() / 8).max(64);
+            self.entries.reserve_exact(chunks * CHUNK as usize);
+            self.next.reserve_exact(chunks);
+        }
+        self.entries.resize(self.entries.len() + CHUNK as usize, [0; 3]);
+        self.next.push(self.free);
+        chunk
+    }
+
+    /// Empties the log of an erased block.
+    pub(super) fn clear(&mut self, block: u32) {
+        let log = &mut self.logs[block as usize];
+        if log.last != NONE {
+            self.next[log.last as usize] = self.free;
+            self.free = log.first;
+        }
+        *log = Log { first: NONE, last: NONE, entries: 0 };
+    }
+
+    /// The first chunk of a block's log.
+    pub(super) fn first(&self, block: u32) -> Chunk {
+        let log = self.logs[block as usize];
+        self.chunk(log.first, log.entries)
+    }
+
+    /// The chunk that follows in the same log.
+    pub(super) fn after(&self, chunk: Chunk) -> Chunk {
+        self.chunk(chunk.next, chunk.left)
+    }
+
+    fn chunk(&self, chunk: u32, left: u32) -> Chunk {
+        if left == 0 {
+            return Chunk { start: 0, length: 0, next: NONE, left: 0 };
+        }
+        let length = left.min(CHUNK);
+        Chunk { start: chunk * CHUNK, length, next: self.next[chunk as usize], left: left - length }
+    }
+
+    /// An extent of a chunk: logical block and size.
+    #[inline(always)]
+    pub(super) fn get(&self, chunk: Chunk, index: u32) -> (u32, u32) {
+        let [low, high, size] = self.entries[(chunk.start + index) as usize];
+        (u32::from(high) << 16 | u32::from(low), u32::from(size))
+    }
+
+    /// Number of extents, live and dead, that the logs hold.
+    pub(super) fn extents(&self) -> u64 {
+        self.logs.iter().map(|log| u64::from(log.entries)).sum()
+    }
+}

@@ -1,0 +1,130 @@
+//! Garbage collection in a page-mapped drive: move a victim's live pages, erase it.
+
+use super::{Frontier, PageMapped};
+use crate::BLOCK_BYTES;
+use crate::observer::{Cause, Observer};
+use crate::prefetch::prefetch;
+
+/// Pages of the victim that the scan looks ahead.
+const LOOK_AHEAD: usize = 40;
+
+/// Owners whose cache lines are fetched when a block comes into use; the processor sees the pattern of longer runs.
+const HEAD: u32 = 1024;
+
+/// Owners in a cache line of 64 bytes.
+const LINE: usize = 16;
+
+impl<O: Observer> PageMapped<O> {
+    /// Gives a host stream an open block. The host never takes a block of the reserve, nor one that another stream will
+    /// open: while no more than these are free, victims are emptied.
+    #[cold]
+    pub(super) fn make_room(&mut self, stream: u8) {
+        while !self.has_room(stream) {
+            if self.table.free_blocks() > self.config.capacity.reserve_blocks() + self.unopened() {
+                self.open(stream);
+                return;
+            }
+            self.collect();
+        }
+    }
+
+    fn has_room(&self, stream: u8) -> bool {
+        let frontier = self.frontiers[usize::from(stream)];
+        frontier.next != frontier.end
+    }
+
+    /// Blocks set aside for the streams besides the caller's that have none open now.
+    fn unopened(&self) -> u32 {
+        let open = self.frontiers.iter().filter(|frontier| frontier.next != frontier.end).count() as u32;
+        self.config.streams.open_blocks() - open
+    }
+
+    fn open(&mut self, stream: u8) {
+        let start = self.table.open(stream) * self.pages_per_block;
+        self.frontiers[usize::from(stream)] = Frontier { next: start, end: start + self.pages_per_block };
+        self.prefetch_owners(start);
+    }
+
+    /// Starts to load the owners of a block's first pages.
+    fn prefetch_owners(&self, start: u32) {
+        for page in (start..start + self.pages_per_block.min(HEAD)).step_by(LINE) {
+            prefetch(&self.owners, page as usize);
+        }
+    }
+
+    /// Frees the block of the policy's choice, and one that wear levelling finds. At least one data block's worth of
+    /// pages is spare, so some sealed block always holds garbage and repeated choices come to an end.
+    fn collect(&mut self) {
+        let victim = self.table.choose().expect("all data blocks are sealed when no block is free");
+        self.empty(victim, Cause::GarbageCollection);
+        if let Some(levelling) = self.config.wear_levelling {
+            if let Some(cold) = self.table.trailing(levelling) {
+                self.empty(cold, Cause::WearLevelling);
+            }
+        }
+    }
+
+    /// Moves what is live in a sealed block, then erases it. Takes at most one free block and gives one back.
+    fn empty(&mut self, victim: u32, cause: Cause) {
+        let destination = self.config.streams.collecting(self.table.stream(victim));
+        let mut live = self.table.live(victim);
+        self.table.begin_emptying(victim);
+        match cause {
+            Cause::WearLevelling => self.counts.wear_levelling += u64::from(live),
+            _ => self.counts.gc += u64::from(live),
+        }
+        let start = victim * self.pages_per_block;
+        for page in start..start + self.pages_per_block.min(LOOK_AHEAD as u32) {
+            prefetch(&self.map, self.owners[page as usize] as usize);
+        }
+        let mut page = start;
+        while live > 0 {
+            if !self.has_room(destination) {
+                self.open(destination);
+            }
+            let Frontier { next, end } = self.frontiers[usize::from(destination)];
+            let count = live.min(end - next);
+            page = self.move_live(page, count, destination, cause);
+            live -= count;
+        }
+        self.table.erase(victim);
+        self.observer.erase(victim);
+        // A victim is read from cold memory: what the next one needs is on its way while the host writes.
+        if let Some(next) = self.table.likely_next() {
+            self.prefetch_owners(next * self.pages_per_block);
+        }
+    }
+
+    /// Moves the next `count` live pages of a block, from `page` on, into the open block of a stream, which has room
+    /// for them. Returns the page after the last one looked at.
+    fn move_live(&mut self, mut page: u32, count: u32, stream: u8, cause: Cause) -> u32 {
+        let Frontier { mut next, end } = self.frontiers[usize::from(stream)];
+        let stop = next + count;
+        let (source, destination) = (self.block_of.quotient(page), self.block_of.quotient(next));
+        let offset = |page: u32, block: u32| u64::from(page - block * self.pages_per_block) * u64::from(BLOCK_BYTES);
+        while next < stop {
+            if let Some(&ahead) = self.owners.get(page as usize + LOOK_AHEAD) {
+                prefetch(&self.map, ahead as usize);
+            }
+            let lba = self.owners[page as usize];
+            let newest = self.map[lba as usize];
+            let is_live = newest == page;
+            // Live or not is what no processor can predict, so both tables are written in any case: a dead page's map
+            // entry with the value it has, and its owner where the next page that is live will be put over it.
+            self.owners[next as usize] = lba;
+            self.map[lba as usize] = if is_live { next } else { newest };
+            if is_live {
+                self.observer.read(source, offset(page, source), BLOCK_BYTES, cause);
+                self.observer.program(destination, offset(next, destination), BLOCK_BYTES, stream, cause);
+            }
+            next += u32::from(is_live);
+            page += 1;
+        }
+        self.frontiers[usize::from(stream)].next = next;
+        self.counts.programmed += u64::from(count);
+        if next == end {
+            self.table.seal(destination);
+        }
+        page
+    }
+}

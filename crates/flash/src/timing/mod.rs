@@ -1,0 +1,40 @@
+//! How long requests take: a layer over any drive that can be left out.
+//!
+//! The drive decides what is programmed, read and erased ([`OperationLog`] watches it); this layer decides when, in
+//! virtual nanoseconds, with queues at the dies and on the channels. A host write is answered once it lies in the
+//! drive's protected write buffer, and waits only while that is full; a host read goes to its die ahead of queued
+//! programs but behind the operation that the die is busy with. That operation, and a buffer that drains slowly because
+//! the dies are moving data, are how garbage collection is felt.
+//!
+//! | concept | file |
+//! |---|---|
+//! | what each operation takes | [`service`] |
+//! | seeing what the drive does | [`operations`] |
+//! | pages gathered until a die can program them at once | `units` |
+//! | dies, channels and their queues | `dies` |
+//! | spreading garbage collection over host writes | `pacing` |
+//! | what is asked of a drive with a clock | [`simulation`] |
+//! | one run: the write buffer, the order of time | `run` |
+//! | requests under way | `flights` |
+//! | a load with arrivals | [`load`] |
+//! | latency distributions | [`latency`] |
+
+mod dies;
+mod flights;
+pub mod latency;
+pub mod load;
+pub mod operations;
+mod pacing;
+mod run;
+pub mod service;
+pub mod simulation;
+mod units;
+
+pub use latency::Latencies;
+pub use load::Load;
+pub use operations::OperationLog;
+pub use service::{GcPacing, ServiceTimes};
+pub use simulation::{Arrivals, BusyTimes, Simulation, TimingReport};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! `pgassay._core.FlashDrive`: a modelled drive.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use flash::life::Life;
+use flash::trace::{Reader, replay};
+use flash::{BLOCK_BYTES, Counters, Drive};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::ageing;
+use super::description::build;
+use super::error::{refused, unreplayable, untraceable};
+use super::input::PyFlashInput;
+use super::model::{Model, with_drive};
+use super::timing;
+
+/// A drive that is written, and says what it did with the writes.
+#[pyclass(name = "FlashDrive", module = "pgassay._core")]
+pub struct PyFlashDrive {
+    model: Model,
+    physical_bytes: u64,
+}
+
+#[pymethods]
+impl PyFlashDrive {
+    #[new]
+    fn new(description: Bound<'_, PyDict>) -> PyResult<Self> {
+        let model = build(description)?;
+        let physical_bytes = model.physical_bytes();
+        Ok(Self {
+            model,
+            physical_bytes,
+        })
+    }
+
+    /// Writes blocks in order; sizes after compression are 4096 unless given.
+    #[pyo3(signature = (lbas, compressed_bytes = None))]
+    fn write(
+        &mut self,
+        py: Python<'_>,
+        lbas: PyReadonlyArray1<'_, u32>,
+        compressed_bytes: Option<PyReadonlyArray1<'_, u16>>,
+    ) -> PyResult<()> {
+        let lbas = lbas.as_slice()?;
+        let sizes = match &compressed_bytes {
+            Some(sizes) => sizes.as_slice()?,
+            None => &[],
+        };
+        let model = &mut self.model;
+        py.detach(|| with_drive!(model, drive => drive.write_batch(lbas, sizes)))
+            .map_err(refused)
+    }
+
+    /// Tells the drive that blocks hold nothing any more.
+    fn trim(&mut self, lba: u32, count: u32) -> PyResult<()> {
+        with_drive!(&mut self.model, drive => drive.trim(lba, count)).map_err(refused)
+    }
+
+    /// Writes the next writes of a load.
+    fn apply(&mut self, py: Python<'_>, load: &mut PyFlashInput, writes: u64) -> PyResult<()> {
+        let model = &mut self.model;
+        py.detach(|| with_drive!(model, drive => load.0.apply(drive, writes)))
+            .map_err(refused)
+    }
+
+    /// Writes every block of a share of the drive once, in the sizes of a load.
+    #[pyo3(signature = (load, used_share = 1.0))]
+    fn fill(&mut self, py: Python<'_>, load: &PyFlashInput, used_share: f64) -> PyResult<()> {
+        let model = &mut self.model;
+        py.detach(|| with_drive!(model, drive => ageing::fill_for(drive, &load.0, used_share)))
+            .map_err(refused)
+    }
+
+    /// Fills the drive, then writes a load, a drive write at a time, until write amplification changes by less than
+    /// `tolerance`. Returns the drive writes needed and whether it settled within `limit` of them.
+    #[pyo3(signature = (load, used_share = 1.0, tolerance = 0.01, limit = 50))]
+    fn age(
+        &mut self,
+        py: Python<'_>,
+        load: &mut PyFlashInput,
+        used_share: f64,
+        tolerance: f64,
+        limit: u32,
+    ) -> PyResult<(u32, bool)> {
+        let model = &mut self.model;
+        let steady = py.detach(|| {
+            with_drive!(model, drive =>
+                ageing::overwrite(drive, &mut load.0, used_share, tolerance, limit))
+        });
+        steady
+            .map(|steady| (steady.windows, steady.reached))
+            .map_err(refused)
+    }
+
+    /// Lays the data down once, as equilibrium under uniform writes would; the drive must be fresh.
+    #[pyo3(signature = (load, used_share = 1.0, seed = 1))]
+    fn age_by_theory(
+        &mut self,
+        py: Python<'_>,
+        load: &PyFlashInput,
+        used_share: f64,
+        seed: u64,
+    ) -> PyResult<()> {
+        let policy = self.model.policy();
+        let block_bytes = self.model.capacities()[0].geometry().superblock_bytes();
+        let model = &mut self.model;
+        py.detach(|| {
+            with_drive!(model, drive =>
+                ageing::equilibrium(drive, &load.0, used_share, policy, block_bytes, seed))
+        })
+        .map_err(refused)
+    }
+
+    /// Writes a recorded load. Returns (records, blocks written, blocks trimmed).
+    fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, u64)> {
+        let file = BufReader::with_capacity(1 << 20, File::open(path)?);
+        let mut reader = Reader::new(file).map_err(untraceable)?;
+        let handles = self.model.streams().handles();
+        let model = &mut self.model;
+        let done = py
+            .detach(|| with_drive!(model, drive => replay(&mut reader, drive, handles)))
+            .map_err(unreplayable)?;
+        Ok((done.records, done.written_blocks, done.trimmed_blocks))
+    }
+
+    /// Runs single-block requests of a load against the clock; see `FlashTimingReport`.
+    #[pyo3(signature = (
+        load, requests, *, service = None, read_share = 0.0, per_second = None, queue_depth = 32, seed = 1
+    ))]
+    #[allow(clippy::too_many_arguments)] // Keyword arguments, each with its name at the call.
+    fn time<'py>(
+        &mut self,
+        py: Python<'py>,
+        load: &PyFlashInput,
+        requests: u64,
+        service: Option<Bound<'py, PyDict>>,
+        read_share: f64,
+        per_second: Option<f64>,
+        queue_depth: u32,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let shape = timing::Requests {
+            requests,
+            read_share,
+            per_second,
+            queue_depth,
+            seed,
+        };
+        timing::time_load(py, &mut self.model, service, &load.0, shape)
+    }
+
+    /// Runs a recorded load against the clock, at its own arrival times.
+    #[pyo3(signature = (path, *, service = None))]
+    fn time_trace<'py>(
+        &mut self,
+        py: Python<'py>,
+        path: PathBuf,
+        service: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        timing::time_trace(py, &mut self.model, service, path)
+    }
+
+    /// Counts since the drive was made, in bytes unless the name says otherwise.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counters: Counters = with_drive!(&self.model, drive => drive.counters());
+        let dict = PyDict::new(py);
+        for (name, value) in [
+            ("host_bytes_written", counters.host_bytes_written),
+            (
+                "compressed_bytes_written",
+                counters.compressed_bytes_written,
+            ),
+            ("gc_bytes_written", counters.gc_bytes_written),
+            (
+                "wear_levelling_bytes_written",
+                counters.wear_levelling_bytes_written,
+            ),
+            ("padding_bytes_written", counters.padding_bytes_written),
+            ("nand_bytes_written", counters.nand_bytes_written),
+            ("host_bytes_trimmed", counters.host_bytes_trimmed),
+            ("blocks_erased", counters.blocks_erased),
+            ("throttled_writes", counters.throttled_writes),
+            ("rejected_writes", counters.rejected_writes),
+        ] {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// The log page, under the names that nvme-cli prints.
+    #[pyo3(signature = (rated_cycles = 3000))]
+    fn health<'py>(&self, py: Python<'py>, rated_cycles: u32) -> PyResult<Bound<'py, PyDict>> {
+        let log = with_drive!(&self.model, drive => drive.health(rated_cycles));
+        let wear = PyDict::new(py);
+        wear.set_item("min", log.wear_leveling.min)?;
+        wear.set_item("max", log.wear_leveling.max)?;
+        wear.set_item("avg", log.wear_leveling.avg)?;
+        let dict = PyDict::new(py);
+        dict.set_item("host_bytes_written", log.host_bytes_written)?;
+        dict.set_item("nand_bytes_written", log.nand_bytes_written)?;
+        dict.set_item(
+            "physical_media_units_written",
+            log.physical_media_units_written,
+        )?;
+        dict.set_item("gc_bytes_written", log.gc_bytes_written)?;
+        dict.set_item("compression_ratio", log.compression_ratio)?;
+        dict.set_item("physical_usage_ratio", log.physical_usage_ratio)?;
+        dict.set_item("wear_leveling", wear)?;
+        dict.set_item("percentage_used", log.percentage_used)?;
+        dict.set_item("free_blocks", log.free_blocks)?;
+        Ok(dict)
+    }
+
+    /// Erases of each block, by its number.
+    fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        with_drive!(&self.model, drive => drive.wear())
+            .erase_counts
+            .into_pyarray(py)
+    }
+
+    /// Writes of the whole user capacity a day that the rated cycles allow for some years.
+    #[pyo3(signature = (write_amplification, *, rated_cycles = 3000, years = 5.0))]
+    fn drive_writes_per_day(
+        &self,
+        write_amplification: f64,
+        rated_cycles: u32,
+        years: f64,
+    ) -> PyResult<f64> {
+        if !(write_amplification > 0.0 && years > 0.0) {
+            return Err(PyValueError::new_err(
+                "write amplification and years must be greater than 0",
+            ));
+        }
+        let life = Life {
+            rated_cycles,
+            physical_bytes: self.physical_bytes,
+            user_bytes: self.model.user_bytes(),
+        };
+        Ok(life.drive_writes_per_day(write_amplification, years))
+    }
+
+    #[getter]
+    fn logical_blocks(&self) -> u32 {
+        with_drive!(&self.model, drive => drive.logical_blocks())
+    }
+
+    #[getter]
+    fn mapped_blocks(&self) -> u64 {
+        with_drive!(&self.model, drive => drive.mapped_blocks())
+    }
+
+    #[getter]
+    fn live_bytes(&self) -> u64 {
+        with_drive!(&self.model, drive => drive.live_bytes())
+    }
+
+    #[getter]
+    fn usable_bytes(&self) -> u64 {
+        with_drive!(&self.model, drive => drive.usable_bytes())
+    }
+
+    #[getter]
+    fn physical_bytes(&self) -> u64 {
+        self.physical_bytes
+    }
+
+    #[getter]
+    fn user_bytes(&self) -> u64 {
+        self.model.user_bytes()
+    }
+
+    #[getter]
+    fn free_blocks(&self) -> u32 {
+        with_drive!(&self.model, drive => drive.free_blocks())
+    }
+
+    /// Pages of 4096 bytes in a block (superblock).
+    #[getter]
+    fn pages_per_block(&self) -> u32 {
+        self.model.capacities()[0].geometry().pages_per_block()
+    }
+
+    /// Usable flash over logical capacity: the α of the formulas.
+    #[getter]
+    fn alpha(&self) -> f64 {
+        let logical = f64::from(self.logical_blocks()) * f64::from(BLOCK_BYTES);
+        self.usable_bytes() as f64 / logical
+    }
+}

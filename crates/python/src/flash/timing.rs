@@ -1,0 +1,183 @@
+//! A drive against the clock, from Python.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use flash::input::Input;
+use flash::timing::{
+    Arrivals, GcPacing, Latencies, Load, OperationLog, ServiceTimes, Simulation, TimingReport,
+};
+use flash::trace::{Reader, Record, ReplayError};
+use flash::{Drive, FlashError, Geometry};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::error::{refused, unreplayable, untraceable};
+use super::model::Model;
+use super::table::Table;
+
+/// Requests of a load.
+pub struct Requests {
+    pub requests: u64,
+    pub read_share: f64,
+    pub per_second: Option<f64>,
+    pub queue_depth: u32,
+    pub seed: u64,
+}
+
+/// Times single-block requests of an input.
+pub fn time_load<'py>(
+    py: Python<'py>,
+    model: &mut Model,
+    service: Option<Bound<'py, PyDict>>,
+    input: &Input,
+    requests: Requests,
+) -> PyResult<Bound<'py, PyDict>> {
+    let service = service_times(py, service, model)?;
+    let mut load = Load::new(
+        input.clone(),
+        requests.requests,
+        requests.read_share,
+        requests.per_second,
+        requests.seed,
+    )
+    .map_err(refused)?;
+    let arrivals = match requests.per_second {
+        Some(_) => Arrivals::Recorded,
+        None => Arrivals::Closed {
+            queue_depth: requests.queue_depth,
+        },
+    };
+    let next = |record: &mut Record| Ok::<_, FlashError>(load.next(record));
+    let report = py
+        .detach(|| run(model, service, arrivals, next))?
+        .map_err(refused)?;
+    as_dict(py, &report)
+}
+
+/// Times a recorded load at its own arrival times.
+pub fn time_trace<'py>(
+    py: Python<'py>,
+    model: &mut Model,
+    service: Option<Bound<'py, PyDict>>,
+    path: PathBuf,
+) -> PyResult<Bound<'py, PyDict>> {
+    let service = service_times(py, service, model)?;
+    let file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut reader = Reader::new(file).map_err(untraceable)?;
+    let next = |record: &mut Record| reader.read(record).map_err(Stopped::from);
+    let outcome = py.detach(|| run(model, service, Arrivals::Recorded, next))?;
+    match outcome {
+        Ok(report) => as_dict(py, &report),
+        Err(Stopped(error)) => Err(unreplayable(error)),
+    }
+}
+
+/// Either the trace or the drive; the drive's record is the one being read.
+struct Stopped(ReplayError);
+
+impl From<FlashError> for Stopped {
+    fn from(error: FlashError) -> Self {
+        Self(ReplayError::Drive { record: 0, error })
+    }
+}
+
+impl From<flash::trace::TraceError> for Stopped {
+    fn from(error: flash::trace::TraceError) -> Self {
+        Self(error.into())
+    }
+}
+
+fn run<E: From<FlashError>>(
+    model: &mut Model,
+    service: ServiceTimes,
+    arrivals: Arrivals,
+    next: impl FnMut(&mut Record) -> Result<bool, E>,
+) -> PyResult<Result<TimingReport, E>> {
+    let geometry = model.capacities()[0].geometry();
+    let handles = model.streams().handles();
+    match model {
+        Model::PageMapped(drive) => Ok(timed(drive, geometry, service, handles, arrivals, next)),
+        Model::Compressing(drive) => Ok(timed(drive, geometry, service, handles, arrivals, next)),
+        Model::Pools(_) => Err(PyValueError::new_err("pools have no timing")),
+    }
+}
+
+fn timed<D: Drive<Observer = OperationLog>, E: From<FlashError>>(
+    drive: &mut D,
+    geometry: Geometry,
+    service: ServiceTimes,
+    handles: u8,
+    arrivals: Arrivals,
+    next: impl FnMut(&mut Record) -> Result<bool, E>,
+) -> Result<TimingReport, E> {
+    Simulation::new(drive, geometry, service, handles)?.run(next, arrivals)
+}
+
+fn service_times<'py>(
+    py: Python<'py>,
+    dict: Option<Bound<'py, PyDict>>,
+    model: &Model,
+) -> PyResult<ServiceTimes> {
+    let table = Table::new("timing", dict.unwrap_or_else(|| PyDict::new(py)));
+    let usual = ServiceTimes::default();
+    let pages = model.capacities()[0].geometry().flash_pages_per_block;
+    let pacing = [("paced", GcPacing::Paced), ("burst", GcPacing::Burst)];
+    let throttled = match model {
+        Model::Compressing(drive) => drive.config().throttling.bytes_per_second,
+        _ => usual.throttled_bytes_per_second,
+    };
+    let service = ServiceTimes {
+        read_ns: table.or("read_ns", usual.read_ns)?,
+        program_ns: table.or("program_ns", usual.program_ns)?,
+        erase_ns: table.or("erase_ns", usual.erase_ns)?,
+        channel_bytes_per_second: table
+            .or("channel_bytes_per_second", usual.channel_bytes_per_second)?,
+        pages_per_program: table.or("pages_per_program", usual.pages_per_program.min(pages))?,
+        controller_ns: table.or("controller_ns", usual.controller_ns)?,
+        write_buffer_bytes: table.or("write_buffer_bytes", usual.write_buffer_bytes)?,
+        throttled_bytes_per_second: throttled,
+        reads_first: table.or("reads_first", usual.reads_first)?,
+        gc_pacing: table.word("gc_pacing", "paced", &pacing)?,
+    };
+    table.finish()?;
+    Ok(service)
+}
+
+fn as_dict<'py>(py: Python<'py>, report: &TimingReport) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("reads", latencies(py, &report.reads)?)?;
+    dict.set_item("writes", latencies(py, &report.writes)?)?;
+    dict.set_item("duration_ns", report.duration_ns)?;
+    dict.set_item("drained_ns", report.drained_ns)?;
+    dict.set_item("stalled_writes", report.stalled_writes)?;
+    dict.set_item("dies", report.dies)?;
+    dict.set_item("host_reads_ns", report.busy.host_reads_ns)?;
+    dict.set_item("gc_reads_ns", report.busy.gc_reads_ns)?;
+    dict.set_item("programs_ns", report.busy.programs_ns)?;
+    dict.set_item("erases_ns", report.busy.erases_ns)?;
+    Ok(dict)
+}
+
+/// None of no requests.
+fn latencies<'py>(py: Python<'py>, latencies: &Latencies) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(mean_ns) = latencies.mean_ns() else {
+        return Ok(None);
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("count", latencies.count())?;
+    dict.set_item("mean_ns", mean_ns)?;
+    for (name, share) in [
+        ("p50_ns", 0.5),
+        ("p90_ns", 0.9),
+        ("p99_ns", 0.99),
+        ("p999_ns", 0.999),
+    ] {
+        dict.set_item(name, latencies.quantile_ns(share))?;
+    }
+    dict.set_item("max_ns", latencies.max_ns())?;
+    dict.set_item("histogram", latencies.histogram())?;
+    Ok(Some(dict))
+}

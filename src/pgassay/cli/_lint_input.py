@@ -1,0 +1,124 @@
+"""What `lint` judges: foreign files as their readers give them, or a run directory, as a plain table of runs.
+
+Of one's own run only the valid trials are results. Of an imported one all are: its source counted them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pgassay.analysis.lint import Benchmark, Run
+from pgassay.cli._foreign_files import Options, gather
+from pgassay.record.foreign import judging
+from pgassay.record.foreign.messages import no_such_response
+from pgassay.record.foreign.values import NO_VALUE, SHORT
+from pgassay.record.foreign.writing import FACTS
+from pgassay.record.reading import Run as Recorded
+from pgassay.record.values import Reason, Status, TrialRecord
+from pgassay.study.recorded import parse_recorded
+
+ALL_RUNS = "all runs"
+"""What the one treatment is called when nothing tells treatments apart."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A benchmark with what to say of its source."""
+
+    benchmark: Benchmark
+    kind: str
+    response: str
+    left_out: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: str) -> Judged:
+    """Foreign files. `baseline` as a treatment's label; empty for the first."""
+    reading, roles = gather(paths, options, compared=False)
+    names = [response.name for response in reading.responses]
+    chosen = primary or names[0]
+    if chosen not in names:
+        raise no_such_response(chosen, names)
+    runs, ordered = judging.in_time(reading.runs, reading.ordered)
+    placed = judging.place(runs, roles, chosen)
+    if not ordered and roles.block:
+        placed = tuple(sorted(placed, key=lambda each: _number(each.run.fields.get(roles.block, ""))))
+    found = tuple(
+        Run(
+            treatment=each.labels[0] or ALL_RUNS,
+            value=each.run.responses.get(chosen),
+            position=position if ordered else None,
+            levels={**each.treatment, **each.condition, **each.covariate},
+            seconds=each.run.seconds,
+            planned_s=each.planned_s,
+            aborted=_gave_up(each.reasons),
+            condition=", ".join(part for part in each.labels[1:] if part),
+            place=each.run.place,
+        )
+        for position, each in enumerate(placed)
+    )
+    benchmark = Benchmark(
+        found,
+        replicate="second" if roles.second else "run",
+        baseline=baseline,
+        ordered=ordered or bool(roles.block),
+    )
+    left_out = tuple((each.place, each.reason) for each in reading.left_out)
+    remarks = reading.remarks
+    if not benchmark.in_order:
+        remarks = (*remarks, "nothing tells the order in which the runs ran, so order is not judged")
+    return Judged(benchmark, reading.kind, chosen, left_out, remarks)
+
+
+def of_run(path: Path, primary: str) -> Judged:
+    """A run directory."""
+    record = Recorded.open(path)
+    study = parse_recorded(record.header.study, record.study)
+    names = [response.name for response in record.responses]
+    chosen = primary or study.primary
+    if chosen not in names:
+        raise no_such_response(chosen, names)
+    source = record.host.get(FACTS)
+    imported = isinstance(source, dict)
+    trials = [trial for trial in record.trials if imported or trial.status is Status.VALID]
+    ordered = bool(source.get("order_known")) if isinstance(source, dict) else True
+    varied = {name for arm in study.arms for name in arm.levels}
+    found = tuple(_of_trial(trial, chosen, varied, ordered) for trial in trials)
+    benchmark = Benchmark(
+        found, baseline=study.design.baseline.name, resolution=study.design.resolution, ordered=ordered or imported
+    )
+    remarks = tuple(map(str, source.get("remarks", ()))) if isinstance(source, dict) else ()
+    return Judged(benchmark, "imported run" if imported else "run", chosen, remarks=remarks)
+
+
+def with_resolution(judged: Judged, resolution: float) -> Judged:
+    """The same, judged at another resolution."""
+    return replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
+
+
+def _of_trial(trial: TrialRecord, response: str, varied: set[str], ordered: bool) -> Run:
+    return Run(
+        treatment=trial.treatment,
+        value=trial.responses.get(response),
+        position=trial.number if ordered else None,
+        levels={name: level.typed for name, level in trial.levels.items() if name in varied},
+        seconds=_seconds(trial, "window_s"),
+        planned_s=_seconds(trial, "planned_s"),
+        aborted=_gave_up(trial.reasons),
+        condition=", ".join(part for part in (trial.condition, trial.covariate) if part),
+        place=str(trial.regime.get("imported_from") or f"trial {trial.number}"),
+    )
+
+
+def _gave_up(reasons: Sequence[Reason]) -> str:
+    """The reasons that no other check tells."""
+    return "; ".join(reason.detail for reason in reasons if reason.code not in (SHORT, NO_VALUE))
+
+
+def _seconds(trial: TrialRecord, name: str) -> float | None:
+    value = trial.regime.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _number(text: str) -> tuple[int, str]:
+    return (int(text), "") if text.isdecimal() else (0, text)

@@ -1,0 +1,163 @@
+"""pgbench's own outputs and per-transaction logs as foreign runs; here, because only the command line may call `load`.
+
+An output is a run; its log, alone with it in a folder, adds quantiles and seconds. A log without an output is a run
+whose tps is counted between its first and last transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
+from pgassay.errors import PgassayError
+from pgassay.load.pgbench.log import latencies
+from pgassay.load.pgbench.outcome import problems_of_log, problems_of_summary
+from pgassay.load.pgbench.progress import first_abort, parse_progress
+from pgassay.load.pgbench.responses import RESPONSES, of_summary
+from pgassay.load.pgbench.summary import Summary, parse_summary
+from pgassay.record.foreign.values import ABORTED, ForeignRun, Reading, Second
+from pgassay.record.values import Reason
+
+SUGGESTED = ("scale", "clients", "threads", "protocol", "script", "folder")
+_HEAD_LINES = 1000
+_NS = 1_000_000_000
+
+
+def is_output(text: str) -> bool:
+    """Does it hold what only pgbench prints?"""
+    return any(line.startswith(("transaction type: ", "pgbench: ")) for line in text.splitlines())
+
+
+def is_log(text: str) -> bool:
+    """Is the first line a transaction (or a summed interval) of `pgbench -l`?"""
+    words = text.partition("\n")[0].split()
+    return len(words) >= 6 and all(word.isdecimal() for place, word in enumerate(words) if place != 2)
+
+
+def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | str:
+    """The one run of an output (stdout, stderr or both), with its log where one belongs to it; or why there is none."""
+    abort = first_abort(text)
+    try:
+        said = parse_summary(text)
+    except PgassayError as failure:
+        return f"pgbench gave up without a summary: {abort}" if abort else failure.message
+    values = dict(of_summary(said))
+    problems = {**({ABORTED: abort} if abort else {}), **problems_of_summary(said)}
+    problems.pop("skipped_transactions", None)  # with a latency limit, skipping is what was asked for
+    series = _progress(text)
+    started_s = None
+    if logs:
+        log = read_log(logs, has_lag=said.schedule_lag_ms is not None, has_retries=(said.max_tries or 1) != 1)
+        if isinstance(log, str):
+            problems["log_unreadable"] = log
+        else:
+            problems |= problems_of_log(said, log.totals.transactions)
+            values |= latencies(log.totals.latency)
+            series = _seconds(log)
+            started_s = None if log.first_us is None else log.first_us / 1e6
+    run = ForeignRun(
+        place=place,
+        fields=_fields(said),
+        responses=values,
+        seconds=_length_s(said),
+        planned_s=None if said.duration_s is None else float(said.duration_s),
+        started_s=started_s,
+        problems=tuple(Reason(code, detail) for code, detail in problems.items()),
+        series=series,
+    )
+    return Reading("pgbench", (run,), RESPONSES, suggested=SUGGESTED)
+
+
+def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> Reading | str:
+    """The run of which only the log is left; or why it tells nothing."""
+    log = read_log(files, has_lag=has_lag, has_retries=has_retries)
+    if isinstance(log, str):
+        return log
+    if log.first_us is None or log.last_us is None or log.last_us <= log.first_us:
+        return "holds less than two transactions"
+    length_s = (log.last_us - log.first_us) / 1e6
+    run = ForeignRun(
+        place=place,
+        fields={"log_files": str(len(files))},
+        responses={"tps": log.totals.transactions / length_s, **latencies(log.totals.latency)},
+        seconds=length_s,
+        started_s=log.first_us / 1e6,
+        series=_seconds(log),
+    )
+    remark = "a log without pgbench's output does not tell whether the run ended well; its tps is transactions by time"
+    return Reading("pgbench log", (run,), RESPONSES, suggested=SUGGESTED, remarks=(remark,))
+
+
+def read_log(files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> PgbenchLog | str:
+    """All threads' files; or why they are not every transaction of one run."""
+    for path in files:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            rows = [line.split() for _, line in zip(range(_HEAD_LINES), file, strict=False)]
+        fault = _not_every_transaction(rows, 6 + has_lag + has_retries)
+        if fault:
+            return f"{path.name} {fault}"
+    try:
+        return read_pgbench_logs([str(path) for path in files], has_lag=has_lag, has_retries=has_retries)
+    except (PgbenchLogError, OSError, ValueError) as failure:
+        return str(failure)
+
+
+def log_runs(files: Sequence[Path]) -> Mapping[Path, list[Path]]:
+    """Logs by run: `prefix.PID` of the first thread and `prefix.PID.N` of the others belong together."""
+    names = set(files)
+    found: dict[Path, list[Path]] = {}
+    for path in files:
+        first = path.with_suffix("")
+        found.setdefault(first if path.suffix[1:].isdecimal() and first in names else path, []).append(path)
+    return found
+
+
+def _not_every_transaction(rows: Sequence[Sequence[str]], width: int) -> str | None:
+    """Summed intervals, a sample, or columns that were not announced: each would give a wrong number in silence."""
+    last: dict[str, int] = {}
+    for row in rows:
+        if len(row) > 6 and len(row[0]) >= 9:
+            return "holds sums of intervals (--aggregate-interval) and not transactions"
+        if len(row) in (7, 8) and len(row) != width:
+            return f"has {len(row)} columns: say --log-has lag (pgbench --rate), retries (--max-tries) or both"
+        if len(row) < 3 or not row[1].isdecimal():
+            continue
+        number = int(row[1])
+        if number > last.get(row[0], 0) + 1:
+            return "holds a sample of the transactions (--sampling-rate)"
+        last[row[0]] = number
+    return None
+
+
+def _fields(said: Summary) -> dict[str, str]:
+    return {
+        "script": said.transaction_type,
+        "scale": str(said.scale),
+        "protocol": said.protocol,
+        "clients": str(said.clients),
+        "threads": str(said.threads),
+    }
+
+
+def _length_s(said: Summary) -> float | None:
+    """How long transactions were made: their number by their rate. An abort shows here, whatever duration was asked."""
+    return said.processed / said.tps if said.tps else None
+
+
+def _progress(text: str) -> tuple[Second, ...]:
+    return tuple(
+        Second(round(each.elapsed_s * _NS), round(each.elapsed_s * _NS), "pgbench", "tps", "1/s", each.tps)
+        for each in parse_progress(text)
+    )
+
+
+def _seconds(log: PgbenchLog) -> tuple[Second, ...]:
+    """Whole seconds of the log, the first and last left out as they are cut short."""
+    columns = log.series.columns()
+    rows = range(1, len(log.series) - 1)
+    return tuple(
+        Second(
+            round(columns["offset_s"][row] * _NS), int(columns["wall_ns"][row]), "pgbench", "tps", "1/s",
+            float(columns["transactions"][row]),
+        )
+        for row in rows
+    )  # fmt: skip

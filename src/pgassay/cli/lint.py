@@ -1,0 +1,95 @@
+"""`pgassay lint FILE|RUN…`: reasons why a benchmark cannot support its claim, each with its numbers and a remedy.
+
+It judges what is published, not who published it: one's own run directory as well. See docs/lint.md.
+"""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgassay.cli import _foreign_files, messages
+
+if TYPE_CHECKING:
+    from pgassay.analysis.lint import Finding
+    from pgassay.cli._lint_input import Judged
+
+SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("files", metavar="FILE|RUN", nargs="+", type=Path, help="files, folders, or a run directory")
+    _foreign_files.add_arguments(parser)
+    add = parser.add_argument
+    add("--baseline", metavar="NAME=VALUE", default="", help="the treatment that claims are made against")
+    add("--primary", metavar="RESPONSE", default="", help="the response that is claimed (default: the first)")
+    add("--resolution", metavar="SHARE", help="the smallest effect that is claimed (default: 5%%, or the study's own)")
+    add("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge and print; exit status 0 whatever is found."""
+    from pgassay.analysis.lint import lint
+    from pgassay.cli import _lint_input
+    from pgassay.study import quantities
+
+    options = _foreign_files.parse_options(arguments)
+    paths = arguments.files
+    if len(paths) == 1 and (paths[0] / "run.json").is_file():
+        judged = _lint_input.of_run(paths[0], arguments.primary)
+    else:
+        judged = _lint_input.of_files(paths, options, arguments.primary, arguments.baseline)
+    if arguments.resolution:
+        judged = _lint_input.with_resolution(judged, quantities.share("--resolution", arguments.resolution))
+    found = lint(judged.benchmark)
+    if arguments.json:
+        print(json.dumps(plain(judged, found), indent=2))
+    else:
+        print(text(judged, found), end="")
+    return messages.SUCCESS
+
+
+def text(judged: "Judged", found: "tuple[Finding, ...]") -> str:
+    """All findings, the gravest first, then what was not judged."""
+    from pgassay.analysis.lint import Severity
+    from pgassay.analysis.messages import plural
+
+    benchmark = judged.benchmark
+    counted = f"{len(benchmark.runs)} {plural(benchmark.replicate, len(benchmark.runs))}"
+    groups = f"{len(benchmark.groups)} {plural('treatment', len(benchmark.groups))}"
+    lines = [f"{judged.kind}: {counted} of {groups}, {judged.response}"]
+    order = list(Severity)
+    for finding in sorted(found, key=lambda each: order.index(each.severity)):
+        lines += ["", f"{finding.severity}: {finding.what} [{finding.code}]"]
+        lines += [f"  evidence: {finding.evidence}", f"  remedy:   {finding.remedy}"]
+    lines.append("")
+    for place, reason in judged.left_out[:SHOWN]:
+        lines.append(f"left out: {place}: {reason}")
+    if len(judged.left_out) > SHOWN:
+        lines.append(f"{len(judged.left_out) - SHOWN} more are left out; see all with --json")
+    lines += [f"note: {remark}" for remark in judged.remarks]
+    if not found:
+        lines.append("no reason found against it; that is no proof that it is right")
+    else:
+        counts = {severity: sum(each.severity is severity for each in found) for severity in order}
+        parts = [f"{count} {plural(severity, count)}" for severity, count in counts.items() if count]
+        lines.append(f"{len(found)} {plural('reason', len(found))}: {', '.join(parts)}")
+    return "\n".join(lines) + "\n"
+
+
+def plain(judged: "Judged", found: "tuple[Finding, ...]") -> dict[str, object]:
+    """The same for scripts."""
+    benchmark = judged.benchmark
+    return {
+        "format": 1,
+        "source": judged.kind,
+        "response": judged.response,
+        "runs": len(benchmark.runs),
+        "treatments": list(benchmark.groups),
+        "resolution": benchmark.resolution,
+        "findings": [asdict(finding) for finding in found],
+        "left_out": [{"place": place, "reason": reason} for place, reason in judged.left_out],
+        "remarks": list(judged.remarks),
+    }

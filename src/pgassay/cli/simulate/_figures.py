@@ -1,0 +1,150 @@
+"""Figures of simulations: write amplification over drive writes, what is programmed, wear, latencies, a sweep's levels.
+
+Each is one Vega-Lite specification, written as HTML (which works offline), PNG and SVG.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from pgassay.cli.simulate._sweep import Outcome
+from pgassay.report.style import WIDTH, chart_of, styled
+
+_SCALE = 2
+_PARTS = {
+    "compressed_bytes_written": "host",
+    "gc_bytes_written": "garbage collection",
+    "wear_levelling_bytes_written": "wear levelling",
+    "padding_bytes_written": "padding",
+}
+
+
+def write(outcomes: Sequence[Outcome], folder: Path) -> None:
+    """Write every figure that there are data for."""
+    made = {
+        "write-amplification": _amplification(outcomes),
+        "programmed": _programmed(outcomes),
+        "wear": _wear(outcomes),
+        "latency": _latency(outcomes),
+        "sweep": _sweep(outcomes),
+    }
+    for name, chart in made.items():
+        if chart is None:
+            continue
+        specification = styled(chart).to_dict()
+        (folder / f"{name}.html").write_text(vl_convert.vegalite_to_html(specification, bundle=True), encoding="utf-8")
+        (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
+        (folder / f"{name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=_SCALE))
+
+
+def _name(one: Outcome) -> str:
+    return ", ".join(f"{key.rpartition('.')[2]} {level}" for key, level in one.levels.items()) or "drive"
+
+
+def _coloured(chart: alt.Chart, outcomes: Sequence[Outcome]) -> alt.Chart:
+    """Colour and dash tell simulations apart; a single one needs neither."""
+    if len(outcomes) == 1:
+        return chart
+    order = [_name(one) for one in outcomes]
+    return chart.encode(color=alt.Color("drive:N", sort=order, title=None), strokeDash=alt.StrokeDash("drive:N"))
+
+
+def _amplification(outcomes: Sequence[Outcome]) -> Any:
+    rows = [
+        {"drive": _name(one), **{key: window[key] for key in ("phase", "drive_writes", "write_amplification")}}
+        for one in outcomes
+        for window in one.found["windows"]
+    ]
+    if not rows:
+        return None
+    lines = (
+        chart_of(rows)
+        .mark_line(interpolate="step-before")
+        .encode(
+            x=alt.X("drive_writes:Q", title="drive writes"),
+            y=alt.Y("write_amplification:Q", title="write amplification", scale=alt.Scale(zero=True)),
+            tooltip=["drive:N", "phase:N", "drive_writes:Q", "write_amplification:Q"],
+        )
+    )
+    return _coloured(lines, outcomes).properties(width=WIDTH, height=300)
+
+
+def _programmed(outcomes: Sequence[Outcome]) -> Any:
+    rows = []
+    for one in outcomes:
+        host = one.found["measured"]["host_bytes_written"]
+        rows += [
+            {"drive": _name(one), "part": part, "share": one.found["measured"][key] / host}
+            for key, part in _PARTS.items()
+            if host
+        ]
+    if not rows:
+        return None
+    bars = (
+        chart_of(rows)
+        .mark_bar()
+        .encode(
+            y=alt.Y("drive:N", title=None, sort=[_name(one) for one in outcomes]),
+            x=alt.X("sum(share):Q", title="bytes programmed for each byte that the host wrote"),
+            color=alt.Color("part:N", title=None, sort=list(_PARTS.values())),
+            tooltip=["drive:N", "part:N", "share:Q"],
+        )
+    )
+    return bars.properties(width=WIDTH, height=alt.Step(32))
+
+
+def _wear(outcomes: Sequence[Outcome]) -> Any:
+    rows = [{"drive": _name(one), **bin_} for one in outcomes for bin_ in one.found["wear_histogram"]]
+    lines = (
+        chart_of(rows)
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("erases:Q", title="erases of a block"),
+            y=alt.Y("blocks:Q", title="blocks"),
+            tooltip=["drive:N", "erases:Q", "blocks:Q"],
+        )
+    )
+    return _coloured(lines, outcomes).properties(width=WIDTH, height=240)
+
+
+def _latency(outcomes: Sequence[Outcome]) -> Any:
+    rows = []
+    for one in outcomes:
+        for kind in ("reads", "writes"):
+            latencies = one.found["timing"][kind] if one.found["timing"] else None
+            if latencies is None:
+                continue
+            slower = latencies["count"]
+            for highest_ns, count in latencies["histogram"]:
+                share = slower / latencies["count"]
+                rows.append({"drive": _name(one), "kind": kind, "latency_us": max(highest_ns, 1) / 1e3, "share": share})
+                slower -= count
+    if not rows:
+        return None
+    lines = (
+        chart_of(rows)
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("latency_us:Q", title="latency, µs", scale=alt.Scale(type="log")),
+            y=alt.Y("share:Q", title="share of requests at least as slow", scale=alt.Scale(type="log")),
+        )
+    )
+    return _coloured(lines, outcomes).properties(width=WIDTH, height=260).facet(row=alt.Row("kind:N", title=None))
+
+
+def _sweep(outcomes: Sequence[Outcome]) -> Any:
+    if len(outcomes) == 1:
+        return None
+    rows = [
+        {"drive": _name(one), "wa": one.found["write_amplification"], "formula": one.found["theory"]}
+        for one in outcomes
+    ]
+    base = chart_of(rows).encode(y=alt.Y("drive:N", title=None, sort=[row["drive"] for row in rows]))
+    points = base.mark_point(filled=True, size=90).encode(
+        x=alt.X("wa:Q", title="write amplification (tick: by formula)"), tooltip=["drive:N", "wa:Q", "formula:Q"]
+    )
+    ticks = base.mark_tick(thickness=2, size=22, color="black").encode(x="formula:Q")
+    return (points + ticks).properties(width=WIDTH, height=alt.Step(32))

@@ -1,0 +1,135 @@
+"""What importing says to people: faults in the options, and why a file, line or job was left out."""
+
+from collections.abc import Iterable
+
+from pgassay.errors import UsageError
+
+
+def bad_column_role(text: str, roles: Iterable[str]) -> UsageError:
+    """`--columns` that is not ROLE=COLUMN."""
+    return UsageError(
+        f'--columns wants ROLE=COLUMN, not "{text}"',
+        f"the roles are: {', '.join(roles)}; for example --columns treatment=page_size,value=tps,block=run",
+    )
+
+
+def bad_level(text: str) -> UsageError:
+    """`--treatment` that is not NAME=VALUE."""
+    return UsageError(
+        f'--treatment wants NAME=VALUE or NAME=VALUE:PATTERN, not "{text}"',
+        "for example --treatment shared_buffers=8GB:'runs/8GB/*'",
+    )
+
+
+def bad_pattern(text: str) -> UsageError:
+    """`--pattern` without a name in braces, or with a name twice."""
+    return UsageError(
+        f'--pattern "{text}" must name at least one field in braces, each once',
+        "for example --pattern 'pg-{page_kB}/{scale}/run-{run}/pgbench.log'",
+    )
+
+
+def bad_filter(text: str) -> UsageError:
+    """`--where` that is not NAME=VALUE."""
+    return UsageError(f'--where wants NAME=VALUE, not "{text}"', "for example --where mode=rw")
+
+
+def no_field(name: str, known: Iterable[str]) -> UsageError:
+    """A role for a field that the source has not."""
+    return UsageError(f'the source has no field "{name}"', f"it has: {', '.join(sorted(known)) or 'none'}")
+
+
+def no_treatment(known: Iterable[str]) -> UsageError:
+    """A table of which nobody said what was varied."""
+    return UsageError(
+        "nothing says which field tells treatments apart",
+        f"for example --columns treatment={next(iter(sorted(known)), 'COLUMN')}; there are:"
+        f" {', '.join(sorted(known)) or 'none'}",
+    )
+
+
+def no_runs(left_out: Iterable[tuple[str, str]]) -> UsageError:
+    """Not a single run could be read."""
+    reasons = "; ".join(f"{place}: {reason}" for place, reason in list(left_out)[:3])
+    return UsageError("there is no run to import", reasons or "name files or folders with results in them")
+
+
+def one_treatment(name: str) -> UsageError:
+    """Nothing to compare."""
+    return UsageError(
+        f'all runs are of one treatment, "{name}"',
+        "say what differs with --columns, --treatment or --pattern, or judge the runs alone with: pgassay lint",
+    )
+
+
+def baseline_unknown(given: str, treatments: Iterable[str]) -> UsageError:
+    """`--baseline` that names none of the treatments, or several."""
+    return UsageError(f'baseline "{given}" is not one treatment', f"the treatments are: {'; '.join(treatments)}")
+
+
+def no_such_response(name: str, known: Iterable[str]) -> UsageError:
+    """`--primary` that the source does not have."""
+    return UsageError(f'the source has no response "{name}"', f"it has: {', '.join(known)}")
+
+
+def no_value_column() -> UsageError:
+    """A table of which nobody said where the results are."""
+    return UsageError(
+        "nothing says which column holds the results",
+        "for example --columns treatment=page_size,value=tps,block=run; a file without a header line also wants"
+        " --header 'a;b;c'",
+    )
+
+
+def bad_header(text: str) -> UsageError:
+    """`--header` with an empty or repeated name."""
+    return UsageError(
+        f'--header "{text}" must give each column a name of its own', "for example --header 'size;run;tps'"
+    )
+
+
+# Why something was left out: these are put after the place.
+
+
+def cells(found: int, wanted: int) -> str:
+    """A line that is not of the table."""
+    return f"has {found} {'cell' if found == 1 else 'cells'} where the header has {wanted}"
+
+
+def not_a_number(column: str, text: str) -> str:
+    """A cell that should hold a number."""
+    return f'"{column}" is "{text[:40]}", which is not a number'
+
+
+def no_columns(names: Iterable[str]) -> str:
+    """A table without what was asked of it."""
+    return f"is a table without the column {' and '.join(names)}"
+
+
+def not_known() -> str:
+    """No reader recognises it."""
+    return "is no output that is known here (pgbench, sysbench, HammerDB, PostgresBench, a table)"
+
+
+def filtered() -> str:
+    """What `--where` leaves out is left out on purpose; only counted."""
+    return "left out by --where"
+
+
+# Why a run is not counted as a result.
+
+
+def ran_short(seconds: float, planned_s: float, *, said: bool) -> str:
+    """A run that ended early."""
+    of = "of" if said else "where its like ran"
+    return f"ran {seconds:.3g} s {of} {planned_s:.5g} s"
+
+
+def value_missing(name: str) -> str:
+    """No number at all."""
+    return f"there is no {name}"
+
+
+def value_impossible(name: str, value: float) -> str:
+    """A number that cannot be a result."""
+    return f"{name} is {value:g}"

@@ -1,0 +1,94 @@
+"""What a reader makes of a foreign file: its runs with all that could name a treatment, and what it had to leave out.
+
+Roles (which field is a factor, which a condition) are given later, by `roles`: a file does not know its own question.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pgassay.record.values import Reason
+from pgassay.study.responses import Response
+
+ABORTED = "aborted"
+SHORT = "short"
+NO_VALUE = "no_value"
+FAILED_TRANSACTIONS = "failed_transactions"
+FOLDER = "folder"
+"""The field that holds the folder of a file, where several files are read."""
+
+
+@dataclass(frozen=True)
+class Second:
+    """One value of a run's own series: a row as `record.series` takes it."""
+
+    monotonic_ns: int
+    wall_ns: int
+    source: str
+    name: str
+    unit: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class ForeignRun:
+    """One run as its source tells it.
+
+    `place` is where it stands ("results.csv line 3"); `fields` all that could name a level, as text; `responses` its
+    values (None where the source has none). `seconds` is how long it ran, `planned_s` how long it should have,
+    `started_s` when (since the epoch); each None where the source does not say. `second` is the place in time of a
+    value that is a second of a run and not a run.
+    """
+
+    place: str
+    fields: Mapping[str, str]
+    responses: Mapping[str, float | None]
+    seconds: float | None = None
+    planned_s: float | None = None
+    started_s: float | None = None
+    second: float | None = None
+    problems: tuple[Reason, ...] = ()
+    series: tuple[Second, ...] = ()
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file, line or job that gave no run, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that was read. `kind` names the format; the first of `responses` is the primary.
+
+    `suggested` are the fields that name a treatment when nobody says which do, the best first; `repetition` is the
+    field that numbers the runs of a treatment; `ordered` says that the runs stand in the order in which they ran;
+    `remarks` what a reader of the results must know.
+    """
+
+    kind: str
+    runs: tuple[ForeignRun, ...]
+    responses: tuple[Response, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    suggested: tuple[str, ...] = ()
+    repetition: str = ""
+    ordered: bool = False
+    remarks: tuple[str, ...] = field(default=())
+
+
+def together(readings: Iterable[Reading]) -> Reading:
+    """Several files' readings as one; the runs of several files are in order of time only if each tells its time."""
+    found = [reading for reading in readings]
+    runs = tuple(run for reading in found for run in reading.runs)
+    several = sum(bool(reading.runs) for reading in found) > 1
+    return Reading(
+        kind=", ".join(dict.fromkeys(reading.kind for reading in found if reading.runs)),
+        runs=runs,
+        responses=tuple({each.name: each for reading in found for each in reading.responses}.values()),
+        left_out=tuple(each for reading in found for each in reading.left_out),
+        suggested=tuple(dict.fromkeys(name for reading in found for name in reading.suggested)),
+        repetition=next((reading.repetition for reading in found if reading.repetition), ""),
+        ordered=not several and any(reading.ordered for reading in found),
+        remarks=tuple(dict.fromkeys(remark for reading in found for remark in reading.remarks)),
+    )
