@@ -9,6 +9,7 @@ from pgassay.cli.noise import known_noise
 from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
+from pgassay.lab import fairness
 from pgassay.lab.memory import planned_s
 from pgassay.lab.preflight import Checked
 from pgassay.lab.workbench import Workbench
@@ -56,6 +57,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "equivalence_blocks": sizes.equivalence_needed,
         "difference_blocks": sizes.difference_needed,
         "block_s": sizes.block_s,
+        "defaults": fairness.describe(study),
         "warnings": list(sizes.warnings),
     }
 
@@ -83,6 +85,7 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
         f"  noise       {_noise(plan)}",
         f"  seed        {plan['seed']}",
         *_listed("block 1", plan["first_block"]),
+        *([f"  defaults    {plan['defaults']}"] if plan["defaults"] else []),
         *(f"  warning     {warning}" for warning in plan["warnings"]),
     ]
     print("\n".join(lines), file=stream)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
+from pgassay.cli.postgres import add_build_options, building_of
 
 if TYPE_CHECKING:
     from pgassay.lab.workbench import Wishes
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
     parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    add_build_options(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -65,6 +67,7 @@ def wishes(arguments: argparse.Namespace, facts: Mapping[str, Any]) -> "Wishes":
         arguments.data_dir or (Path(place) if place else None),
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
+        building=building_of(arguments, quiet=arguments.json),
     )
 
 

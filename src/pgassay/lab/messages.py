@@ -17,6 +17,14 @@ def unknown_response(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f'nothing measures the response "{name}"', hint)
 
 
+def bare_blocks(name: str, value: str) -> UsageError:
+    """A number of blocks, while blocks have several sizes."""
+    return UsageError(
+        f'"{name}" = {value} counts blocks, whose size this study varies',
+        f'give it a unit, so that it means the same for every page size: "{name}" = "64MB"',
+    )
+
+
 def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
     """The disk check before a run."""
     return PgassayError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pgassay.lab import checks, regime
+from pgassay.lab import checks, fairness, regime
 from pgassay.lab.composition import Composition
 from pgassay.lab.course import course_of
 from pgassay.lab.notes import Assignment, Notes
@@ -34,17 +34,19 @@ def record_of(study: Study, assignment: Assignment, composition: Composition, no
         reasons=reasons,
         counters=dict(measures.counters) if measures else {},
         settings=notes.settings,
-        regime=_regime(composition.setup.load, notes),
+        regime=_regime(study, composition.setup.load, notes),
         timings_s=dict(notes.laps.timings_s),
         seed=assignment.seed,
     )
 
 
-def _regime(options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
+def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
     measures = notes.measures
     mode = options.get("checkpoint", "cycle")
     cycles = regime.cycles_covered(measures.counters) if measures else None
+    defaults = fairness.describe(study)
     return {
+        **({"defaults": defaults} if defaults else {}),
         "window_s": measures.window_monotonic_ns / 1e9 if measures else None,
         "warmup_s": parse_time_s(options.get("warmup", "0")),
         "checkpoint": mode,

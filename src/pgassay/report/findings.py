@@ -206,7 +206,8 @@ class Findings:
     @cached_property
     def regimes(self) -> tuple[str, ...]:
         """What the numbers are true for, in words, each distinct one once."""
-        words = (str(trial.regime.get("checkpoint_words", "")) for trial in self.trials)
+        keys = ("checkpoint_words", "defaults")
+        words = (str(trial.regime.get(key, "")) for key in keys for trial in self.trials)
         return tuple(dict.fromkeys(word for word in words if word))
 
     @property
