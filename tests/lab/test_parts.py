@@ -9,12 +9,12 @@ from pgassay.bench.fakes.clock import FakeClock
 from pgassay.bench.fakes.load import FakeLoad
 from pgassay.bench.fakes.server import FakeInstallation
 from pgassay.bench.places import Version
-from pgassay.lab import regime
+from pgassay.lab import regime, starting
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.laps import Laps
-from pgassay.lab.starting import settings_of
-from pgassay.study.levels import Level
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study
 
 
 def made(**typed: str) -> Composition:
@@ -27,6 +27,15 @@ def made(**typed: str) -> Composition:
         assert factor is not None
         levels[dotted] = factor.parse(dotted, text)
     return compose(levels, catalogue)
+
+
+ANY = Combination({"table.fillfactor": Level("100", "100")})
+STUDY = Study("parts", "", "", {}, (ANY,), Design(ANY), "tps")
+
+
+def settings_of(composition: Composition) -> dict[str, str]:
+    """With which settings a study that varies no page size starts it."""
+    return starting.settings_of(STUDY, composition)
 
 
 def key(composition: Composition, installation: FakeInstallation | None = None) -> str:
