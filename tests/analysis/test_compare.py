@@ -71,6 +71,19 @@ def test_a_treatment_without_trials_is_named_and_counted() -> None:
     assert "gone has no valid trial" in gone.left_out
 
 
+@pytest.mark.parametrize(
+    ("blocks_max", "words"),
+    [
+        (2, "no interval below 5 blocks"),
+        (5, "Student's t on block-wise contrasts, one look at 5 blocks"),
+        (30, "Student's t on block-wise contrasts, alpha spending over looks at 5 to 30 blocks"),
+    ],
+)
+def test_the_method_names_the_looks_that_there_can_be(blocks_max: int, words: str) -> None:
+    (effect,) = compare(columns({"base": BASE[:2], "a": MORE[:2]}), TPS, "base", blocks_max=blocks_max)
+    assert effect.method == words
+
+
 def test_the_baseline_is_compared_inside_each_condition() -> None:
     seen = columns({"base": BASE, "a": MORE}, "threads=1") + columns({"base": MORE, "a": BASE}, "threads=8")
     one, eight = compare(seen, TPS, "base", blocks_max=30)

@@ -62,8 +62,21 @@ def test_nothing_is_decided_below_five_blocks(blocks: int, ratio: float, seed: i
     (effect,) = compare(seen, TPS, "base", blocks_max=30, arms=[("base", "", ""), ("a", "", "")], looks="once")
     found = verdict(effect, TPS, resolution=0.02, blocks_max=30)
     assert found.kind is Kind.UNRESOLVED
-    assert found.more_blocks is not None
-    assert found.more_blocks >= 5 - blocks
+    assert found.more_blocks == 5 - blocks
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 4])
+def test_below_five_blocks_there_is_no_forecast_only_the_least(blocks: int) -> None:
+    found = of(1.01, noise=50.0, blocks=blocks, block_s=60.0)
+    lacking = 5 - blocks
+    assert found.text == f"unresolved: at least {lacking} more block{'s' * (lacking > 1)} (5 are the least)"
+    assert found.more_s == 60.0 * lacking
+
+
+def test_a_study_of_fewer_than_five_blocks_says_that_it_cannot_tell() -> None:
+    (effect,) = compare(columns({"base": [100.0], "a": [110.0]}), TPS, "base", blocks_max=2)
+    found = verdict(effect, TPS, resolution=0.02, blocks_max=2)
+    assert found.text == "unresolved: at least 4 more blocks (5 are the least), more than the 1 left"
 
 
 def test_a_failure_is_told_but_a_settled_arm_keeps_its_verdict() -> None:

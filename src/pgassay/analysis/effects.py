@@ -78,9 +78,13 @@ class Certainty:
     @property
     def method(self) -> str:
         """The method in words, as a report prints it."""
-        looks = (
-            f"alpha spending over looks at {FIRST_LOOK} to {self.horizon} blocks" if self.every_block else "one look"
-        )
+        if self.every_block and self.horizon < FIRST_LOOK:
+            return f"no interval below {FIRST_LOOK} blocks"
+        looks = "one look"
+        if self.every_block:
+            looks = f"one look at {FIRST_LOOK} blocks"
+            if self.horizon > FIRST_LOOK:
+                looks = f"alpha spending over looks at {FIRST_LOOK} to {self.horizon} blocks"
         family = f", Bonferroni over {self.comparisons} comparisons" if self.comparisons > 1 else ""
         return f"Student's t on block-wise contrasts, {looks}{family}"
 

@@ -90,6 +90,12 @@ def unresolved(blocks: int | None, seconds: float | None, left: int | None = Non
     return text
 
 
+def unresolved_yet(blocks: int, least: int, left: int) -> str:
+    """The verdict before there is any: of so few blocks no forecast is honest, only the `least`."""
+    text = f"unresolved: at least {blocks} more {plural('block', blocks)} ({least} are the least)"
+    return f"{text}, more than the {left} left" if 0 < left < blocks else text
+
+
 def equivalent(margin: str) -> str:
     """The verdict that the difference is smaller than was asked for."""
     return f"equivalent within ±{margin}"

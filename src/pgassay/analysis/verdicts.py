@@ -31,7 +31,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict in words. `more_blocks` and `more_s` say what an unresolved one still needs; None when unknown."""
+    """A verdict in words. `more_blocks` and `more_s` say what an unresolved one still needs; None when unknown.
+
+    Below five blocks they are the least that it needs, and no forecast.
+    """
 
     kind: Kind
     text: str
@@ -67,6 +70,10 @@ def verdict(
         if effect.low > effect.none or effect.high < effect.none:
             kind = _direction(effect, response)
             return Verdict(kind, _different(kind, effect, response))
+    left = blocks_max - effect.blocks
+    if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
+        needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
+        return Verdict(Kind.UNRESOLVED, messages.unresolved_yet(needed or 0, FIRST_LOOK, left), needed, seconds)
     total = blocks_to_settle(
         effect.spread,
         _centre(effect),
@@ -75,11 +82,8 @@ def verdict(
         blocks_max=blocks_max,
         level=effect.level,
     )
-    if total is None and effect.blocks < FIRST_LOOK:
-        total = FIRST_LOOK  # nothing is known of the noise yet: only that five blocks are the least
-    needed = None if total is None else max(1, total - effect.blocks, FIRST_LOOK - effect.blocks)
-    seconds = None if needed is None or block_s is None else needed * block_s
-    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, blocks_max - effect.blocks), needed, seconds)
+    needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
+    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
 
 
 def margin(effect: Effect, response: Response, resolution: float) -> float:
@@ -97,6 +101,11 @@ def margin(effect: Effect, response: Response, resolution: float) -> float:
 
 SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}
 """Units of shares, with what a whole is in them."""
+
+
+def _still(blocks: int | None, block_s: float | None) -> tuple[int | None, float | None]:
+    """The blocks with the seconds that they take, where both are known."""
+    return blocks, None if blocks is None or block_s is None else blocks * block_s
 
 
 def _centre(effect: Effect) -> float:
