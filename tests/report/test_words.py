@@ -28,6 +28,10 @@ def test_shares_and_bytes_by_their_unit() -> None:
     assert words.size(3 << 30) == "3.0 GB"
 
 
+def test_one_has_no_plural() -> None:
+    assert [words.counted(count, "block") for count in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
+
+
 @pytest.mark.parametrize(("seconds", "shown"), [(9, "9 s"), (90, "1 min 30 s"), (600, "10 min"), (7260, "2 h 1 min")])
 def test_durations(seconds: float, shown: str) -> None:
     assert words.duration(seconds) == shown

@@ -113,6 +113,6 @@ def _noise(plan: Mapping[str, Any]) -> str:
         if blocks is None:
             needs.append(f"more blocks than can be run {what}")
         else:
-            needs.append(f"{blocks} blocks ({words.duration(blocks * plan['block_s'])}) {what}")
+            needs.append(f"{words.counted(blocks, 'block')} ({words.duration(blocks * plan['block_s'])}) {what}")
     wanted = f"±{plan['resolution'] * 100:.3g} %"
     return f"{plan['noise'] * 100:.2g} % ({plan['noise_source']}); {wanted} needs " + ", ".join(needs)

@@ -72,7 +72,8 @@ class _Bar(Nobody):
         for effect in effects:
             scale = Scale(effect.scale)
             shown = words.effect(effect, Response(effect.response, effect.response, "", Better.HIGHER, scale))
-            self._progress.console.print(f"after {effect.blocks} blocks: {effect.treatment}: {effect.response} {shown}")
+            seen = words.counted(effect.blocks, "block")
+            self._progress.console.print(f"after {seen}: {effect.treatment}: {effect.response} {shown}")
 
     def dropped(self, arm_name: str, reason: str) -> None:
         self._progress.console.print(f"{arm_name}: {reason}")

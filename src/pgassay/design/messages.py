@@ -21,7 +21,7 @@ def nothing_to_compare() -> str:
 
 def failing(outcomes: int) -> str:
     """An arm leaves because it cannot do the work."""
-    return f"{outcomes} trials in a row failed by its own doing"
+    return f"{outcomes} {plural('trial', outcomes)} in a row failed by its own doing"
 
 
 def without_baseline(baseline: str) -> str:
@@ -31,7 +31,8 @@ def without_baseline(baseline: str) -> str:
 
 def baseline_fails(baseline: str, outcomes: int) -> str:
     """The run ends because nothing can be compared."""
-    return f"the baseline ({baseline or 'baseline'}) failed {outcomes} times in a row by its own doing"
+    times = f"{outcomes} {plural('time', outcomes)}"
+    return f"the baseline ({baseline or 'baseline'}) failed {times} in a row by its own doing"
 
 
 def all_settled() -> str:
@@ -46,20 +47,22 @@ def nothing_left() -> str:
 
 def blocks_done(blocks: int) -> str:
     """The run ends at its largest number of blocks."""
-    return f"all {blocks} blocks are done"
+    return "the only block is done" if blocks == 1 else f"all {blocks} blocks are done"
 
 
 def budget_done(blocks: int, least: int, budget_s: float) -> str:
     """The run ends because the next block does not fit."""
     text = f"the next block does not fit in the budget of {duration(budget_s)}"
     if blocks < least:
-        text += f": {blocks} of at least {least} blocks were run, too few for a verdict"
+        run = "was run" if blocks == 1 else "were run"
+        text += f": {blocks} of at least {least} {plural('block', least)} {run}, too few for a verdict"
     return text
 
 
 def spoilt(blocks: int) -> str:
     """The run ends because the machine does not let it measure."""
-    return f"every trial of the last {blocks} blocks was spoilt from outside"
+    last = "block" if blocks == 1 else f"{blocks} blocks"
+    return f"every trial of the last {last} was spoilt from outside"
 
 
 def budget_short(budget_s: float, affordable: int, least: int, least_s: float) -> str:
@@ -73,8 +76,14 @@ def budget_short(budget_s: float, affordable: int, least: int, least_s: float) -
 def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
     """Before the run: the asked resolution is out of reach at this noise."""
     if needed is None or needed_s is None:
-        return f"at this machine's noise ±{percent(resolution)} is out of reach, {allowed} blocks are allowed"
+        return f"at this machine's noise ±{percent(resolution)} is out of reach, {_allowed(allowed, 'block')}"
     return (
-        f"at this machine's noise ±{percent(resolution)} needs {needed} blocks, {duration(needed_s)}; "
-        f"{allowed} are allowed"
+        f"at this machine's noise ±{percent(resolution)} needs {needed} {plural('block', needed)}, "
+        f"{duration(needed_s)}; {_allowed(allowed)}"
     )
+
+
+def _allowed(blocks: int, noun: str = "") -> str:
+    """`30 are allowed`, `1 block is allowed`."""
+    named = f"{blocks} {plural(noun, blocks)}" if noun else f"{blocks}"
+    return f"{named} {'is' if blocks == 1 else 'are'} allowed"

@@ -44,7 +44,9 @@ def _verdicts(findings: Findings) -> Iterator[str]:
     for judged in findings.verdicts:
         effect = judged.effect
         place = ", ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part)
-        rows.append([place, words.effect(effect, findings.primary), f"{effect.blocks} blocks", judged.verdict.text])
+        rows.append(
+            [place, words.effect(effect, findings.primary), words.counted(effect.blocks, "block"), judged.verdict.text]
+        )
     yield from _columns(rows)
 
 
@@ -79,7 +81,8 @@ def _beside(findings: Findings) -> Iterator[str]:
 def _caveats(findings: Findings) -> Iterator[str]:
     trials = findings.trials
     valid = sum(trial.status == "valid" for trial in trials)
-    yield f"{len(trials)} trials in {findings.blocks} blocks, {valid} valid; ended: {findings.end}"
+    counted = f"{words.counted(len(trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
+    yield f"{counted}, {valid} valid; ended: {findings.end}"
     for regime in findings.regimes:
         yield f"true for: {regime}"
     yield from findings.remarks

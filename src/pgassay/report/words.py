@@ -3,9 +3,15 @@
 from math import isfinite
 
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.messages import plural
 from pgassay.study.responses import Response, Scale
 
 MISSING = "–"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 block`, `5 blocks`."""
+    return f"{count} {plural(noun, count)}"
 
 
 def number(value: float | None) -> str:
