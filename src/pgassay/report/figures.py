@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
@@ -17,6 +18,7 @@ from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colou
 from pgassay.study.responses import Response, Scale
 
 _INFINITE = 1e12
+CHECKED_TRIALS = 1000
 _REACH_MIN = 100.0
 
 
@@ -31,7 +33,16 @@ class Figure:
 
 
 def figures(findings: Findings) -> tuple[Figure, ...]:
-    """Every figure that this run has data for."""
+    """Every figure that this run has data for.
+
+    Altair checks every row of inline data against Vega-Lite's schema; beyond `CHECKED_TRIALS` that takes most of the
+    time and tells nothing that a smaller run had not told.
+    """
+    with debug_mode(len(findings.trials) <= CHECKED_TRIALS):
+        return _figures(findings)
+
+
+def _figures(findings: Findings) -> tuple[Figure, ...]:
     made = [_distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
     made += [_distribution(findings, response) for response in findings.secondary]
     made.append(_costs(findings))
