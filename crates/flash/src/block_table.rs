@@ -85,12 +85,6 @@ impl BlockTable {
         self.live[block as usize]
     }
 
-    /// Starts to load what [`Self::invalidate`] will change.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, block: u32) {
-        prefetch(&self.live, block as usize);
-    }
-
     pub(crate) fn state(&self, block: u32) -> State {
         self.lives[block as usize].state
     }
