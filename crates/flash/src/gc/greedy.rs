@@ -123,9 +123,9 @@ impl Greedy {
         self.horizon = u32::try_from(horizon).unwrap_or(u32::MAX);
         self.buckets.clear();
         (self.lowest, self.in_sight, self.choices) = (self.count, 0, 0);
-        for block in 0..live.len() {
-            if self.sealed[block] && live[block] < self.horizon {
-                self.enter(block as u32, live[block]);
+        for (block, &live) in live.iter().enumerate() {
+            if self.sealed[block] && live < self.horizon {
+                self.enter(block as u32, live);
             }
         }
     }

@@ -39,7 +39,8 @@ impl<O: Observer> PageMapped<O> {
             return Err(self.past_end(u64::from(lbas[bad])));
         }
         self.write_existing(&lbas[..end]);
-        let refused = |index: usize| FlashError::CompressedSize { lba: lbas[index], bytes: compressed_bytes[index].into() };
+        let refused =
+            |index: usize| FlashError::CompressedSize { lba: lbas[index], bytes: compressed_bytes[index].into() };
         sizes_end.map_or(Ok(()), |index| Err(refused(index)))
     }
 
