@@ -84,7 +84,7 @@ checks: lint-quick
 	$(SUBMAKE) rust-tests
 
 fast-tests:
-	$(BIN)/python -m pytest -q -m "not system and not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
 
 system-tests:
 	$(BIN)/python -m pytest -q -m "system and not slow"

@@ -5,7 +5,7 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 
-from pgassay.analysis.autocorrelation import mean_error
+from pgassay.analysis.autocorrelation import mean_error, mean_errors
 
 
 def first_order(correlation: float, seconds: int, rng: np.random.Generator) -> np.ndarray:
@@ -38,3 +38,15 @@ def test_missing_seconds_are_left_out_and_short_series_have_no_error() -> None:
     assert isnan(mean_error(np.ones(8)).error)
     assert isnan(mean_error(np.asarray([])).mean)
     assert isnan(mean_error(np.ones(30)).inefficiency)
+
+
+def test_many_at_once_are_as_one_by_one() -> None:
+    chance = np.random.default_rng(9)
+    seconds = chance.normal(1000.0, 10.0, (5, 50)).cumsum(axis=1)
+    seconds[1, 7] = np.nan
+    seconds[2] = 3.0
+    for many, one in zip(mean_errors(seconds), map(mean_error, seconds), strict=True):
+        assert many.seconds == one.seconds
+        assert many.mean == pytest.approx(one.mean)
+        assert (many.error, many.inefficiency) == pytest.approx((one.error, one.inefficiency), nan_ok=True)
+    assert len(mean_errors(seconds[:, :4])) == 5

@@ -45,3 +45,5 @@ def test_too_few_blocks_give_no_chance() -> None:
     short = columns({"base": [1.0] * 6, "a": [2.0] * 3})
     assert set(best_chances(short, TPS, Cell(), "base")) == {"base"}
     assert best_chances(short, TPS, Cell(), "nobody") == {}
+    failed = columns({"base": [1.0] * 4, "a": [2.0] * 5})
+    assert best_chances(failed, TPS, Cell(), "base") == {}, "a trial of the baseline is missing"

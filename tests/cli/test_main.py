@@ -50,6 +50,9 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
         (["run", "fillfactor", "--blocks", "9..3"], "1 <= MIN <= MAX", ""),
         (["compare", "server.work_mem"], "wants NAME=VALUE", ""),
         (["compare", "server.work_mem=1MB"], "varies nothing", ""),
+        (["compare", "server.jit=on", "server.jit=off", "-T", "9", "-t", "9"], "-T and -t cannot be used together", ""),
+        (["compare", "server.jit=on", "server.jit=off", "-S", "-f", "a.sql"], "-f and -S cannot be used together", ""),
+        (["compare", "load.clients=1", "load.clients=4", "-c", "3"], "-c and load.clients cannot be used together", ""),
         (["show", "/nowhere/at/all"], "not a", ""),
     ],
 )

@@ -57,6 +57,14 @@ def test_a_missing_directory_is_made_but_not_its_parents(tmp_path: Path) -> None
         attach(tmp_path / "a" / "b")
 
 
+def test_a_file_is_no_place_for_clusters(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(DriveError, match="is not a directory"):
+        DirectoryDrive.attach(file, OURSELVES, mounted())
+    assert file.is_file()
+
+
 def test_the_servers_account_must_be_able_to_enter(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o700)
     account = Account("nobody", 65534, 65534)

@@ -80,7 +80,7 @@ def test_what_they_ask_of_the_rooms() -> None:
     [
         ("server.work_mem", "64kB", "65536B"),
         ("server.work_mem", "1MB", "65536B"),
-        ("server.no_such_setting", "1", None),
+        ("server.no_such_setting", "1", "there is no such setting"),
         ("postgres.version", "17", "17"),
         ("postgres.version", "17.5", "17.5"),
         ("postgres.version", "17.4", "17.5"),

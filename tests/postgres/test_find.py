@@ -113,6 +113,16 @@ def test_the_variable_comes_first_and_must_hold(tmp_path: Path) -> None:
         _finder(tmp_path, environment={find.VARIABLE: str(tmp_path / "typo")}).find()
 
 
+def test_a_named_directory_serves_its_own_version_and_no_other(tmp_path: Path) -> None:
+    _install(tmp_path / "usr/lib/postgresql/15/bin", "15.2")
+    mine = _install(tmp_path / "mine/bin", "16.4")
+    finder = _finder(tmp_path)
+    assert [str(finder.find(version, mine).version) for version in (None, "16", "15")] == ["16.4", "16.4", "15.2"]
+    with pytest.raises(UsageError) as refused:
+        finder.find("17", mine)
+    assert refused.value.hint == "found: 16.4, 15.2; name another with --pg-bindir"
+
+
 def test_nothing_anywhere_says_what_helps(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no PostgreSQL") as caught:
         _finder(tmp_path).find()

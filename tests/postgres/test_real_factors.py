@@ -66,7 +66,12 @@ def test_what_was_asked_is_read_back(name: str, typed: str, server: LocalServer)
 
 @pytest.mark.parametrize(
     ("name", "typed"),
-    [("server.shared_buffers", "65MB"), ("server.wal_compression", "off"), ("server.huge_pages", "on")],
+    [
+        ("server.shared_buffers", "65MB"),
+        ("server.wal_compression", "off"),
+        ("server.huge_pages", "on"),
+        ("server.plpgsql.no_such_word", "1"),
+    ],
 )
 def test_what_does_not_hold_is_told(name: str, typed: str, server: LocalServer) -> None:
     factor = _factor(name)

@@ -21,7 +21,10 @@ def test_numbers(value: float | None, shown: str) -> None:
 
 def test_shares_and_bytes_by_their_unit() -> None:
     assert words.quantity(0.123, Response("x", "x", "share", Better.HIGHER)) == "12.3%"
-    assert words.quantity(52428800, Response("x", "x", "bytes", Better.LOWER)) == "50.0 MB"
+    bytes_ = Response("x", "x", "bytes", Better.LOWER)
+    assert words.quantity(52428800, bytes_) == "50.0 MB"
+    assert words.quantity(10300, bytes_) == "10.1 kB"
+    assert words.quantity(7312, bytes_) == "7,312"
     assert words.size(3 << 30) == "3.0 GB"
 
 

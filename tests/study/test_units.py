@@ -12,6 +12,7 @@ from pgassay.study.units import (
     format_bytes,
     format_duration,
     format_number,
+    format_size,
     parse_boolean,
     parse_memory,
     parse_time_ms,
@@ -115,6 +116,14 @@ def test_canonical_time_is_stable_and_means_the_same(number: int, unit: str) -> 
 def test_formatted_bytes_parse_back_exactly(size: int) -> None:
     text = format_bytes(size)
     assert (parse_memory(text) if size else int(text)) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0B"), (512, "512B"), (8192, "8kB"), (77566361600, "72.2GB"), (119112184852934, "108.3TB")],
+)
+def test_sizes_for_people(size: int, text: str) -> None:
+    assert format_size(size) == text
 
 
 @pytest.mark.parametrize(

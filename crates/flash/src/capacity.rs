@@ -87,7 +87,8 @@ impl Capacity {
         let pages = u64::from(geometry.pages_per_block());
         if data_blocks * pages < u64::from(user_blocks) + pages {
             let reason = format!(
-                "{user_blocks} user pages leave less than one block of {pages} pages spare; give more over-provisioning, more capacity or smaller blocks"
+                "{user_blocks} user pages leave less than one block of {pages} pages spare; give more \
+                 over-provisioning, more capacity or smaller blocks"
             );
             return Err(FlashError::invalid("data blocks", data_blocks, reason));
         }

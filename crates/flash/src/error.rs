@@ -82,7 +82,7 @@ impl fmt::Display for FlashError {
             }
             Self::OutOfSpace { lba, live_bytes, usable_bytes } => write!(
                 out,
-                "write to logical block {lba} rejected: {live_bytes} of {usable_bytes} bytes of usable flash hold live data"
+                "write to logical block {lba} rejected: {live_bytes} of {usable_bytes} bytes of usable flash are live"
             ),
         }
     }

@@ -24,7 +24,8 @@
 //! # The contract
 //!
 //! * Logical blocks have [`BLOCK_BYTES`] = 4096 bytes and are named by a `u32` address, so a drive has at most 16 TiB
-//!   of logical space. *Page* means a 4 KiB page of a page-mapped drive; *flash page* is what the NAND programs at once.
+//!   of logical space. *Page* means a 4 KiB page of a page-mapped drive; *flash page* is what the NAND
+//!   programs at once.
 //! * A [`Drive`] takes [`write`](Drive::write)s (address, bytes after compression), [`trim`](Drive::trim)s and batches
 //!   ([`write_batch`](Drive::write_batch), the fast path: it prefetches ahead). A page-mapped drive checks and then
 //!   ignores the compressed size. Size 0 means a block of zeros that a compressing drive keeps in its map alone.

@@ -103,7 +103,8 @@ fn without_straddling_a_page_holds_whole_extents() {
 
 #[test]
 fn greedy_in_bytes_is_not_blunted_by_its_buckets() {
-    // Extents of one size make greedy in bytes greedy in units of that size, for which the formula is exact. 1 MiB holds
+    // Extents of one size make greedy in bytes greedy in units of that size, for which the formula is exact. 1
+    // MiB holds
     // 256 pages; buckets are 256 bytes wide.
     let mut drive = compressing(4096, 256, 0.07, Policy::Greedy);
     let value = random_sizes(&mut drive, |_, _| 3072);

@@ -5,6 +5,7 @@ share cancels. Weighted means are drawn apart by sqrt((n + 1) / (n - 1)), which 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import sqrt
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.observations import Cell, Observation, arrange
 from pgassay.analysis.robust import SEED
+from pgassay.analysis.series import Floats
 from pgassay.study.responses import Better, Response, Scale
 
 DRAWS = 10_000
@@ -33,13 +35,23 @@ def best_chances(
     values = np.log(array) if response.scale is Scale.RATIO else array
     contrasts = values - values[:, [names.index(baseline)]]
     usable = [column for column in range(len(names)) if np.isfinite(contrasts[:, column]).sum() >= FIRST_LOOK]
-    weights = np.random.default_rng(SEED).standard_exponential((DRAWS, len(blocks)))
+    if not usable:  # the baseline itself lacks blocks
+        return {}
+    weights, sums = _weights(len(blocks))
     drawn = np.zeros((DRAWS, len(usable)))
     for place, column in enumerate(usable):
         have = np.isfinite(contrasts[:, column])
         n, seen = int(have.sum()), contrasts[have, column]
-        mine = weights[:, have]
+        whole = n == len(blocks)  # needs no copy
+        mine, total = (weights, sums) if whole else (weights[:, have], weights[:, have].sum(axis=1))
         mean = float(seen.mean())
-        drawn[:, place] = mean + (mine @ seen / mine.sum(axis=1) - mean) * sqrt((n + 1) / (n - 1))
+        drawn[:, place] = mean + (mine @ seen / total - mean) * sqrt((n + 1) / (n - 1))
     winners = drawn.argmax(axis=1) if response.better is Better.HIGHER else drawn.argmin(axis=1)
     return {names[column]: float((winners == place).mean()) for place, column in enumerate(usable)}
+
+
+@lru_cache(maxsize=1)
+def _weights(blocks: int) -> tuple[Floats, Floats]:
+    """The bootstrap's weights, shape (draws, blocks), and their sums; the same for every cell of a run."""
+    weights = np.random.default_rng(SEED).standard_exponential((DRAWS, blocks))
+    return weights, weights.sum(axis=1)

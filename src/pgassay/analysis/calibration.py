@@ -41,7 +41,8 @@ class Noise:
     """The noise of one response. `components` are of its logarithm; `mean` is the geometric mean, in its unit.
 
     `noise` is the standard deviation of the logarithm of one trial within a block (0.03 is a CV of 3 %). `drift` is the
-    trend that all clusters share, over the session of `hours`; `first_run` sets the first run after a restart against the later ones.
+    trend that all clusters share, over the session of `hours`; `first_run` sets the first run after a restart against
+    the later ones.
     """
 
     response: str

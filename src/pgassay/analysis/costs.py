@@ -40,4 +40,6 @@ def costs(
 
 
 def _comparisons(observations: Sequence[Observation], baseline: str) -> int:
-    return len({(seen.treatment, seen.cell) for seen in observations if seen.treatment != baseline})
+    return len(
+        {(seen.treatment, seen.condition, seen.covariate) for seen in observations if seen.treatment != baseline}
+    )

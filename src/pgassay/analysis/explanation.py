@@ -35,7 +35,7 @@ def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Respons
     mine = [cost for cost in costs if _place(cost) == _place(effect) and cost.response in by_name]
     moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
     response = by_name[effect.response]
-    head = f"{effect.treatment}: {response.title} {_change(effect, response)}"
+    head = f"{', '.join(filter(None, _place(effect)))}: {response.title} {_change(effect, response)}"
     if not mine:
         return Explanation(f"{head}; no cost per transaction was measured that could explain it", (), ())
     if not _differs(effect):
@@ -54,7 +54,7 @@ def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Respons
 
 def _still(head: str, moved: Sequence[Effect], by_name: dict[str, Response]) -> Explanation:
     if not moved:
-        return Explanation(f"{head}, and no cost per transaction moved either", (), ())
+        return Explanation(f"{head}, and neither can any cost per transaction", (), ())
     return Explanation(f"{head}, although {_listed(moved, by_name)}", (), tuple(moved))
 
 
@@ -96,9 +96,9 @@ def _gain(cost: Effect, response: Response) -> int:
 
 def _change(effect: Effect, response: Response) -> str:
     if not effect.bounded:
-        return "has no interval yet"
+        return "cannot be judged yet"
     if not _differs(effect):
-        return "did not change beyond its interval"
+        return "cannot be told from the baseline's"
     return amount(effect, response)
 
 

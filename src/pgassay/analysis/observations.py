@@ -6,7 +6,7 @@ Nothing is dropped in silence: each value that cannot be used is named with its 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,7 @@ from pgassay.analysis import messages
 from pgassay.study.responses import Scale
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """The value of one response in one trial. `value` is None (or NaN) when the trial did not yield it."""
 
     block: int
@@ -91,10 +90,10 @@ def cells(observations: Sequence[Observation]) -> tuple[Cell, ...]:
 
 def by_cell(observations: Sequence[Observation]) -> dict[Cell, list[Observation]]:
     """The observations of each cell, in one pass: a run may have ten thousand trials in a hundred cells."""
-    found: dict[Cell, list[Observation]] = {}
+    found: dict[tuple[str, str], list[Observation]] = {}
     for seen in observations:
-        found.setdefault(seen.cell, []).append(seen)
-    return found
+        found.setdefault((seen.condition, seen.covariate), []).append(seen)
+    return {Cell(*place): mine for place, mine in found.items()}
 
 
 def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Table:
@@ -102,7 +101,7 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
     values: dict[str, dict[int, float]] = {}
     left_out: dict[str, list[str]] = {}
     for seen in observations:
-        if seen.cell != cell:
+        if seen.condition != cell.condition or seen.covariate != cell.covariate:
             continue
         column = values.setdefault(seen.treatment, {})
         reasons = left_out.setdefault(seen.treatment, [])

@@ -73,12 +73,13 @@ def _course(means: Floats, starts: tuple[int, ...], missing: float) -> Course:
     steady = _steady_from(means, starts, values)
     if steady == 0:
         return Course(Steadiness.FLAT, levels, 0, None, missing)
-    period = _period(means)
+    one_way = len(values) > 2 and _one_way(values)
+    period = None if one_way else _period(means)  # what is left of a trend without it repeats itself by chance
     if period is not None:
         return Course(Steadiness.CYCLIC, levels, None, period * BATCH_S, missing)
     if steady is not None and steady <= count // 2:
         return Course(Steadiness.WARMING, levels, steady * BATCH_S, None, missing)
-    if len(values) > 2 and _one_way(values):
+    if one_way:
         return Course(Steadiness.DRIFTING, levels, None, None, missing)
     return Course(Steadiness.UNSETTLED, levels, None, None, missing)
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "import": "make a run of others' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
     "lint": "give reasons why a benchmark cannot support its claim",
     "calibrate": "learn this machine's noise, and what it can resolve in which time",
+    "postgres": "build, list, verify and remove PostgreSQLs of any page size",
     "simulate": "simulate what a load becomes inside a drive",
     "doctor": "tell whether this machine is fit to measure on",
 }

@@ -102,7 +102,8 @@ def _readings(paths: Sequence[Path], options: Options) -> Iterator[Reading]:
     logs: list[Path] = []
     outputs: list[tuple[Path, str]] = []
     for path in files:
-        head = path.open("rb").read(_HEAD_BYTES) if path.stat().st_size else b""
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
         text = head.decode(errors="replace")
         if hammerdb.is_sqlite(head):
             yield _named(path, hammerdb.read_hammerdb(path), options, folders)

@@ -87,7 +87,8 @@ def of_run(path: Path, primary: str) -> Judged:
     benchmark = Benchmark(
         found, baseline=study.design.baseline.name, resolution=study.design.resolution, ordered=ordered or imported
     )
-    return Judged(benchmark, "imported run" if imported else "run", chosen)
+    remarks = tuple(map(str, source.get("remarks", ()))) if isinstance(source, dict) else ()
+    return Judged(benchmark, "imported run" if imported else "run", chosen, remarks=remarks)
 
 
 def with_resolution(judged: Judged, resolution: float) -> Judged:

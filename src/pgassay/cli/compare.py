@@ -4,7 +4,9 @@ The first level named of each factor is its baseline; pgbench's short options me
 """
 
 import argparse
+from collections.abc import Mapping
 
+from pgassay.cli.messages import excluded
 from pgassay.cli.run import add_bench_options, add_study_options, run_document
 from pgassay.study.messages import set_needs_value
 
@@ -58,6 +60,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value
+    _refuse_contradictions(arguments, factors)
     if "transactions" in load or "load.transactions" in factors:
         load.pop("duration")
     load = {option: value for option, value in load.items() if f"load.{option}" not in factors}
@@ -69,3 +72,17 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
         "design": {"resolution": "5%", "blocks": {"min": 5, "max": 15}},
     }
+
+
+def _refuse_contradictions(arguments: argparse.Namespace, factors: Mapping[str, object]) -> None:
+    """Raise `UsageError` for options of which one would silently win; pgbench refuses -T with -t too."""
+    given = {option: short for short, _, option in PGBENCH if getattr(arguments, f"load_{option}") is not None}
+    if arguments.select_only or arguments.skip_some_updates:
+        if "script" in given:
+            raise excluded("-f", "-S" if arguments.select_only else "-N")
+        given["script"] = "-S" if arguments.select_only else "-N"
+    if {"duration", "transactions"} <= given.keys():
+        raise excluded("-T", "-t")
+    for option, short in given.items():
+        if f"load.{option}" in factors:
+            raise excluded(short, f"load.{option}")

@@ -41,6 +41,7 @@ def create_run(
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
     facts["postgres"] = installations(study, bench)
     facts["account"] = describe(bench.account)
+    facts["place"] = {"data_directory": str(bench.data_directory.absolute())}
     facts["remarks"] = remarks
     text = write(document, f"The study as it was resolved and run; made by pgassay {__version__}.")
     return RunDirectory.create(path, header, text, facts)
@@ -87,7 +88,10 @@ def report(path: Path, *, as_json: bool) -> None:
     from pgassay.report.plain import as_plain
 
     findings = Findings(Run.open(path))
-    written = page.write(findings, path / "report")
+    try:
+        written = page.write(findings, path / "report")
+    except OSError as error:
+        raise messages.report_failed(path, error) from error
     if as_json:
         print(json.dumps({**as_plain(findings), "report": str(written)}, indent=2))
         return

@@ -49,11 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     if primary not in names:
         raise no_such_response(primary, names)
     runs, ordered = judging.in_time(reading.runs, reading.ordered)
+    remarks = reading.remarks
     if roles.second:
+        remarks = (*remarks, *seconds.remarks(runs))
         runs = seconds.as_runs(runs, roles)
     placed = judging.place(runs, roles, primary)
     numbers, choice = blocks.assign(placed, roles.block)
-    remarks = (*reading.remarks, choice.value)
+    remarks = (*remarks, choice.value)
     source = Source(
         files=tuple(map(str, arguments.files)),
         kind=reading.kind,

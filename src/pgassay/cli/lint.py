@@ -54,9 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
 def text(judged: "Judged", found: "tuple[Finding, ...]") -> str:
     """All findings, the gravest first, then what was not judged."""
     from pgassay.analysis.lint import Severity
+    from pgassay.analysis.messages import plural
 
     benchmark = judged.benchmark
-    lines = [f"{judged.kind}: {len(benchmark.runs)} runs of {len(benchmark.groups)} treatments, {judged.response}"]
+    counted = f"{len(benchmark.runs)} {plural(benchmark.replicate, len(benchmark.runs))}"
+    groups = f"{len(benchmark.groups)} {plural('treatment', len(benchmark.groups))}"
+    lines = [f"{judged.kind}: {counted} of {groups}, {judged.response}"]
     order = list(Severity)
     for finding in sorted(found, key=lambda each: order.index(each.severity)):
         lines += ["", f"{finding.severity}: {finding.what} [{finding.code}]"]
@@ -71,8 +74,8 @@ def text(judged: "Judged", found: "tuple[Finding, ...]") -> str:
         lines.append("no reason found against it; that is no proof that it is right")
     else:
         counts = {severity: sum(each.severity is severity for each in found) for severity in order}
-        parts = [f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts.items() if count]
-        lines.append(f"{len(found)} {'reason' if len(found) == 1 else 'reasons'}: {', '.join(parts)}")
+        parts = [f"{count} {plural(severity, count)}" for severity, count in counts.items() if count]
+        lines.append(f"{len(found)} {plural('reason', len(found))}: {', '.join(parts)}")
     return "\n".join(lines) + "\n"
 
 

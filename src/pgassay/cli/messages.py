@@ -75,6 +75,11 @@ def operating_system(error: OSError) -> PgassayError:
     return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")
 
 
+def excluded(one: str, other: str) -> UsageError:
+    """Two options, or an option and a compared factor, that say different things of the same."""
+    return UsageError(f"{one} and {other} cannot be used together", "give one of them")
+
+
 def file_exists(path: Path) -> UsageError:
     """A file that we were to write is there already."""
     return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")
@@ -97,6 +102,14 @@ def at_least(option: str, least: int) -> UsageError:
     )
 
 
+def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
+    """`resume` would go on with another version than the run began with."""
+    return UsageError(
+        f"the run began with {', '.join(sorted(before))} and would go on with {', '.join(sorted(now))}",
+        "name the same PostgreSQL with --pg-bindir, or begin a new run",
+    )
+
+
 def no_calibration(path: Path) -> UsageError:
     """A run, but of a study."""
     return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")
@@ -105,3 +118,11 @@ def no_calibration(path: Path) -> UsageError:
 def no_going_on(path: Path) -> UsageError:
     """`resume` of a calibration."""
     return UsageError(f'"{path}" is a calibration, which is not gone on with', "run pgassay calibrate again")
+
+
+def report_failed(path: Path, error: OSError) -> PgassayError:
+    """The run is over, its report could not be written; the record is whole."""
+    return PgassayError(
+        f'could not write the report of run "{path}": {(error.strerror or str(error)).lower()}',
+        f"the run is finished and its record is whole; free what stands in the way, then: pgassay report {path}",
+    )

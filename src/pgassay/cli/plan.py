@@ -2,18 +2,22 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from pgassay.cli.noise import known_noise
 from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
+from pgassay.lab import fairness
 from pgassay.lab.memory import planned_s
 from pgassay.lab.preflight import Checked
 from pgassay.lab.workbench import Workbench
 from pgassay.report import words
 from pgassay.study.model import Study
+
+LISTED = 8
+"""Arms that the plan names; the others are counted."""
 
 
 def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Mapping[str, Any]:
@@ -53,6 +57,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "equivalence_blocks": sizes.equivalence_needed,
         "difference_blocks": sizes.difference_needed,
         "block_s": sizes.block_s,
+        "defaults": fairness.describe(study),
         "warnings": list(sizes.warnings),
     }
 
@@ -67,18 +72,33 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
     budget = f", budget {words.duration(plan['budget_s'])}" if plan["budget_s"] else ""
     lines = [
         f"{plan['title']}: {plan['question']}",
-        f"  treatments  {'; '.join(plan['arms'])} (baseline {plan['baseline']})",
+        f"  baseline    {plan['baseline']}",
+        *_listed("treatments", plan["arms"]),
+        f"  held        {', '.join(f'{name}={typed}' for name, typed in plan['fixed'].items())}",
         f"  response    {plan['primary']}",
         f"  postgres    {postgres}; {plan['account']}",
         f"  clusters    {plan['data_directory']} ({plan['filesystem']} on {plan['device']}),"
         f" about {words.size(plan['needed_bytes'])} of {words.size(plan['free_bytes'])} free",
-        f"  blocks      {plan['blocks_min']} to {plan['blocks_max']}, a trial about {words.duration(plan['trial_s'])}:"
-        f" {words.duration(plan['time_min_s'])} to {words.duration(plan['time_max_s'])}{budget}",
+        f"  blocks      {_span(str(plan['blocks_min']), str(plan['blocks_max']))},"
+        f" a trial about {words.duration(plan['trial_s'])}:"
+        f" {_span(words.duration(plan['time_min_s']), words.duration(plan['time_max_s']))}{budget}",
         f"  noise       {_noise(plan)}",
-        f"  seed        {plan['seed']}; first block: {'; '.join(plan['first_block'])}",
+        f"  seed        {plan['seed']}",
+        *_listed("block 1", plan["first_block"]),
+        *([f"  defaults    {plan['defaults']}"] if plan["defaults"] else []),
         *(f"  warning     {warning}" for warning in plan["warnings"]),
     ]
     print("\n".join(lines), file=stream)
+
+
+def _listed(title: str, names: Sequence[str]) -> list[str]:
+    """A line a name; of many the first ones, since --json has all."""
+    lines = list(names[:LISTED]) + ([f"… and {len(names) - LISTED} more"] if len(names) > LISTED else [])
+    return [f"  {title if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
+
+
+def _span(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
 
 
 def _noise(plan: Mapping[str, Any]) -> str:

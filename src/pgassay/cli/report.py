@@ -17,9 +17,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Write."""
     from pgassay.record.reading import Run
     from pgassay.report import page
+    from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
 
-    found = Run.open(arguments.run)
-    path = page.write(Findings(found), arguments.out or found.path / "report", pictures=not arguments.no_figures)
+    with paused():
+        found = Run.open(arguments.run)
+        path = page.write(Findings(found), arguments.out or found.path / "report", pictures=not arguments.no_figures)
     print(path)
     return messages.SUCCESS

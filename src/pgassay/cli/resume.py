@@ -1,31 +1,41 @@
 """`pgassay resume RUN`: go on with a run after Ctrl-C, kill -9 or a reboot.
 
-The schedule is the one that would have been; committed trials are never touched.
+The schedule is the one that would have been; committed trials are never touched. Place and PostgreSQL stay: half a run
+on one drive or version and half on another would be no experiment.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.cli import messages
+from pgassay.cli.postgres import add_build_options, building_of
+
+if TYPE_CHECKING:
+    from pgassay.lab.workbench import Wishes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
-    parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use, if it was named before")
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live, if it was named before")
+    parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
     parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    add_build_options(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Open, check, go on."""
-    from pgassay.cli import calibrate, messages
-    from pgassay.cli.conducting import conduct
+    from pgassay.cli import calibrate
+    from pgassay.cli.conducting import conduct, installations
     from pgassay.cli.neighbours import look
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.messages import finished_already
     from pgassay.lab.preflight import check
-    from pgassay.lab.workbench import Wishes, Workbench
+    from pgassay.lab.workbench import Workbench
     from pgassay.record.directory import RunDirectory
     from pgassay.record.reading import Run
     from pgassay.study.parsing import parse
@@ -38,14 +48,31 @@ def run(arguments: argparse.Namespace) -> int:
     if directory.finished:
         directory.close()
         raise finished_already(arguments.run)
-    wishes = Wishes(
-        arguments.pg_bindir,
-        arguments.data_dir,
-        allow_volatile=arguments.allow_volatile,
-        allow_busy=arguments.allow_busy,
-    )
-    with directory, Workbench(wishes) as bench:
+    with directory, Workbench(wishes(arguments, found.host)) as bench:
+        require_same_postgres(found.host.get("postgres", []), installations(study, bench))
         check(study, bench.site())
         remarks = look(bench, allowed=arguments.allow_busy)
         directory.resumed(remarks)
         return conduct(study, directory, bench, list(Run.open(arguments.run).trials), as_json=arguments.json)
+
+
+def wishes(arguments: argparse.Namespace, facts: Mapping[str, Any]) -> "Wishes":
+    """Place and PostgreSQL as the run's own `facts` tell, unless the command line says where they are now."""
+    from pgassay.lab.workbench import Wishes
+
+    place = facts.get("place", {}).get("data_directory")
+    named = [each["bindir"] for each in facts.get("postgres", []) if each.get("found_by") == "named"]
+    return Wishes(
+        arguments.pg_bindir or (Path(named[0]) if named else None),
+        arguments.data_dir or (Path(place) if place else None),
+        allow_volatile=arguments.allow_volatile,
+        allow_busy=arguments.allow_busy,
+        building=building_of(arguments, quiet=arguments.json),
+    )
+
+
+def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:
+    """Raise `UsageError` when another version would serve the rest of the run, a minor one included."""
+    was, would = ({each["version"] for each in found} for found in (before, now))
+    if was and was != would:
+        raise messages.other_postgres(was, would)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli.postgres import add_build_options, building_of
 
 if TYPE_CHECKING:
     from pgassay.lab.workbench import Wishes
@@ -32,6 +33,9 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
+    parser.add_argument(
+        "--plain-defaults", action="store_true", help="while the page size varies, leave settings counted in blocks"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the order and the load (default: random)")
 
 
@@ -45,6 +49,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
+    add_build_options(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -100,6 +105,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
             ("budget", arguments.budget),
             ("resolution", arguments.resolution),
             ("seed", arguments.seed),
+            ("defaults", "plain" if arguments.plain_defaults else None),
         )
         if value is not None
     }
@@ -116,6 +122,7 @@ def wishes(arguments: argparse.Namespace) -> "Wishes":
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
         keep_snapshots=not arguments.discard_snapshots,
+        building=building_of(arguments, quiet=arguments.json),
     )
 
 

@@ -17,9 +17,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print."""
     from pgassay.record.reading import Run
     from pgassay.report import text
+    from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
     from pgassay.report.plain import as_plain
 
-    findings = Findings(Run.open(arguments.run))
-    print(json.dumps(as_plain(findings), indent=2) if arguments.json else text.render(findings), end="")
+    with paused():
+        findings = Findings(Run.open(arguments.run))
+        print(json.dumps(as_plain(findings), indent=2) if arguments.json else text.render(findings), end="")
     return messages.SUCCESS

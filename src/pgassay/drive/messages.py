@@ -12,8 +12,13 @@ def volatile(path: Path, filesystem: str) -> DriveError:
     """Memory or a container's layers: not a drive that anyone asks about."""
     return DriveError(
         f'"{path}" is on {filesystem}, which is no drive: its speed says nothing about storage',
-        "name a directory on a real file system with --data-dir, or allow it explicitly",
+        "name a directory on a real file system with --data-dir, or allow it with --allow-volatile",
     )
+
+
+def not_a_directory(path: Path) -> DriveError:
+    """A file where clusters were to live."""
+    return DriveError(f'"{path}" is not a directory', "name a directory with --data-dir")
 
 
 def no_directory(path: Path) -> DriveError:

@@ -45,6 +45,8 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
     made_parent = not directory.exists()
     if made_parent and not directory.parent.is_dir():
         raise messages.no_directory(directory)
+    if not made_parent and not directory.is_dir():
+        raise messages.not_a_directory(directory)
     directory = directory.parent.resolve() / directory.name if made_parent else directory.resolve()
     filesystem = mount_of(directory.parent if made_parent else directory).filesystem
     if filesystem in VOLATILE and not allow_volatile:

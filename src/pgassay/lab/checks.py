@@ -12,7 +12,9 @@ from pgassay.record.values import Reason, Status
 
 STEAL_SHARE_MAX = 0.25
 CLOCK_DRIFT_NS_MAX = 500_000_000
-FOREIGN_CPU_SHARE_MAX = 0.5
+FOREIGN_SHARE_MAX = 0.5
+FOREIGN_WRITE_BYTES_MIN = 64 << 20
+"""Below this a drive is hardly disturbed, whatever the share."""
 SHORT_SHARE_MIN = 0.95
 
 
@@ -26,8 +28,10 @@ class Evidence:
     window_wall_ns: int
     steal_share: float | None = None
     foreign_cpu_share: float | None = None
+    foreign_write_share: float | None = None
+    device_written_bytes: float | None = None
     wanted_ns: int | None = None
-    foreign_cpu_share_max: float = FOREIGN_CPU_SHARE_MAX
+    foreign_share_max: float = FOREIGN_SHARE_MAX
     mismatches: Mapping[str, str] | None = None
 
 
@@ -38,9 +42,14 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
         found.append(
             Reason("steal", f"the hypervisor took {evidence.steal_share:.0%} of the CPU time during the window")
         )
-    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > evidence.foreign_cpu_share_max:
+    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > evidence.foreign_share_max:
         found.append(
             Reason("foreign_cpu", f"other programs used {evidence.foreign_cpu_share:.0%} of the CPU during the window")
+        )
+    written, share = evidence.device_written_bytes, evidence.foreign_write_share
+    if written and share and share > evidence.foreign_share_max and share * written > FOREIGN_WRITE_BYTES_MIN:
+        found.append(
+            Reason("foreign_writes", f"{share:.0%} of what was written to the drive in the window was not the server's")
         )
     drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
     if drift_ns > CLOCK_DRIFT_NS_MAX:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, UsageError
-from pgassay.study.units import format_bytes
+from pgassay.study.units import format_size
 
 
 def unknown_response(name: str, known: Iterable[str]) -> UsageError:
@@ -17,10 +17,18 @@ def unknown_response(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f'nothing measures the response "{name}"', hint)
 
 
+def bare_blocks(name: str, value: str) -> UsageError:
+    """A number of blocks, while blocks have several sizes."""
+    return UsageError(
+        f'"{name}" = {value} counts blocks, whose size this study varies',
+        f'give it a unit, so that it means the same for every page size: "{name}" = "64MB"',
+    )
+
+
 def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
     """The disk check before a run."""
     return PgassayError(
-        f'"{place}" has {format_bytes(free)} free, this study needs about {format_bytes(needed)}',
+        f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
         "free space there, name another place with --data-dir, or make the data smaller with --set load.scale=…",
     )
 

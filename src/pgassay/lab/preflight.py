@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
-from pgassay.lab import messages
+from pgassay.lab import fairness, messages
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.preparation import load_of
 from pgassay.lab.site import Site
@@ -32,7 +32,8 @@ class Checked:
 
 
 def check(study: Study, site: Site) -> Checked:
-    """Raise `PgassayError` for the first thing that would fail; nothing is started, nothing written."""
+    """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built)."""
+    fairness.check(study)
     compositions = [compose(study.levels_of(arm), site.catalogue) for arm in study.arms]
     responses = _responses(compositions[0], site)
     known = [response.name for response in responses]
@@ -41,7 +42,7 @@ def check(study: Study, site: Site) -> Checked:
             raise messages.unknown_response(name, known)
     for composition in compositions:
         load_of(composition, site).check(composition.setup.load)
-    _check_settings(compositions, site)
+    _check_settings(study, compositions, site)
     return _check_space(compositions, responses, site)
 
 
@@ -49,11 +50,11 @@ def _responses(composition: Composition, site: Site) -> tuple[Response, ...]:
     return (*load_of(composition, site).responses, *COSTS)
 
 
-def _check_settings(compositions: list[Composition], site: Site) -> None:
+def _check_settings(study: Study, compositions: list[Composition], site: Site) -> None:
     seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
     for composition in compositions:
         installation = site.installation(composition.setup.installation)
-        settings: Mapping[str, str] = settings_of(composition)
+        settings: Mapping[str, str] = settings_of(study, composition)
         mark = (str(installation.bindir), tuple(sorted(settings.items())))
         if mark not in seen:
             seen.add(mark)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pgassay.bench.factor import Stage
 from pgassay.bench.load import Load
 from pgassay.bench.server import Server
+from pgassay.lab import regime
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.site import Site
 from pgassay.study.levels import Arm
@@ -72,7 +73,8 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
     workspace = drive.workspace(f"prepare-{key}")
     try:
         installation.initialize(workspace, composition.setup.init_options)
-        server = installation.start(workspace, PREPARING, site.socket_directory)
+        wal_size = regime.holding(PREPARING["max_wal_size"], composition.setup.init_options)
+        server = installation.start(workspace, {**PREPARING, "max_wal_size": wal_size}, site.socket_directory)
         filled = False
         try:
             _fill(composition, server, site)

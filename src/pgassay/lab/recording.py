@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from pgassay.lab import checks, regime
+from pgassay.lab import checks, fairness, regime
 from pgassay.lab.composition import Composition
+from pgassay.lab.course import course_of
 from pgassay.lab.notes import Assignment, Notes
 from pgassay.lab.site import Site
 from pgassay.record.values import LevelRecord, TrialRecord
@@ -33,17 +34,19 @@ def record_of(study: Study, assignment: Assignment, composition: Composition, no
         reasons=reasons,
         counters=dict(measures.counters) if measures else {},
         settings=notes.settings,
-        regime=_regime(composition.setup.load, notes),
+        regime=_regime(study, composition.setup.load, notes),
         timings_s=dict(notes.laps.timings_s),
         seed=assignment.seed,
     )
 
 
-def _regime(options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
+def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
     measures = notes.measures
     mode = options.get("checkpoint", "cycle")
     cycles = regime.cycles_covered(measures.counters) if measures else None
+    defaults = fairness.describe(study)
     return {
+        **({"defaults": defaults} if defaults else {}),
         "window_s": measures.window_monotonic_ns / 1e9 if measures else None,
         "warmup_s": parse_time_s(options.get("warmup", "0")),
         "checkpoint": mode,
@@ -52,6 +55,7 @@ def _regime(options: Mapping[str, str], notes: Notes) -> dict[str, str | float |
         "cache": notes.cache,
         "age": options.get("age", "none"),
         "start_state": notes.how_cloned,
+        **course_of(notes.samples),
     }
 
 
@@ -70,8 +74,10 @@ def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evid
         window_monotonic_ns=measures.window_monotonic_ns if measures else 0,
         window_wall_ns=measures.window_wall_ns if measures else 0,
         steal_share=measures.responses.get("steal_share") if measures else None,
+        foreign_write_share=measures.responses.get("foreign_write_share") if measures else None,
+        device_written_bytes=measures.counters.get("diskstats.written_bytes") if measures else None,
         foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
         wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
-        foreign_cpu_share_max=site.foreign_cpu_share_max,
+        foreign_share_max=site.foreign_share_max,
         mismatches=mismatches,
     )

@@ -8,7 +8,7 @@ manual, "WAL Configuration".
 from collections.abc import Mapping, Sequence
 
 from pgassay.bench.counters import Sample
-from pgassay.study.units import parse_time_s
+from pgassay.study.units import format_bytes, parse_memory, parse_time_s
 
 CYCLES_WANTED = 2
 _TIMEOUT_MIN_S = 30
@@ -17,6 +17,8 @@ _SLACK_S = 2
 _TIMED_WAL = "16GB"
 """Enough WAL that time, not volume, starts the checkpoints."""
 _SHORT_WAL = "192MB"
+_SEGMENTS_MIN = 4
+"""max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
 
 WORDS = {
@@ -37,6 +39,13 @@ def pinned(mode: str, duration: str | None, settings: Mapping[str, str]) -> dict
     else:
         wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _TIMED_WAL}
     return {name: value for name, value in wanted.items() if name not in settings}
+
+
+def holding(wal_size: str, init_options: Mapping[str, str]) -> str:
+    """At least `wal_size` for max_wal_size, or more where initdb was asked for large WAL files."""
+    segment = init_options.get("wal_segment_size")
+    least = _SEGMENTS_MIN * parse_memory(segment) if segment else 0
+    return wal_size if least <= parse_memory(wal_size) else format_bytes(least)
 
 
 def cycles_covered(differences: Mapping[str, float | None]) -> float | None:

@@ -15,7 +15,7 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
+from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.record.disk import Disk
 
 
@@ -63,7 +63,7 @@ class Site:
     caches: Caches
     disk: Disk
     socket_directory: Path
-    foreign_cpu_share_max: float = FOREIGN_CPU_SHARE_MAX
+    foreign_share_max: float = FOREIGN_SHARE_MAX
     """Beyond this share of the CPU used by others a trial is spoilt; 1 for a machine that is known to be busy."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

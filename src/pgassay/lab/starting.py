@@ -3,20 +3,24 @@
 What the user sets or varies is never overridden. Everything that is pinned is in the record as effectively configured.
 """
 
-from pgassay.lab import regime
+from pgassay.lab import fairness, regime
 from pgassay.lab.composition import Composition
+from pgassay.study.model import Study
 
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
 
 
-def settings_of(composition: Composition) -> dict[str, str]:
+def settings_of(study: Study, composition: Composition) -> dict[str, str]:
     """GUC to value."""
     setup = composition.setup
     mode = setup.load.get("checkpoint", "cycle")
     duration = None if setup.load.get("transactions") else setup.load.get("duration")
-    settings = {**setup.settings, **regime.pinned(mode, duration, setup.settings)}
+    pinned = regime.pinned(mode, duration, setup.settings)
+    if "max_wal_size" in pinned:
+        pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
+    settings = {**setup.settings, **fairness.pinned(study, composition), **pinned}
     wanted = int(setup.load.get("clients", "1")) + _CONNECTIONS_SPARE
     if wanted > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
         settings["max_connections"] = str(wanted)

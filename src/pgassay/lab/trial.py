@@ -14,6 +14,7 @@ from pgassay.bench.errors import BenchError, ClusterError, QueryError, SpaceErro
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
+from pgassay.lab import outcomes
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.measures import measure
 from pgassay.lab.messages import operating_system
@@ -48,7 +49,7 @@ def run_trial(study: Study, assignment: Assignment, site: Site) -> tuple[TrialRe
     except ClusterError as error:
         notes.problems["not_started"] = error.message
     except QueryError as error:
-        notes.problems["server"] = error.message
+        notes.problems[outcomes.code_of(error.message, "server")] = error.message
     except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place
         if error.errno not in _FULL:
             raise operating_system(error) from error
@@ -61,7 +62,8 @@ def unprepared(study: Study, assignment: Assignment, site: Site, failure: BenchE
     composition = compose(study.levels_of(assignment.arm), site.catalogue)
     notes = Notes.begin(site.clock)
     notes.laps.timings_s["prepare"] = seconds
-    code = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
+    otherwise = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
+    code = outcomes.code_of(failure.message, otherwise)
     notes.problems[code] = failure.message
     return record_of(study, assignment, composition, notes, site)
 
@@ -74,17 +76,25 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
         clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
     try:
         notes.how_cloned = drive.how_cloned()
-        _serve(assignment, composition, load, clone, site, notes)
+        _serve(study, assignment, composition, load, clone, site, notes)
     finally:
         with notes.laps("give_back"), site.held():
             drive.discard(clone)
 
 
-def _serve(assignment: Assignment, composition: Composition, load: Load, clone: Path, site: Site, notes: Notes) -> None:
+def _serve(
+    study: Study,
+    assignment: Assignment,
+    composition: Composition,
+    load: Load,
+    clone: Path,
+    site: Site,
+    notes: Notes,
+) -> None:
     """Everything between the server's start and its end, which is immediate: nobody needs the clone any more."""
     installation = site.installation(composition.setup.installation)
     with notes.laps("start"):
-        server = installation.start(clone, settings_of(composition), site.socket_directory)
+        server = installation.start(clone, settings_of(study, composition), site.socket_directory)
     try:
         with notes.laps("settle"):
             notes.settings = _effective(server)
@@ -144,7 +154,7 @@ def _measure(
         with site.held():
             sampling.close()
     notes.samples = (*warm_up, *series, *result.series)
-    notes.problems.update(result.problems)
+    notes.problems.update(outcomes.named(result.problems))
     notes.measures = measure(before, after, result, sampling.meters())
     if notes.alive:
         _read_back(composition, Readable(server, result), notes, Stage.RUN)

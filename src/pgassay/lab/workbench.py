@@ -5,11 +5,12 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 `postgres.repair`).
 """
 
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -23,19 +24,24 @@ from pgassay.host.caches import PageCache
 from pgassay.host.clock import SystemClock
 from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
+from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.checks import FOREIGN_CPU_SHARE_MAX
+from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.interruption import Interruption
+from pgassay.lab.places import DATA_VARIABLE, default_directory
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres import repair, sockets
+from pgassay.postgres.builds import messages as build_messages
+from pgassay.postgres.builds.builder import Builder
+from pgassay.postgres.builds.wanted import wanted_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.sampler import Sampler
 from pgassay.probe.standard import standard_probes
 from pgassay.record.disk import RealDisk
 
-DATA_VARIABLE = "PGASSAY_DATA_DIR"
+__all__ = ["DATA_VARIABLE", "Wishes", "Workbench", "default_directory"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class Wishes:
     allow_busy: bool = False
     """Other programs work here and the user knows: their CPU time spoils no trial, the record tells it."""
     keep_snapshots: bool = True
+    building: Building = field(default_factory=Building)
+    """Whether and how a PostgreSQL may be built for a `build.*` factor."""
 
 
 class Workbench:
@@ -55,6 +63,7 @@ class Workbench:
 
     def __init__(self, wishes: Wishes, environment: Mapping[str, str] = os.environ) -> None:
         self.wishes = wishes
+        self._environment = environment
         self.account = accounts.choose(environment)
         self.clock = SystemClock()
         self.runner = LocalRunner(self.account)
@@ -99,18 +108,29 @@ class Workbench:
             caches=PageCache(),
             disk=RealDisk(),
             socket_directory=self._sockets,
-            foreign_cpu_share_max=1.0 if self.wishes.allow_busy else FOREIGN_CPU_SHARE_MAX,
+            foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
             held=self._interruption.held,
         )
 
     def installation(self, wanted: Mapping[str, str]) -> Installation:
-        """The PostgreSQL that a setup asks for, found once; a bin directory that the user named comes first."""
-        version = wanted.get("version", "")
-        if version not in self._installations:
-            named = self.wishes.bindir
-            found = self.finder.named(named) if named and not version else self.finder.find(version or None)
-            self._installations[version] = found
-        return self._installations[version]
+        """The PostgreSQL that a setup asks for, found (or built) once; what the user named comes first."""
+        mark = json.dumps(dict(wanted), sort_keys=True)
+        if mark not in self._installations:
+            self._installations[mark] = self._found(wanted)
+        return self._installations[mark]
+
+    def _found(self, wanted: Mapping[str, str]) -> LocalInstallation:
+        version, named = wanted.get("version", ""), self.wishes.bindir
+        build = wanted_of(wanted)
+        if build is not None:
+            if named or version:
+                raise build_messages.named_and_built()
+            return self._builder().installation(build, may_build=self.wishes.building.allowed)
+        return self.finder.find(version or None, named)
+
+    def _builder(self) -> Builder:
+        building, account = self.wishes.building, self.account
+        return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
 
     def drive(self, wanted: Mapping[str, str]) -> DirectoryDrive:
         """The drive that a setup asks for, attached once."""
@@ -140,14 +160,3 @@ class Workbench:
     def probes(self, server: Server, directory: Path) -> Sequence[Probe]:
         """The probes of a usual trial."""
         return standard_probes(server, directory, self.clock)
-
-
-def default_directory(environment: Mapping[str, str]) -> Path:
-    """Where clusters live unless told: $PGASSAY_DATA_DIR; /var/lib/pgassay for root; else the user's data home."""
-    named = environment.get(DATA_VARIABLE)
-    if named:
-        return Path(named)
-    if os.geteuid() == 0:
-        return Path("/var/lib/pgassay")
-    home = Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return home / "pgassay"

@@ -5,7 +5,7 @@ One small object each; `FACTORS` is what the lab's catalogue takes.
 
 from pgassay.bench.factor import Factor, Readable, Setup, Stage
 from pgassay.bench.server import Server
-from pgassay.postgres import effective, find, initdb, settings
+from pgassay.postgres import effective, find, initdb, messages, settings
 from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
 from pgassay.study.levels import Level
 from pgassay.study.units import canonical, format_bytes, parse_boolean
@@ -47,11 +47,13 @@ class ServerSetting(Factor):
         return effective.adoption(server, name.removeprefix(_PREFIX))
 
 
-def _unlisted(server: Server, name: str, level: Level) -> str | None:
-    """A setting that pg_settings does not list: unknown, or of an extension that is loaded when first used."""
+def _unlisted(server: Server, name: str, level: Level) -> str:
+    """A setting that pg_settings does not list: of an extension that is loaded when first used, or one that a loaded
+    extension did not know and so removed (MarkGUCPrefixReserved, from 15): treatments would be the same then.
+    """
     (text,) = server.query("SELECT current_setting(%s, true)", [name])[0]
     if text is None:
-        return None
+        return messages.NO_SUCH_SETTING
     return level.canonical if text == level.typed else canonical(str(text))
 
 

@@ -64,24 +64,26 @@ class Finder:
             raise messages.unsupported_version(bindir, str(version))
         return LocalInstallation(bindir.resolve(), version, found_by, self.runner, self.clock, self.account)
 
-    def find(self, version: str | None = None) -> LocalInstallation:
+    def find(self, version: str | None = None, bindir: Path | None = None) -> LocalInstallation:
         """The first PostgreSQL in the documented order, or the first of `version` (`"17"` or `"17.5"`).
 
-        `$PGASSAY_BINDIR` is like a name given by the user: if it is set, it must hold.
+        `bindir`, or else `$PGASSAY_BINDIR`, is the user's own choice: it must be a PostgreSQL, and serves before all
+        others unless it is not of `version`.
         """
         wanted = parse_wanted(version) if version else None
-        variable = self.environment.get(VARIABLE)
-        if variable:
-            installation = self.named(Path(variable), "environment")
-            if wanted is None or fits(installation.version, wanted):
-                return installation
         others = []
+        variable = self.environment.get(VARIABLE)
+        if bindir or variable:
+            chosen = self.named(bindir) if bindir else self.named(Path(variable or ""), "environment")
+            if wanted is None or fits(chosen.version, wanted):
+                return chosen
+            others.append(str(chosen.version))
         for installation in self.all():
             if wanted is None or fits(installation.version, wanted):
                 return installation
             others.append(str(installation.version))
         if version:
-            raise messages.version_not_found(version, others)
+            raise messages.version_not_found(version, dict.fromkeys(others))
         raise messages.none_found(f"/{pattern}" for _, pattern in _GLOBS)
 
     def all(self) -> Iterator[LocalInstallation]:

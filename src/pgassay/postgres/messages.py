@@ -9,6 +9,9 @@ from pgassay.errors import UsageError
 
 SUPPORTED = "PostgreSQL 13 to 18"
 
+NO_SUCH_SETTING = "there is no such setting"
+"""What a server is taken to say of a setting that it does not know."""
+
 
 def not_postgres(bindir: Path, missing: Iterable[str]) -> UsageError:
     """A directory without the programs."""
@@ -159,8 +162,9 @@ def library_not_loaded(name: str, library: str) -> SettingError:
 
 
 def refused_setting(name: str, value: str, words: str, hint: str | None) -> SettingError:
-    """The server's own words about a value."""
-    return SettingError(f"PostgreSQL refuses {name} = '{value}': {words}", hint)
+    """The server's own words about a value, with its own hint if it gives one."""
+    asked = hint or f"pg_settings tells what it takes: SELECT * FROM pg_settings WHERE name = '{name}'"
+    return SettingError(f"PostgreSQL refuses {name} = '{value}': {words}", asked)
 
 
 def unwritable_value(name: str) -> SettingError:

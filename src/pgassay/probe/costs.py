@@ -78,8 +78,19 @@ RESPONSES: tuple[Response, ...] = (
     Response("cpu_busy_share", "share of the machine's CPU time that was used", "share", _NEITHER, _DIFFERENCE),
     Response("iowait_share", "share of CPU time that waited for storage", "share", _LOWER, _DIFFERENCE),
     Response("steal_share", "share of CPU time that the hypervisor took", "share", _LOWER, _DIFFERENCE),
+    Response(
+        "foreign_write_share",
+        "share of the bytes written to the device that the server cannot account for",
+        "share",
+        _LOWER,
+        _DIFFERENCE,
+    ),
     Response("foreign_cpu_share", "share of CPU time that other programs used", "share", _LOWER, _DIFFERENCE),
 )
+
+
+OWN_WRITES_MAX = 2.0
+"""A server's writes may at most double on their way to the device before they are called somebody else's."""
 
 
 def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
@@ -98,7 +109,20 @@ def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
         taken_ms = counters.get(f"diskstats.{kind}_ms")
         found[f"disk_{kind}_latency_ms"] = _quotient(taken_ms, counters.get(f"diskstats.{operations}"))
     found["checkpoints"] = _total(counters, ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested"))
+    found["foreign_write_share"] = _foreign_writes(counters)
     return found | _machine_shares(counters)
+
+
+def _foreign_writes(counters: Differences) -> float | None:
+    """What the device wrote beyond `OWN_WRITES_MAX` times what the server's processes passed to files, as a share.
+
+    A file system writes its journal and metadata along, and pages that were dirtied before; so only a gross excess
+    speaks of somebody else.
+    """
+    device, ours = counters.get("diskstats.written_bytes"), counters.get("process_io.passed_written_bytes")
+    if device is None or ours is None:
+        return None
+    return max(0.0, 1.0 - OWN_WRITES_MAX * ours / device) if device > 0 else 0.0
 
 
 def _machine_shares(counters: Differences) -> dict[str, float | None]:

@@ -11,12 +11,13 @@ import altair as alt
 
 from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
-from pgassay.report import series_figures
+from pgassay.report import curve_figures, series_figures
 from pgassay.report.findings import Findings
-from pgassay.report.style import WIDTH, chart_of, colour, data, styled
+from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, data, panels, styled
 from pgassay.study.responses import Response, Scale
 
 _INFINITE = 1e12
+_REACH_MIN = 100.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
     made = [_distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
     made += [_distribution(findings, response) for response in findings.secondary]
     made.append(_costs(findings))
+    made.append(_curve(findings))
     made.append(_seconds(findings))
     return tuple(figure for figure in made if figure is not None)
 
@@ -80,7 +82,7 @@ def _distribution(findings: Findings, response: Response) -> Figure | None:
         return None
     treatments = _treatments(findings)
     base = chart_of(rows).encode(
-        y=alt.Y("treatment:N", sort=list(treatments), title=None),
+        y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=LEVELS_BELOW_EACH_OTHER),
         x=alt.X(
             "value:Q",
             scale=alt.Scale(zero=False, nice=True, padding=12),
@@ -95,7 +97,7 @@ def _distribution(findings: Findings, response: Response) -> Figure | None:
     )
     medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
     layered = (dots + medians).properties(width=WIDTH, height=58 * len(treatments))
-    chart = _by_place(layered, rows)
+    chart = _by_place(layered, findings)
     return Figure(
         f"distribution-{response.name}".replace("_", "-"),
         f"{_capital(response.title)} of every trial",
@@ -104,25 +106,30 @@ def _distribution(findings: Findings, response: Response) -> Figure | None:
     )
 
 
-def _by_place(chart: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
-    if len({row["condition"] for row in rows}) > 1:
-        return chart.facet(row=alt.Row("condition:N", title=None))
-    return chart
+def _by_place(chart: Any, findings: Findings) -> Any:
+    places = dict.fromkeys(_place(arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    return chart.facet(row=panels("condition", tuple(places))) if len(places) > 1 else chart
 
 
 def _forest(rows: list[dict[str, Any]], order: Sequence[str], title: str, colours: Any) -> Any:
     """Estimates with intervals around the line of no effect, in per cent."""
+    reach = _reach(rows)
+    scale = alt.Scale(domain=[-reach, reach], clamp=True) if reach else alt.Scale(nice=True)
     base = chart_of(rows).encode(
         y=alt.Y("label:N", sort=list(order), title=None),
         tooltip=["label:N", "text:N", "blocks:Q"],
     )
     line = chart_of([{"none": 0}]).mark_rule(strokeDash=[4, 3], color="#666").encode(x="none:Q")
-    bars = base.mark_rule(strokeWidth=3).encode(
-        x=alt.X("low:Q", title=title, scale=alt.Scale(nice=True)), x2="high:Q", color=colours
-    )
+    bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q", color=colours)
     points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
     texts = base.mark_text(dy=-11, fontSize=11).encode(x="estimate:Q", text="text:N")
     return (line + bars + points + texts).properties(width=WIDTH, height=alt.Step(40))
+
+
+def _reach(rows: Sequence[Mapping[str, Any]]) -> float | None:
+    """Where bars are cut off, so that one that tells nothing does not hide all others; None if none is so long."""
+    reach = max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows))
+    return reach if any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows) else None
 
 
 def _row(effect: Effect, name: str) -> dict[str, Any] | None:
@@ -164,7 +171,8 @@ def _effects(findings: Findings) -> Figure | None:
     return Figure(
         "effects",
         f"Effect on {findings.primary.title}",
-        f"Point: estimate; bar: {level:.0%} interval, valid for all comparisons together and at every look.",
+        f"Point: estimate; bar: {level:.0%} interval, valid for all comparisons together and at every look;"
+        " a bar that reaches the edge goes beyond it.",
         styled(chart).to_dict(),
     )
 
@@ -183,15 +191,12 @@ def _costs(findings: Findings) -> Figure | None:
     base = _forest(
         rows, names, "change against the baseline, % (shares: points)", colour(_treatments(findings)).legend(None)
     )
-    chart = (
-        base.facet(data=data(rows), row=alt.Row("treatment:N", sort=list(treatments), title=None))
-        if len(treatments) > 1
-        else base
-    )
+    chart = base.facet(data=data(rows), row=panels("treatment", treatments)) if len(treatments) > 1 else base
     return Figure(
         "costs",
         "Costs of a transaction against the baseline",
-        "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together.",
+        "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
+        " a bar that reaches the edge goes beyond it.",
         styled(chart).to_dict(),
     )
 
@@ -217,7 +222,7 @@ def _over_blocks(findings: Findings) -> Figure | None:
         "over-blocks",
         f"{_capital(findings.primary.title)} over the blocks",
         "What moves all lines together is the machine; effects are taken inside each block, where it cancels.",
-        styled(_by_place(lines, rows)).to_dict(),
+        styled(_by_place(lines, findings)).to_dict(),
     )
 
 
@@ -229,6 +234,18 @@ def _seconds(findings: Findings) -> Figure | None:
         "per-second",
         "Transactions per second, second by second",
         "Every trial is a line; grey: the warm-up, kept and marked. Dips that recur are checkpoints.",
+        styled(found).to_dict(),
+    )
+
+
+def _curve(findings: Findings) -> Figure | None:
+    found = curve_figures.along_covariates(findings)
+    if found is None:
+        return None
+    return Figure(
+        "curve",
+        f"{_capital(findings.primary.title)} along {', '.join(findings.study.covariates)}",
+        "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
         styled(found).to_dict(),
     )
 

@@ -45,6 +45,8 @@ class Findings:
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
         self.baseline = self.study.design.baseline.name
+        self._observed: dict[str, tuple[Observation, ...]] = {}
+        self._summed: dict[str, tuple[Summary, ...]] = {}
 
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
@@ -109,13 +111,20 @@ class Findings:
 
     def observations(self, response: str) -> tuple[Observation, ...]:
         """The valid trials' values."""
-        return observe(self.trials, response)
+        if response not in self._observed:
+            self._observed[response] = observe(self.trials, response)
+        return self._observed[response]
 
     def summaries(self, response: Response) -> tuple[Summary, ...]:
         """The published form: average, standard deviation, minimum, median, maximum."""
-        rows = summarise(self.observations(response.name), response)
-        order = [treatment.name for treatment in self.study.treatments]
-        return tuple(sorted(rows, key=lambda row: (row.condition, row.covariate, order.index(row.treatment))))
+        if response.name not in self._summed:
+            rows = summarise(self.observations(response.name), response)
+            places = list(dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in self.study.arms))
+            order = [treatment.name for treatment in self.study.treatments]
+            self._summed[response.name] = tuple(
+                sorted(rows, key=lambda row: (places.index((row.condition, row.covariate)), order.index(row.treatment)))
+            )
+        return self._summed[response.name]
 
     def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
         """Every treatment against the baseline; the primary's are simultaneous."""
@@ -197,7 +206,8 @@ class Findings:
     @cached_property
     def regimes(self) -> tuple[str, ...]:
         """What the numbers are true for, in words, each distinct one once."""
-        words = (str(trial.regime.get("checkpoint_words", "")) for trial in self.trials)
+        keys = ("checkpoint_words", "defaults")
+        words = (str(trial.regime.get(key, "")) for key in keys for trial in self.trials)
         return tuple(dict.fromkeys(word for word in words if word))
 
     @property

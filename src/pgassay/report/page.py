@@ -13,9 +13,12 @@ import vl_convert
 
 from pgassay.analysis.explanation import amount
 from pgassay.report import adoption, configuration, words
+from pgassay.report.companions_text import parts
+from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
 from pgassay.report.findings import Findings, varied_names
 from pgassay.report.hostfacts import host_rows
+from pgassay.report.trials_table import rows_of, shown
 
 PAGE = "report.html"
 FIGURES = "figures"
@@ -46,7 +49,11 @@ def write_pictures(made: Sequence[Figure], folder: Path) -> None:
 def html(findings: Findings, made: Sequence[Figure]) -> str:
     """The page's text."""
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FunctionLoader(_template),
     )
     template = environment.from_string(_template("page.html"))
     specifications = json.dumps({figure.name: figure.specification for figure in made}).replace("</", "<\\/")
@@ -65,7 +72,11 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         read_back=configuration.levels_read_back(findings.trials),
         adoption=_adoption(findings),
         host=host_rows(findings.run.host),
-        cost_table=_cost_table(findings),
+        parts=tuple(parts(findings.companions, findings.primary, findings.baseline)),
+        doubts=tuple(doubts(findings.trials, findings.courses)),
+        trial_rows=shown(rows_of(findings)),
+        trials_all=len(findings.trials),
+        cost_tables=_cost_tables(findings),
         amount=amount,
     )
 
@@ -87,27 +98,42 @@ def _kinds(findings: Findings) -> Mapping[str, int]:
 
 
 def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
-    """Treatments that won, or if none did every one, with how to apply them."""
+    """Treatments that won somewhere, or if none did every one, each once with its verdicts and how to apply it."""
     by_name = {treatment.name: treatment for treatment in findings.study.treatments}
+    texts: dict[str, list[str]] = {}
     won = [judged for judged in findings.verdicts if judged.verdict.kind == "better"]
-    return [
-        (judged.effect.treatment, judged.verdict.text, adoption.advice(by_name[judged.effect.treatment]))
-        for judged in won or findings.verdicts
-        if judged.effect.treatment in by_name
-    ]
+    for judged in won or findings.verdicts:
+        if judged.effect.treatment in by_name:
+            place = _place(judged.effect.condition, judged.effect.covariate)
+            text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
+            texts.setdefault(judged.effect.treatment, []).append(text)
+    return [(name, "; ".join(found), adoption.advice(by_name[name])) for name, found in texts.items()]
 
 
-def _cost_table(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
+def _cost_tables(findings: Findings) -> Sequence[tuple[str, Sequence[tuple[str, str, Sequence[str]]]]]:
+    """A table for each condition and covariate point (its name empty where there are none)."""
+    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    return [(_place(*place), _cost_table(findings, *place)) for place in places]
+
+
+def _place(condition: str, covariate: str) -> str:
+    return ", ".join(part for part in (condition, covariate) if part)
+
+
+def _cost_table(findings: Findings, condition: str, covariate: str) -> Sequence[tuple[str, str, Sequence[str]]]:
     """A row a cost: title, unit, then `median (effect)` for each treatment."""
     treatments = [treatment.name for treatment in findings.study.treatments]
+    here = (condition, covariate)
     rows = []
     for response in findings.run.responses:
         if not response.cost:
             continue
-        medians = {row.treatment: row.median for row in findings.summaries(response) if not row.condition}
+        summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
+        medians = {row.treatment: row.median for row in summaries}
         if not medians:
             continue
-        effects = {each.treatment: each for each in findings.costs if each.response == response.name}
+        mine = [each for each in findings.costs if (each.condition, each.covariate) == here]
+        effects = {each.treatment: each for each in mine if each.response == response.name}
         cells = []
         for name in treatments:
             text = words.quantity(medians.get(name), response)

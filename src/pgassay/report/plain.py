@@ -6,7 +6,9 @@ from math import isfinite
 from typing import Any
 
 from pgassay.analysis.effects import Effect
+from pgassay.report import companions_plain
 from pgassay.report.findings import Findings
+from pgassay.report.trials_table import rows_of
 
 FORMAT = 1
 
@@ -50,6 +52,8 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
             {"text": judged.claim.text, "source": judged.claim.source, "mark": judged.mark, "found": judged.text}
             for judged in findings.claims
         ],
+        "beside": companions_plain.as_plain(findings.companions),
+        "courses": [dict(vars(row)) for row in rows_of(findings)],
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pgassay.report.style import WIDTH, chart_of
+from pgassay.report.style import WIDTH, chart_of, panels
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -36,14 +36,7 @@ def per_second(findings: "Findings", treatments: Sequence[str]) -> Any | None:
         ),
         tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
     )
-    return lines.properties(width=WIDTH, height=110).facet(
-        row=alt.Row(
-            "treatment:N",
-            sort=list(treatments),
-            title=None,
-            header=alt.Header(labelOrient="top", labelAnchor="start", labelFontSize=12, labelPadding=2),
-        )
-    )
+    return lines.properties(width=WIDTH, height=110).facet(row=panels("treatment", treatments))
 
 
 def rows_of(findings: "Findings", treatments: Sequence[str]) -> list[dict[str, Any]]:

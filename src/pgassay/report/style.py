@@ -7,6 +7,8 @@ import altair as alt
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 WIDTH = 640
+LEVELS_BELOW_EACH_OTHER = alt.Axis(labelExpr="split(datum.label, ', ')")
+"""For the names of combinations, which are long and begin alike."""
 FONT = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif"
 
 
@@ -29,6 +31,12 @@ def styled(figure: Any) -> Any:
         .configure_title(fontSize=14, anchor="start", subtitleFontSize=12, subtitleColor="#555")
         .configure_view(stroke=None)
     )
+
+
+def panels(field: str, order: Sequence[str] | None = None) -> Any:
+    """Small multiples below each other, each with its whole name above it; in `order`, or as the rows come."""
+    header = alt.Header(labelOrient="top", labelAnchor="start", labelFontSize=12, labelPadding=2, labelLimit=WIDTH)
+    return alt.Row(f"{field}:N", sort=list(order) if order else None, title=None, header=header)
 
 
 def colour(treatments: tuple[str, ...], title: str = "treatment") -> Any:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from pgassay.report import words
+from pgassay.report.companions_text import parts
+from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Response
 
@@ -25,6 +27,7 @@ def _lines(findings: Findings) -> Iterator[str]:
         yield from table(findings, response)
     yield ""
     yield from _why(findings)
+    yield from _beside(findings)
     if findings.claims:
         yield ""
         yield "Published claims"
@@ -65,6 +68,14 @@ def _why(findings: Findings) -> Iterator[str]:
         yield f"  {explanation.text}"
 
 
+def _beside(findings: Findings) -> Iterator[str]:
+    for part in parts(findings.companions, findings.primary, findings.baseline):
+        yield ""
+        yield f"{part.title} (secondary)"
+        yield from _columns(part.rows)
+        yield from (f"  {note}" for note in part.notes)
+
+
 def _caveats(findings: Findings) -> Iterator[str]:
     trials = findings.trials
     valid = sum(trial.status == "valid" for trial in trials)
@@ -74,6 +85,7 @@ def _caveats(findings: Findings) -> Iterator[str]:
     yield from findings.remarks
     if findings.disturbance:
         yield findings.disturbance
+    yield from doubts(trials, findings.courses)
     for trial in (*findings.spoilt, *findings.outcomes):
         reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
         yield f"trial {trial.number} ({trial.treatment}) {trial.status}: {reasons}"

@@ -29,7 +29,8 @@ def quantity(value: float | None, response: Response) -> str:
     if response.unit == "share":
         return f"{value:.1%}"
     if response.unit in ("B", "bytes") and abs(value) >= 10240:
-        return f"{value / 1048576:,.1f} MB"
+        # pg_size_pretty's steps: a unit from ten of it on
+        return f"{value / 1048576:,.1f} MB" if abs(value) >= 10485760 else f"{value / 1024:,.1f} kB"
     return number(value)
 
 

@@ -10,6 +10,10 @@ from itertools import product
 
 from pgassay.study.levels import Arm, Combination, Level
 
+PINNED = "pinned"
+PLAIN = "plain"
+DEFAULTS = (PINNED, PLAIN)
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -41,6 +45,8 @@ class Design:
     budget_s: float | None = None
     seed: int | None = None
     fixed_order: tuple[str, ...] = ()
+    defaults: str = PINNED
+    """`pinned` or `plain`: settings counted in blocks while the block size varies (see `lab.fairness`)."""
 
 
 @dataclass(frozen=True)

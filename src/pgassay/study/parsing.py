@@ -12,7 +12,7 @@ from pgassay.study.catalogue import FactorNames
 from pgassay.study.claims import parse_claims, parse_published
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, Level
-from pgassay.study.model import Design, Study, combinations
+from pgassay.study.model import DEFAULTS, PINNED, Design, Study, combinations
 
 FORMAT = 1
 _TOP = (
@@ -21,7 +21,7 @@ _TOP = (
 )  # fmt: skip
 _STUDY = ("format", "title", "question", "name")
 _RESPONSES = ("primary", "secondary")
-_DESIGN = ("baseline", "resolution", "blocks", "budget", "seed", "fixed_order")
+_DESIGN = ("baseline", "resolution", "blocks", "budget", "seed", "fixed_order", "defaults")
 
 
 def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
@@ -186,7 +186,15 @@ def _design(table: Mapping[str, Any], treatments: tuple[Combination, ...], catal
         budget_s=quantities.seconds("[design]", table["budget"]) if "budget" in table else None,
         seed=seed,
         fixed_order=order,
+        defaults=_defaults(table),
     )
+
+
+def _defaults(table: Mapping[str, Any]) -> str:
+    text = _text("[design]", table, "defaults", PINNED)
+    if text not in DEFAULTS:
+        raise messages.wrong_type("[design]", "defaults", " or ".join(f'"{each}"' for each in DEFAULTS), text)
+    return text
 
 
 def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: FactorNames) -> Combination:

@@ -96,6 +96,12 @@ def format_bytes(count: int) -> str:
     return f"{count // BYTES_PER_UNIT[unit]}{unit}"
 
 
+def format_size(count: int) -> str:
+    """For people, in PostgreSQL's units of 1024: `512B`, `72.2GB`, `108.3TB`."""
+    unit = next((unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count >= BYTES_PER_UNIT[unit]), "B")
+    return f"{count / BYTES_PER_UNIT[unit]:.1f}".removesuffix(".0") + unit
+
+
 def format_duration(seconds: float) -> str:
     """For people, in PostgreSQL's units: `450ms`, `8.5s`, `1min 30s`, `2h 5min`, `3d 4h`."""
     if seconds < 0:

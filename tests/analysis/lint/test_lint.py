@@ -1,6 +1,7 @@
 """Each reason on a benchmark that has it, and on one that does not; published numbers where there are any."""
 
 from math import exp
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from pgassay.analysis.lint import Benchmark, Finding, Run, lint
 
 
-def benchmark(values: dict[str, list[float]], *, rounds: bool = False, **more: str) -> Benchmark:
+def benchmark(values: dict[str, list[float]], *, rounds: bool = False, **more: Any) -> Benchmark:
     """Runs treatment by treatment, or (rounds) repetition by repetition in the same order."""
     runs = [Run(treatment, value) for treatment, column in values.items() for value in column]
     if rounds:
@@ -17,7 +18,7 @@ def benchmark(values: dict[str, list[float]], *, rounds: bool = False, **more: s
     return Benchmark(tuple(Run(run.treatment, run.value, place) for place, run in enumerate(runs)), **more)
 
 
-def unordered(values: dict[str, list[float]], **more: str) -> Benchmark:
+def unordered(values: dict[str, list[float]], **more: Any) -> Benchmark:
     return Benchmark(tuple(Run(t, value) for t, column in values.items() for value in column), **more)
 
 

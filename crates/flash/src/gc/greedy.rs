@@ -31,7 +31,8 @@ pub(crate) struct Greedy {
 }
 
 impl Greedy {
-    /// An index for `blocks` blocks that each hold up to `capacity` of whatever is counted, with about `levels` buckets.
+    /// An index for `blocks` blocks that each hold up to `capacity` of whatever is counted, with about
+    /// `levels` buckets.
     pub(crate) fn new(blocks: u32, capacity: u32, levels: u32) -> Self {
         let mut shift = 0;
         while capacity >> shift > levels {

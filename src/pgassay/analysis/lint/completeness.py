@@ -5,7 +5,6 @@ pgbench prints a tps line after an abort too, and exits with status 2; a script 
 
 from math import isfinite
 
-from pgassay.analysis.lint.lengths import Length, fell_short_of
 from pgassay.analysis.lint.values import Benchmark, Finding, Run, Severity
 
 
@@ -28,8 +27,7 @@ def aborted(benchmark: Benchmark) -> tuple[Finding, ...]:
 
 def short(benchmark: Benchmark) -> tuple[Finding, ...]:
     """Runs much shorter than planned, or than their like where no plan is known."""
-    lengths = [Length(run.arm, run.condition, run.seconds, run.planned_s) for run in benchmark.runs]
-    bad = [(run, target) for run, target in zip(benchmark.runs, fell_short_of(lengths), strict=True) if target]
+    bad = [(run, target) for run, target in zip(benchmark.runs, benchmark.short_of_s, strict=True) if target]
     if not bad:
         return ()
     worst, target = min(bad, key=lambda each: (each[0].seconds or 0.0) / (each[1] or 1.0))

@@ -7,9 +7,10 @@ short.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median_high
 
-from pgassay.analysis.lint.values import SHORT
+SHORT = 0.95
+"""A run shorter than this share of what was planned (or of its like) is short."""
 
 HALF = 0.5
 """Below this share of the usual length even an arm's only run is no whole run."""
@@ -34,7 +35,7 @@ def fell_short_of(lengths: Sequence[Length]) -> tuple[float | None, ...]:
         seconds = each.seconds or 0.0
         by_condition.setdefault(each.condition, []).append(seconds)
         longest[each.arm] = max(seconds, longest.get(each.arm, 0.0))
-    usual = {condition: median(found) for condition, found in by_condition.items()}
+    usual = {condition: median_high(found) for condition, found in by_condition.items()}
     return tuple(_target(each, usual.get(each.condition), longest.get(each.arm)) for each in lengths)
 
 

@@ -6,8 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from math import isfinite
 
-SHORT = 0.95
-"""A run shorter than this share of what was planned (or of the median run) is short."""
+from pgassay.analysis.lint.lengths import Length, fell_short_of
 
 
 class Severity(StrEnum):
@@ -45,12 +44,6 @@ class Run:
         """Treatment and condition: what repetitions are repetitions of."""
         return ", ".join(part for part in (self.treatment, self.condition) if part)
 
-    @property
-    def counts(self) -> bool:
-        """Can its value be a result? An aborted run's, or a truncated one's, cannot."""
-        whole = self.planned_s is None or self.seconds is None or self.seconds >= SHORT * self.planned_s
-        return whole and not self.aborted and self.value is not None and isfinite(self.value)
-
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -68,6 +61,11 @@ class Benchmark:
     ordered: bool = True
 
     @cached_property
+    def short_of_s(self) -> tuple[float | None, ...]:
+        """For each run the length that it did not reach; None for a whole one."""
+        return fell_short_of([Length(run.arm, run.condition, run.seconds, run.planned_s) for run in self.runs])
+
+    @cached_property
     def groups(self) -> Mapping[str, tuple[Run, ...]]:
         """Arm to its runs, in order of time where that is known, else as listed."""
         found: dict[str, list[Run]] = {}
@@ -79,8 +77,13 @@ class Benchmark:
         return {treatment: tuple(runs) for treatment, runs in found.items()}
 
     def values(self, arm: str) -> tuple[float, ...]:
-        """The values of an arm that can be results, in order."""
-        return tuple(run.value for run in self.groups[arm] if run.counts and run.value is not None)
+        """The values of an arm that can be results, in order: not those of aborted and truncated runs."""
+        values = (run.value for run in self.groups[arm] if not run.aborted and id(run) not in self._truncated)
+        return tuple(value for value in values if value is not None and isfinite(value))
+
+    @cached_property
+    def _truncated(self) -> frozenset[int]:
+        return frozenset(id(run) for run, target in zip(self.runs, self.short_of_s, strict=True) if target is not None)
 
     @property
     def in_order(self) -> bool:

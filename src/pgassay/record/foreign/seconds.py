@@ -23,6 +23,13 @@ def as_runs(rows: Sequence[ForeignRun], roles: Roles) -> tuple[ForeignRun, ...]:
     return tuple(_run(sorted(group, key=lambda row: row.second or 0.0)) for group in groups.values())
 
 
+def remarks(rows: Sequence[ForeignRun]) -> tuple[str, ...]:
+    """What a reader of the runs must know of their seconds."""
+    missing = sum(any(value is None for value in row.responses.values()) for row in rows)
+    said = (f"the {len(rows)} lines are seconds: a run's value is their mean",)
+    return (*said, f"{missing} of the seconds have no value and do not count in it") if missing else said
+
+
 def _run(rows: Sequence[ForeignRun]) -> ForeignRun:
     first, last = rows[0], rows[-1]
     series = tuple(_second(row, name, value) for row in rows for name, value in row.responses.items())

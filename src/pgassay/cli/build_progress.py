@@ -1,0 +1,48 @@
+"""What a build says while it runs: one line that is written over on a terminal, a line now and then elsewhere."""
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pgassay.postgres.builds.compiling import Progress, Tell
+
+_EVERY_S = 30.0
+
+
+def teller(*, quiet: bool = False) -> "Tell":
+    """A function that prints progress on standard error."""
+    from pgassay.postgres.builds.compiling import tell_nobody
+
+    if quiet:
+        return tell_nobody
+    return _Terminal() if sys.stderr.isatty() else _Lines()
+
+
+def line(progress: "Progress") -> str:
+    """`building PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 312 of 1020 objects, 80 s, about 190 s left`."""
+    left = progress.left_s
+    ending = f", about {left:.0f} s left" if left is not None else ""
+    return (
+        f"building PostgreSQL {progress.name}: {progress.step}, {progress.objects} of about"
+        f" {max(progress.objects, progress.expected)} objects, {progress.seconds:.0f} s{ending}"
+    )
+
+
+class _Lines:
+    """A line when a build begins, then every half minute."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._told_s = 0.0
+
+    def __call__(self, progress: "Progress") -> None:
+        if progress.name != self._name or progress.seconds - self._told_s >= _EVERY_S:
+            self._name, self._told_s = progress.name, progress.seconds
+            print(line(progress), file=sys.stderr, flush=True)
+
+
+class _Terminal:
+    """One line, written over."""
+
+    def __call__(self, progress: "Progress") -> None:
+        print(f"\r\x1b[K{line(progress)}", end="\n" if progress.done else "", file=sys.stderr, flush=True)

@@ -1,0 +1,177 @@
+"""`pgassay postgres list | build | verify | remove`: PostgreSQL at any page size, built here and kept in a cache."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.cli import messages
+
+if TYPE_CHECKING:
+    from pgassay.lab.building import Building
+    from pgassay.postgres.builds.builder import Builder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Action)
+    listing = actions.add_parser("list", help="every build in the cache, and the PostgreSQLs found on this machine")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    build = actions.add_parser("build", help="build a page size, or take it from the cache")
+    build.add_argument("--block-size", default="8kB", metavar="A,B", help="page sizes (default: 8kB)")
+    build.add_argument("--wal-block-size", default="8kB", metavar="SIZE", help="WAL block size (default: 8kB)")
+    build.add_argument("--pg-version", default="", metavar="V", help="17 or 17.5 (default: the one installed here)")
+    build.add_argument("--cflags", metavar="FLAGS", help="compiler flags (default: -O2)")
+    build.add_argument("--source", metavar="SOURCE", help="as for the factor build.source")
+    add_build_options(build)
+    verify = actions.add_parser("verify", help="is a build whole, and does its server have the sizes it says?")
+    verify.add_argument("build", nargs="*", metavar="KEY", help="first digits of the key (default: all)")
+    remove = actions.add_parser("remove", help="remove builds from the cache")
+    remove.add_argument("build", nargs="+", metavar="KEY", help="first digits of the key")
+
+
+def add_build_options(parser: argparse.ArgumentParser) -> None:
+    """How PostgreSQL is built when a study or this command needs it."""
+    parser.add_argument("--build-jobs", type=int, default=0, metavar="N", help="compilers at once (default: all cores)")
+    parser.add_argument(
+        "--allow-deb-src", action="store_true", help="let apt fetch source packages, by a configuration of our own"
+    )
+
+
+class _Action(argparse.ArgumentParser):
+    """An action's parser, with the manners of the commands'."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "add_help": False, "allow_abbrev": False})
+        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
+
+    def error(self, message: str) -> Any:
+        """Refuse the command line."""
+        raise messages.bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the action."""
+    return {"list": _list, "build": _build, "verify": _verify, "remove": _remove}[arguments.action](arguments)
+
+
+def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
+    """The command line's wishes for builds."""
+    from pgassay.cli.build_progress import teller
+    from pgassay.lab.building import Building
+
+    return Building(
+        allowed=not getattr(arguments, "dry_run", False),
+        allow_deb_src=arguments.allow_deb_src,
+        jobs=arguments.build_jobs,
+        tell=teller(quiet=quiet),
+    )
+
+
+def builder(building: "Building | None" = None) -> "Builder":
+    """The builder of this machine."""
+    from pgassay.host import accounts
+    from pgassay.host.clock import SystemClock
+    from pgassay.host.runner import LocalRunner
+    from pgassay.lab.building import Building, builder_of
+    from pgassay.postgres.find import Finder
+
+    account, clock = accounts.choose(), SystemClock()
+    runner = LocalRunner(account)
+    finder = Finder(runner, clock, account, os.environ)
+    return builder_of(building or Building(), runner, clock, account, finder)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, wal_block_bytes
+    from pgassay.postgres.builds.spec import parse_spec
+    from pgassay.postgres.builds.wanted import Wanted
+    from pgassay.postgres.find import parse_wanted
+
+    if arguments.pg_version:
+        parse_wanted(arguments.pg_version)
+    sizes = [block_bytes(size) for size in arguments.block_size.split(",")]
+    maker = builder(building_of(arguments))
+    for size in sizes:
+        wanted = Wanted(
+            size,
+            wal_block_bytes(arguments.wal_block_size),
+            arguments.pg_version,
+            arguments.cflags or DEFAULT_CFLAGS,
+            parse_spec(arguments.source) if arguments.source else None,
+        )
+        print(maker.installation(wanted).bindir)
+    return messages.SUCCESS
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from pgassay.postgres.builds.messages import BuildError
+
+    maker = builder()
+    rows: list[dict[str, Any]] = []
+    for key in maker.cache.every_key():
+        try:
+            manifest = maker.cache.manifest(key)
+        except BuildError as error:
+            rows.append({"key": key, "damaged": error.message})
+            continue
+        if manifest is not None:
+            recipe = manifest.recipe
+            rows.append(
+                {
+                    "key": key,
+                    "version": recipe.version,
+                    "block_bytes": recipe.block_bytes,
+                    "wal_block_bytes": recipe.wal_block_bytes,
+                    "cflags": recipe.cflags,
+                    "source": manifest.source,
+                    "bytes": manifest.bytes,
+                    "made_utc": manifest.made_utc,
+                    "build_s": manifest.seconds,
+                    "bindir": str(maker.cache.directory(key) / "bin"),
+                }
+            )
+    found = [{"version": str(each.version), "found_by": each.found_by, "bindir": str(each.bindir)}
+             for each in maker.finder.all()]  # fmt: skip
+    if arguments.json:
+        print(json.dumps({"cache": str(maker.cache.root), "builds": rows, "found": found}, indent=2))
+        return messages.SUCCESS
+    _print_list(maker.cache.root, rows, found)
+    return messages.SUCCESS
+
+
+def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, str]]) -> None:
+    print(f"builds in {root}: {len(rows) or 'none'}")
+    for row in rows:
+        if "damaged" in row:
+            print(f"  {row['key'][:12]}  damaged: {row['damaged']}")
+            continue
+        sizes = f"{row['block_bytes'] // 1024}kB pages, {row['wal_block_bytes'] // 1024}kB WAL blocks"
+        print(f"  {row['key'][:12]}  {row['version']:<8} {sizes}, {row['cflags']}, {row['source']},"
+              f" {row['bytes'] / 1e6:.0f} MB, built in {row['build_s']:.0f} s")  # fmt: skip
+    print("found on this machine:")
+    for each in found:
+        print(f"  {each['version']:<8} {each['bindir']} ({each['found_by']})")
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from pgassay.postgres.builds.verification import verify
+
+    maker = builder()
+    keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.every_key()
+    for key in keys:
+        maker.cache.check_contents(key)
+        manifest = maker.cache.manifest(key)
+        assert manifest is not None
+        shown = verify(maker.kept(key), manifest.recipe, maker.runner)
+        print(f"{key[:12]}  {', '.join(f'{name} {value}' for name, value in shown.items())}: as its key says")
+    return messages.SUCCESS
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    maker = builder()
+    for key in [maker.cache.find(text) for text in arguments.build]:
+        maker.cache.remove(key)
+        print(f"removed {key}")
+    return messages.SUCCESS

@@ -1,0 +1,59 @@
+"""What the user allows when a study needs a PostgreSQL that has to be built, and the builder put together from it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.bench.places import Account
+from pgassay.bench.running import Clock, Runner
+from pgassay.errors import PgassayError
+from pgassay.host.accounts import require_reach
+from pgassay.lab.places import cache_directory
+from pgassay.postgres.builds.builder import Builder
+from pgassay.postgres.builds.cache import Cache
+from pgassay.postgres.builds.compiling import Tell, tell_nobody
+from pgassay.postgres.builds.sources import Sources
+from pgassay.postgres.builds.toolchain import Toolchain
+from pgassay.postgres.find import Finder
+
+
+@dataclass(frozen=True)
+class Building:
+    """`allowed`: a dry run builds nothing; `jobs` compilers at once (0: as many as cores)."""
+
+    allowed: bool = True
+    allow_deb_src: bool = False
+    jobs: int = 0
+    tell: Tell = tell_nobody
+
+
+def builder_of(
+    wishes: Building,
+    runner: Runner,
+    clock: Clock,
+    account: Account,
+    finder: Finder,
+    environment: Mapping[str, str] = os.environ,
+) -> Builder:
+    """The builder of this machine; raises `BenchError` where the servers' account cannot reach the cache."""
+    cache = Cache(cache_directory(environment))
+    require_reach(cache.root, account)
+    return Builder(
+        cache=cache,
+        runner=runner,
+        clock=clock,
+        account=account,
+        finder=finder,
+        sources=Sources(cache, runner, fallback=_installed(finder), allow_deb_src=wishes.allow_deb_src),
+        toolchain=Toolchain(runner, environment),
+        jobs=wishes.jobs or os.cpu_count() or 1,
+        tell=wishes.tell,
+    )
+
+
+def _installed(finder: Finder) -> str:
+    """The version to build unless told: that of the PostgreSQL which would serve otherwise; empty if there is none."""
+    try:
+        return str(finder.find().version)
+    except PgassayError:
+        return ""

@@ -1,0 +1,131 @@
+"""While the page size varies, "default configuration" is not one configuration: these settings are counted in blocks.
+
+Plain defaults give a server of 2 kB pages a quarter of the bytes (or four times the WAL buffers) of one of 8 kB. So
+they are pinned to the bytes of a stock server of 8 kB pages, unless the study says `defaults = "plain"`. What the user
+sets is left alone. Defaults and limits: PostgreSQL's manual, "Server Configuration", and guc_tables.c.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pgassay.lab import messages
+from pgassay.lab.composition import Composition
+from pgassay.study.levels import Level
+from pgassay.study.model import PLAIN, Study
+from pgassay.study.units import format_bytes, parse_memory, split_quantity
+
+BLOCK_SIZE = "build.block_size"
+WAL_BLOCK_SIZE = "build.wal_block_size"
+STOCK_BYTES = 8192
+"""The page of a stock server."""
+
+_KB, _MB, _GB = 1 << 10, 1 << 20, 1 << 30
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A setting counted in data pages: its bytes on a stock server, and the fewest and most blocks it may have."""
+
+    stock_bytes: int
+    blocks_min: int
+    blocks_max: int
+
+
+COUNTED: Mapping[str, Counted] = {
+    "effective_cache_size": Counted(4 * _GB, 1, 2**31 - 1),
+    "temp_buffers": Counted(8 * _MB, 100, 2**30 - 1),
+    "checkpoint_flush_after": Counted(256 * _KB, 0, 256),
+    "bgwriter_flush_after": Counted(512 * _KB, 0, 256),
+    "backend_flush_after": Counted(0, 0, 256),
+}
+"""Pinned while the page size varies. shared_buffers has a default in bytes (initdb tries sizes) and is pinned too."""
+
+PER_PAGE: Mapping[str, int] = {"bgwriter_lru_maxpages": 100, "vacuum_cost_limit": 200}
+"""Numbers of pages (and of what one round of vacuum may spend on pages): scaled, so that the bytes stay the same.
+
+The limit stands for vacuum_cost_page_hit, _miss and _dirty, which are whole numbers and cannot become a quarter.
+"""
+
+IN_BLOCKS = (
+    "shared_buffers", "wal_buffers", "wal_writer_flush_after", "min_parallel_table_scan_size",
+    "min_parallel_index_scan_size", "io_combine_limit", "io_max_combine_limit", "commit_timestamp_buffers",
+    "multixact_member_buffers", "multixact_offset_buffers", "notify_buffers", "serializable_buffers",
+    "subtransaction_buffers", "transaction_buffers", *COUNTED,
+)  # fmt: skip
+"""A bare number for one of these means another size under every page size."""
+
+_SHARED_BUFFERS = "128MB"
+_WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
+"""XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
+
+
+def sizes_of(study: Study, name: str) -> tuple[int, ...]:
+    """The sizes that a build factor takes in this study, in bytes, smallest first; the stock size if it has none."""
+    found = {parse_memory(level.canonical) for level in _levels(study, name)}
+    return tuple(sorted(found)) or (STOCK_BYTES,)
+
+
+def varies(study: Study) -> bool:
+    """Does the study compare page sizes or WAL block sizes?"""
+    return len(sizes_of(study, BLOCK_SIZE)) > 1 or len(sizes_of(study, WAL_BLOCK_SIZE)) > 1
+
+
+def check(study: Study) -> None:
+    """Raise `UsageError` for a bare number where blocks are counted and the page size varies."""
+    if not varies(study):
+        return
+    names = {name for arm in study.arms for name in study.levels_of(arm)}
+    for name in sorted(names):
+        setting = name.removeprefix("server.")
+        if not name.startswith("server.") or setting.lower() not in IN_BLOCKS:
+            continue
+        for level in _levels(study, name):
+            quantity = split_quantity(level.typed)
+            if quantity is not None and not quantity[1] and quantity[0] not in (-1, 0):
+                raise messages.bare_blocks(name, level.typed)
+
+
+def pinned(study: Study, composition: Composition) -> dict[str, str]:
+    """The settings that make the page size the only difference; empty if it does not vary or defaults stay plain."""
+    if not varies(study) or study.design.defaults == PLAIN:
+        return {}
+    given = {name.lower(): value for name, value in composition.setup.settings.items()}
+    sizes = sizes_of(study, BLOCK_SIZE)
+    wanted = {"shared_buffers": _SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
+    wanted |= {name: format_bytes(common_bytes(each, sizes)) for name, each in COUNTED.items()}
+    asked = composition.setup.installation.get(BLOCK_SIZE)
+    block_bytes = parse_memory(asked) if asked else STOCK_BYTES
+    wanted |= {name: str(number * STOCK_BYTES // block_bytes) for name, number in PER_PAGE.items()}
+    return {name: value for name, value in wanted.items() if name not in given}
+
+
+def common_bytes(counted: Counted, sizes: Iterable[int]) -> int:
+    """The stock server's bytes, or the nearest that every page size of the study allows."""
+    smallest, largest = min(sizes), max(sizes)
+    within = max(counted.blocks_min * largest, min(counted.stock_bytes, counted.blocks_max * smallest))
+    return within // largest * largest
+
+
+def describe(study: Study) -> str:
+    """For plan and report: what was pinned, or that nothing was; empty when no block size varies."""
+    if not varies(study):
+        return ""
+    if study.design.defaults == PLAIN:
+        return "plain defaults: settings counted in blocks differ in bytes between the treatments"
+    return (
+        "pinned in bytes as on a stock server of 8kB pages, since their defaults are counted in blocks: shared_buffers,"
+        f" wal_buffers, {', '.join(COUNTED)}; scaled with the page: {', '.join(PER_PAGE)}"
+    )
+
+
+def _wal_buffers(shared_buffers: str) -> str:
+    quantity = split_quantity(shared_buffers)
+    total = parse_memory(shared_buffers if quantity and quantity[1] else _SHARED_BUFFERS)
+    within = max(_WAL_BUFFERS_MIN, min(_WAL_BUFFERS_MAX, total // 32))
+    return format_bytes(within // _WAL_BUFFERS_MIN * _WAL_BUFFERS_MIN)
+
+
+def _levels(study: Study, name: str) -> tuple[Level, ...]:
+    """Every level of a factor, wherever the study has it."""
+    found = {level.canonical: level for arm in study.arms if (level := study.levels_of(arm).get(name))}
+    return tuple(found.values())

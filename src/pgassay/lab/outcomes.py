@@ -1,0 +1,23 @@
+"""A failure that has a name of its own: a row or a key that no page of this size can hold. Pure.
+
+PostgreSQL's own words ("row is too big: size 2424, maximum size 992") are kept as the detail. A page holds at least one
+row and three index keys (manual, "Limits"; "B-Tree Implementation").
+"""
+
+import re
+from collections.abc import Mapping
+
+_NAMED = (
+    (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
+    (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
+)
+
+
+def code_of(detail: str, otherwise: str) -> str:
+    """`row_too_large`, `key_too_large`, or the code that it would have without them."""
+    return next((code for sign, code in _NAMED if sign.search(detail)), otherwise)
+
+
+def named(problems: Mapping[str, str]) -> dict[str, str]:
+    """A load's problems under their own names."""
+    return {code_of(detail, code): detail for code, detail in problems.items()}

@@ -1,0 +1,35 @@
+"""Where things live on this machine unless the user says otherwise: clusters, and PostgreSQL's own builds.
+
+Root's live under /var/lib and are open to the servers' account; everyone else's in their own folders, as the XDG base
+directory specification has it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
+
+DATA_VARIABLE = "PGASSAY_DATA_DIR"
+
+
+def default_directory(environment: Mapping[str, str]) -> Path:
+    """Where clusters live unless told: $PGASSAY_DATA_DIR; /var/lib/pgassay for root; else the user's data home."""
+    named = environment.get(DATA_VARIABLE)
+    if named:
+        return Path(named)
+    if os.geteuid() == 0:
+        return Path("/var/lib/pgassay")
+    home = Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return home / "pgassay"
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """Where builds are kept: $PGASSAY_CACHE; beside the clusters if root or told so; else the user's cache home."""
+    named = environment.get(CACHE_VARIABLE)
+    if named:
+        return Path(named).absolute()
+    if os.geteuid() == 0 or environment.get(DATA_VARIABLE):
+        return default_directory(environment).absolute() / "builds"
+    home = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home.absolute() / "pgassay"

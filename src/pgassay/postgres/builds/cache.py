@@ -1,0 +1,198 @@
+"""The cache of builds: a folder a key, put there whole by one rename, with a manifest that says what it is.
+
+A build is made in `staging/` and only renamed into `builds/` when its manifest is on disk, so an interrupted one is
+never found. The manifest lists every file with its size and SHA-256: damage by hand is told, not run. The servers'
+account must be able to enter.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pgassay.postgres import owner
+from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.recipe import Recipe
+
+VARIABLE = "PGASSAY_CACHE"
+MANIFEST = "build.json"
+MARKER = "PGASSAY_BUILDS"
+FORMAT = 1
+NEEDED_BYTES = 700 << 20
+"""Room for one build under way: source, objects and programs (measured: 155, 73 and 36 MB), twice for safety."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a build is, how it came about, and its files: path to (size in bytes, SHA-256)."""
+
+    recipe: Recipe
+    source: str
+    made_utc: str
+    seconds: float
+    objects: int
+    files: dict[str, tuple[int, str]]
+    format: int = FORMAT
+
+    @property
+    def bytes(self) -> int:
+        """Its room on disk."""
+        return sum(size for size, _ in self.files.values())
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The folder `root`, made when it is first needed."""
+
+    root: Path
+
+    @property
+    def sources(self) -> Path:
+        """Fetched tarballs and what is known of every source."""
+        return self._folder("sources")
+
+    @property
+    def logs(self) -> Path:
+        """Output of builds that failed."""
+        return self._folder("logs")
+
+    def directory(self, key: str) -> Path:
+        """Where the build of this key lies or would lie."""
+        return self.root / "builds" / key
+
+    def every_key(self) -> tuple[str, ...]:
+        """Every build, sorted."""
+        folder = self.root / "builds"
+        return tuple(sorted(each.name for each in folder.iterdir() if each.is_dir())) if folder.is_dir() else ()
+
+    def find(self, text: str) -> str:
+        """The key that a user means by its first digits; raises `UsageError`."""
+        matching = [key for key in self.every_key() if key.startswith(text)]
+        if not matching:
+            raise messages.unknown_build(text, self.every_key())
+        if len(matching) > 1:
+            raise messages.ambiguous_build(text, matching)
+        return matching[0]
+
+    def manifest(self, key: str) -> Manifest | None:
+        """What the build is; None if it is not there; raises `BuildError` for one that is damaged."""
+        directory = self.directory(key)
+        if not directory.is_dir():
+            return None
+        manifest = read_manifest(directory, key)
+        if manifest.recipe.key != key:
+            raise messages.damaged(key, f"its {MANIFEST} belongs to another build")
+        for name, (size, _) in manifest.files.items():
+            path = directory / name
+            if not path.is_file() or path.stat().st_size != size:
+                raise messages.damaged(key, f"{name} is missing or has another size")
+        return manifest
+
+    def check_contents(self, key: str) -> None:
+        """Read every file and compare it with the manifest; raises `BuildError`."""
+        manifest = self.manifest(key)
+        if manifest is None:
+            raise messages.unknown_build(key, self.every_key())
+        for name, (_, sha256) in manifest.files.items():
+            if file_sha256(self.directory(key) / name) != sha256:
+                raise messages.damaged(key, f"{name} has other contents")
+
+    def remove(self, key: str) -> None:
+        """Remove a build: out of sight by one rename, then its files."""
+        with self.staging() as staging:
+            self.directory(key).rename(staging / key)
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """A folder of ours for work under way, gone afterwards; what killed processes left goes first."""
+        parent = self._folder("staging")
+        for each in parent.iterdir():
+            if owner.abandoned(each):
+                shutil.rmtree(each, ignore_errors=True)
+        directory = parent / f"{os.getpid()}-{os.urandom(4).hex()}"
+        directory.mkdir()
+        owner.write(directory)
+        try:
+            yield directory
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    @contextmanager
+    def alone(self, key: str) -> Iterator[None]:
+        """One process a key: a second one waits and then finds the build."""
+        with (self._folder("locks") / key).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def put(self, installed: Path, manifest: Manifest) -> Path:
+        """Write the manifest and let the build appear; everything is on disk before it does."""
+        path = installed / MANIFEST
+        path.write_text(json.dumps(asdict(manifest), indent=1) + "\n", encoding="utf-8")
+        for folder, _, names in os.walk(installed):
+            Path(folder).chmod(0o755)
+            for name in names:
+                _sync(Path(folder, name))
+        directory = self.directory(manifest.recipe.key)
+        self._folder("builds")
+        installed.rename(directory)
+        _sync(directory.parent)
+        return directory
+
+    def require_room(self) -> None:
+        """Raise `BuildError` unless a build fits."""
+        self._folder("builds")
+        free = shutil.disk_usage(self.root).free
+        if free < NEEDED_BYTES:
+            raise messages.too_little_space(self.root, NEEDED_BYTES, free)
+
+    def _folder(self, name: str) -> Path:
+        folder = self.root / name
+        if not folder.is_dir():
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                for each in (self.root, folder):
+                    each.chmod(0o755)
+                (self.root / MARKER).touch()
+            except OSError as error:
+                raise messages.no_cache(self.root, (error.strerror or str(error)).lower()) from None
+        return folder
+
+
+def read_manifest(directory: Path, key: str) -> Manifest:
+    """The manifest in a build's folder; raises `BuildError` if it cannot be read."""
+    try:
+        found: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        raw = found.pop("recipe")
+        recipe = Recipe(**{**raw, "flags": tuple(raw["flags"])})
+        files = {str(name): (int(size), str(digest)) for name, (size, digest) in found.pop("files").items()}
+        return Manifest(recipe=recipe, files=files, **found)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise messages.damaged(key, f"its {MANIFEST} cannot be read ({error})") from None
+
+
+def list_files(directory: Path) -> dict[str, tuple[int, str]]:
+    """Every regular file below `directory` with its size and SHA-256."""
+    paths = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(directory)): (path.stat().st_size, file_sha256(path)) for path in paths}
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's contents."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    if path.is_symlink():
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

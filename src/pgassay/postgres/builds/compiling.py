@@ -1,0 +1,105 @@
+"""configure and make, out of tree, with their output kept and progress told by counting object files.
+
+Only the folders needed are built, each by its own make (see `folders`). The user's CFLAGS, LDFLAGS and make's own
+variables do not enter: what a build is made of is its recipe and nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.running import Clock, Runner
+from pgassay.postgres.builds import failures, folders, messages
+from pgassay.postgres.builds.recipe import Recipe
+
+_STRANGERS = (
+    "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "CPP", "COPT",
+    "PROFILE", "DESTDIR", "CONFIG_SITE",
+)  # fmt: skip
+_POLL_S = 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a build is: `objects` of about `expected`; `seconds` since it began."""
+
+    name: str
+    step: str
+    objects: int
+    expected: int
+    seconds: float
+    done: bool = False
+
+    @property
+    def left_s(self) -> float | None:
+        """About how long it still takes; None before there is anything to go by."""
+        done = min(1.0, self.objects / self.expected)
+        return self.seconds / done - self.seconds if done > 0.05 else None
+
+
+Tell = Callable[[Progress], None]
+
+
+def tell_nobody(progress: Progress) -> None:
+    """Nothing."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One build under way: `source` is the tree, `work` an empty folder, `prefix` where it will live at last."""
+
+    runner: Runner
+    clock: Clock
+    recipe: Recipe
+    cc: str
+    source: Path
+    work: Path
+    prefix: Path
+    log: Path
+    jobs: int
+    debian: bool
+    expected: int
+    tell: Tell = tell_nobody
+
+    def run(self) -> Path:
+        """Configure, build, install; returns the folder that is to become `prefix`; raises `BuildError`."""
+        started_ns = self.clock.monotonic_ns()
+        self.work.mkdir(parents=True, exist_ok=True)
+        options = [f"--prefix={self.prefix}", *self.recipe.configure_options(), f"CC={self.cc}"]
+        self._step("configure", [str(self.source / "configure"), *options], started_ns)
+        target = self.work.with_name("installed")
+        destination = f"DESTDIR={target}"
+        folder, goal = folders.HEADERS
+        self._step("make", ["make", "-s", f"-j{self.jobs}", "-C", folder, goal], started_ns)
+        for folder in folders.wanted(self.source):
+            words = ["make", "-s", f"-j{self.jobs}", "-C", folder, "install", destination]
+            self._step("make", words, started_ns)
+        self._say("installed", started_ns, done=True)
+        return target / self.prefix.relative_to("/")
+
+    def _step(self, step: str, command: Sequence[str], started_ns: int) -> None:
+        """Run one program to its end, telling progress; its output is appended to the log."""
+        before = self.log.stat().st_size if self.log.exists() else 0
+        clean = ["env", *(word for name in _STRANGERS for word in ("-u", name))]
+        running = self.runner.start([*clean, *command], stdout=self.log, stderr=self.log, directory=self.work)
+        try:
+            while True:
+                try:
+                    status = running.wait(_POLL_S).status
+                    break
+                except TimeoutError:
+                    self._say(step, started_ns)
+        except BaseException:
+            running.terminate()
+            raise
+        if status != 0:
+            with self.log.open("rb") as file:
+                file.seek(before)
+                output = file.read().decode(errors="replace")
+            words, hint = failures.complaint(output), failures.remedy(output, debian=self.debian)
+            raise messages.failed(step, words, hint, self.log)
+
+    def _say(self, step: str, started_ns: int, *, done: bool = False) -> None:
+        seconds = (self.clock.monotonic_ns() - started_ns) / 1e9
+        found = folders.count_objects(self.work)
+        self.tell(Progress(self.recipe.name, step, found, self.expected, seconds, done))

@@ -1,0 +1,124 @@
+"""The distribution's source package, by apt, without touching the machine's apt.
+
+apt's lists, cache and source entries are in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are
+the machine's own with `deb-src` for `deb`, and only with consent. The distribution's patches are not applied: the
+tarball is the authors' own.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgassay.bench.errors import BenchError
+from pgassay.bench.running import Completed, Runner
+from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.official import require_checksum
+
+ETC = Path("/etc/apt")
+_OURS = re.compile(r"debian|ubuntu|postgresql|raspbian|mint", re.IGNORECASE)
+_TIMEOUT_S = 900.0
+_TRIES = 4
+"""The newest version may be listed and not there yet on a mirror; older ones are then tried."""
+
+
+def private_entries(files: Mapping[str, str]) -> Mapping[str, str]:
+    """The machine's source entries (file name to text) as deb-src ones, of distributions and of PostgreSQL only."""
+    found = {}
+    for name, text in files.items():
+        if name.endswith(".sources"):
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _OURS.search(_field(each, "URIs"))]
+            stanzas = [re.sub(r"(?mi)^Types:.*$", "Types: deb-src", each.strip("\n")) for each in stanzas]
+            lines = "\n\n".join(stanzas)
+        else:
+            kept = [line for line in text.splitlines() if re.match(r"deb(-src)?\s", line) and _OURS.search(line)]
+            lines = "\n".join(dict.fromkeys(re.sub(r"^deb(-src)?\s", "deb-src ", line) for line in kept))
+        if lines:
+            found[name] = lines + "\n"
+    return found
+
+
+def have_sources(files: Mapping[str, str]) -> bool:
+    """Does the machine itself have source entries? Then no consent is needed to read from the same places."""
+    return any(re.search(r"(?m)^(?:deb-src\s|Types:.*\bdeb-src\b)", text) for text in files.values())
+
+
+def machine_entries(etc: Path = ETC) -> dict[str, str]:
+    """The machine's source entries, file name to text."""
+    paths = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
+    wanted = [path for path in paths if path.is_file() and path.suffix in (".list", ".sources")]
+    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in wanted}
+
+
+def fetch(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: Mapping[str, str]) -> Path:
+    """Fetch the authors' tarball of PostgreSQL `wanted` (17 or 17.5) into `folder`; checked against the .dsc file."""
+    major, _, minor = wanted.partition(".")
+    package = f"postgresql-{major}"
+    if not entries:
+        raise messages.no_package_source("this machine has no apt source entries")
+    if not allowed and not have_sources(entries):
+        raise messages.needs_consent(package)
+    options = _private_apt(folder / "apt", entries)
+    updated = _run(runner, ["apt-get", *options, "update"])
+    listed = _run(runner, ["apt-cache", *options, "showsrc", package])
+    versions = [v for v in _versions(listed.stdout) if not minor or _upstream(v) == wanted]
+    if not versions:
+        words = (updated.stderr.strip().splitlines() or ["no such package"])[-1]
+        raise messages.no_package_source(f"{package} {wanted} ({words})")
+    words = ""
+    for version in versions[:_TRIES]:
+        command = ["apt-get", *options, "source", "--download-only", f"{package}={version}"]
+        outcome = _run(runner, command, folder)
+        if outcome.status == 0:
+            return _checked(folder, package)
+        words = (outcome.stderr.strip().splitlines() or [""])[-1]
+    raise messages.not_fetched(f"the source package {package}", words)
+
+
+def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
+    """The options that keep apt inside `folder`."""
+    for name in ("lists/partial", "cache/archives/partial", "sources"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for name, text in private_entries(entries).items():
+        (folder / "sources" / name).write_text(text, encoding="utf-8")
+    places = {
+        "Dir::Etc::SourceList": "/dev/null",
+        "Dir::Etc::SourceParts": folder / "sources",
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache": folder / "cache",
+        "APT::Sandbox::User": "",
+    }
+    return [word for name, value in places.items() for word in ("-o", f"{name}={value}")]
+
+
+def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) -> Completed:
+    try:
+        return runner.run(command, directory=directory, timeout_s=_TIMEOUT_S)
+    except BenchError:
+        raise messages.no_package_source("this machine has no apt-get") from None
+
+
+def _versions(showsrc: str) -> list[str]:
+    """Newest first."""
+    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", showsrc))
+    return sorted(found, key=lambda text: [int(number) for number in re.findall(r"\d+", text)], reverse=True)
+
+
+def _upstream(version: str) -> str:
+    return version.rpartition("-")[0].rpartition(":")[2] or version
+
+
+def _checked(folder: Path, package: str) -> Path:
+    """The tarball that the package's .dsc names, after a look at its checksum there."""
+    (control,) = folder.glob(f"{package}_*.dsc")
+    text = control.read_text(encoding="utf-8")
+    found = re.search(r"(?m)^ ([0-9a-f]{64}) \d+ (\S+\.orig\.tar\.\w+)$", text)
+    if not found:
+        raise messages.no_package_source(f"{control.name} names no tarball")
+    tarball = folder / found[2]
+    require_checksum(tarball, found[1])
+    return tarball
+
+
+def _field(stanza: str, name: str) -> str:
+    found = re.search(rf"(?mi)^{name}:(.*(?:\n[ \t].*)*)", stanza)
+    return found[1] if found else ""

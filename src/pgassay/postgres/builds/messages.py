@@ -1,0 +1,157 @@
+"""Every message about builds that a user may see: lower case, no full stop, with the remedy."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pgassay.bench.errors import BenchError
+from pgassay.errors import UsageError
+from pgassay.study.units import format_bytes
+
+
+class BuildError(BenchError):
+    """A PostgreSQL could not be built, fetched or verified."""
+
+
+def unknown_block_size(name: str, text: str, known: Iterable[int]) -> UsageError:
+    """A size that configure would refuse."""
+    return UsageError(
+        f'"{name}" cannot be "{text}"', f"PostgreSQL knows {', '.join(format_bytes(size) for size in known)}"
+    )
+
+
+def bare_block_size(name: str, text: str) -> UsageError:
+    """8192 or 8? Bytes for SHOW, kB for configure."""
+    return UsageError(f'"{name}" = {text} has no unit', f'write "{text}kB" or "{text}B"')
+
+
+def bad_source(text: str) -> UsageError:
+    """A level of `build.source` that is none."""
+    return UsageError(
+        f'"{text}" names no source of PostgreSQL',
+        "give official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
+    )
+
+
+def bad_flags(text: str) -> UsageError:
+    """Flags that a command line cannot hold."""
+    return UsageError(
+        f'"build.cflags" cannot be "{text}"', "give compiler flags separated by spaces: -O3 -march=native"
+    )
+
+
+def no_cache(path: Path, detail: str) -> UsageError:
+    """The cache's directory cannot be used."""
+    return UsageError(f'builds cannot be kept in "{path}": {detail}', "name another place with PGASSAY_CACHE")
+
+
+def too_little_space(path: Path, needed: int, free: int) -> BuildError:
+    """Said before anything is written."""
+    return BuildError(
+        f'"{path}" has {format_bytes(free >> 20 << 20)} free, a build needs about {format_bytes(needed)}',
+        "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE",
+    )
+
+
+def missing_tools(tools: Iterable[str], install: str) -> BuildError:
+    """No compiler, no make, no bison …: found before the build."""
+    return BuildError(f"building PostgreSQL needs {', '.join(tools)}, which this machine lacks", install)
+
+
+def failed(step: str, words: str, hint: str, log: Path) -> BuildError:
+    """configure's or the compiler's own words."""
+    return BuildError(f"{step} failed: {words}", f"{hint}; its whole output is in {log}")
+
+
+def wrong_checksum(what: str, wanted: str, found: str) -> BuildError:
+    """Not the file that it should be."""
+    return BuildError(
+        f"{what} has the SHA-256 {found[:16]}…, its checksum says {wanted[:16]}…",
+        "the file is damaged or not the one that was published: it was not used; fetch it again",
+    )
+
+
+def not_fetched(what: str, detail: str) -> BuildError:
+    """The network, or the server, said no."""
+    return BuildError(
+        f"could not fetch {what}: {detail}",
+        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
+    )
+
+
+def needs_consent(package: str) -> UsageError:
+    """The machine's package sources have no deb-src entry; ours would be a private one."""
+    return UsageError(
+        f"the source package {package} is not within reach: apt has no source entries",
+        "allow it with --allow-deb-src: apt then reads them from a private configuration, the machine's own stays",
+    )
+
+
+def no_package_source(detail: str) -> BuildError:
+    """apt is not here, or found nothing."""
+    return BuildError(f"no source package of PostgreSQL: {detail}", "use build.source = official or tarball:FILE")
+
+
+def not_a_source(path: Path) -> UsageError:
+    """No PostgreSQL in it."""
+    return UsageError(
+        f'"{path}" does not hold the source of PostgreSQL', "its top has a file configure and a folder src/backend"
+    )
+
+
+def configured_in_place(path: Path) -> UsageError:
+    """A tree with its own objects would mix them into ours."""
+    return UsageError(
+        f'"{path}" is configured and built in place', f"run make distclean there, or use git:{path}@COMMIT"
+    )
+
+
+def unknown_commit(path: Path, commit: str, words: str) -> UsageError:
+    """git's own words."""
+    return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")
+
+
+def no_version(what: str) -> BuildError:
+    """configure does not say."""
+    return BuildError(f"{what} does not say which version of PostgreSQL it is")
+
+
+def other_version(what: str, wanted: str, found: str) -> UsageError:
+    """`build.version` against what the source says."""
+    return UsageError(f"{what} is PostgreSQL {found}, not {wanted}", "change build.version or build.source")
+
+
+def unknown_version(detail: str) -> UsageError:
+    """A version is needed and nothing tells which."""
+    return UsageError(f"which version of PostgreSQL is to be built? {detail}", "name one: build.version = 17.5")
+
+
+def damaged(key: str, detail: str) -> BuildError:
+    """The cache was changed by hand, or the disk lost something."""
+    return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")
+
+
+def not_as_asked(key: str, name: str, wanted: object, found: object) -> BuildError:
+    """The programs are not what the key says."""
+    return BuildError(f"build {key} says {name} = {found}, asked was {wanted}", f"pgassay postgres remove {key}")
+
+
+def unknown_build(text: str, known: Iterable[str]) -> UsageError:
+    """No such key in the cache."""
+    return UsageError(f'no build "{text}" is in the cache', f"there are: {', '.join(known) or 'none'}")
+
+
+def ambiguous_build(text: str, matching: Iterable[str]) -> UsageError:
+    """A prefix of several keys."""
+    return UsageError(f'"{text}" fits several builds: {", ".join(matching)}', "give more digits")
+
+
+def not_built(name: str) -> UsageError:
+    """A plan needs the programs, and makes none."""
+    return UsageError(
+        f"PostgreSQL {name} is not built yet, and a dry run builds nothing", "build it first: pgassay postgres build"
+    )
+
+
+def named_and_built() -> UsageError:
+    """Both a bin directory and a build are asked for."""
+    return UsageError("--pg-bindir names the programs, build.* factors build them", "leave one of them out")

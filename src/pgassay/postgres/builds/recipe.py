@@ -1,0 +1,74 @@
+"""What a build is made of, and the key that names it in the cache. Pure.
+
+Everything that can change the programs is in the recipe: the same key means the same programs. See PostgreSQL's manual,
+"configure Options": --with-blocksize, --with-wal-blocksize, --with-segsize.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+from pgassay.postgres.builds import messages
+from pgassay.study.units import parse_memory
+
+BLOCK_BYTES = tuple(1024 * 2**power for power in range(6))
+"""The page sizes that PostgreSQL knows: 1 to 32 kB."""
+WAL_BLOCK_BYTES = tuple(1024 * 2**power for power in range(7))
+"""The WAL block sizes that it knows: 1 to 64 kB."""
+DEFAULT_BLOCK_BYTES = 8192
+DEFAULT_SEGMENT_BYTES = 1 << 30
+DEFAULT_CFLAGS = "-O2"
+"""PostgreSQL's own for gcc and clang; said outright, so that the user's environment does not enter."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One build: sizes in bytes, `flags` are configure's beyond the sizes, `compiler` as it names itself."""
+
+    source_sha256: str
+    version: str
+    block_bytes: int
+    wal_block_bytes: int
+    segment_bytes: int
+    flags: tuple[str, ...]
+    cflags: str
+    compiler: str
+
+    @property
+    def key(self) -> str:
+        """24 hexadecimal digits."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:24]
+
+    @property
+    def name(self) -> str:
+        """For people: `15.18, 2kB pages, 8kB WAL blocks`."""
+        return f"{self.version}, {self.block_bytes // 1024}kB pages, {self.wal_block_bytes // 1024}kB WAL blocks"
+
+    def configure_options(self) -> list[str]:
+        """The options of configure that make it so."""
+        return [
+            f"--with-blocksize={self.block_bytes // 1024}",
+            f"--with-wal-blocksize={self.wal_block_bytes // 1024}",
+            f"--with-segsize={self.segment_bytes >> 30}",
+            *self.flags,
+            f"CFLAGS={self.cflags}",
+        ]
+
+
+def block_bytes(text: str) -> int:
+    """`"4kB"` in bytes; raises `UsageError` for a size that PostgreSQL does not know."""
+    return _one_of("build.block_size", text, BLOCK_BYTES)
+
+
+def wal_block_bytes(text: str) -> int:
+    """`"64kB"` in bytes; raises `UsageError`."""
+    return _one_of("build.wal_block_size", text, WAL_BLOCK_BYTES)
+
+
+def _one_of(name: str, text: str, known: tuple[int, ...]) -> int:
+    if text.strip().isdecimal():
+        raise messages.bare_block_size(name, text)
+    size = parse_memory(text)
+    if size not in known:
+        raise messages.unknown_block_size(name, text, known)
+    return size

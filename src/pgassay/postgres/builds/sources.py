@@ -1,0 +1,159 @@
+"""From what the user says of a source to a tree that can be built, with its hash and version.
+
+Fetched tarballs are kept in the cache with a note of what they are, so that a second look needs no network.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pgassay.bench.running import Runner
+from pgassay.postgres.builds import distribution, messages, official, trees
+from pgassay.postgres.builds.cache import Cache, file_sha256
+from pgassay.postgres.builds.official import Opener, open_url
+from pgassay.postgres.builds.spec import FETCHED, Spec, parse_spec
+
+_GIT_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source that was found: `spec` as the user may say it, its hash, its version (`17.5`, `19devel`)."""
+
+    spec: str
+    sha256: str
+    version: str
+    commit: str = ""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Finds and unpacks sources; `fallback` is the version to build when nothing says which."""
+
+    cache: Cache
+    runner: Runner
+    fallback: str = ""
+    allow_deb_src: bool = False
+    opener: Opener = open_url
+    entries: Mapping[str, str] = field(default_factory=distribution.machine_entries)
+
+    def identify(self, spec: Spec | None, version: str) -> Source:
+        """The source of this spec (None: whatever is at hand) and version (empty: any); fetched if need be."""
+        if spec is None or spec.kind in FETCHED:
+            source = self._fetched(spec, version or self.fallback)
+        else:
+            source = self._local(spec)
+        if version and not fits(source.version, version):
+            raise messages.other_version(source.spec, version, source.version)
+        return source
+
+    def unpack(self, source: Source, into: Path) -> Path:
+        """The source as a tree of its own below `into`."""
+        spec = parse_spec(source.spec)
+        if spec.kind in FETCHED:
+            return trees.unpack(self.cache.sources / f"{source.sha256}.tar", into)
+        assert spec.path is not None
+        if spec.kind == "tarball":
+            return trees.unpack(spec.path, into)
+        if spec.kind == "git":
+            archive = into.with_suffix(".tar")
+            self._git(spec.path, "archive", "--format=tar", "-o", str(archive), source.commit)
+            tree = trees.unpack(archive, into)
+            archive.unlink()
+            return tree
+        shutil.copytree(spec.path, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        if trees.tree_sha256(into) != source.sha256:
+            raise messages.failed("copying the source", "it changed meanwhile", "build again", spec.path)
+        return into
+
+    def known(self) -> tuple[Source, ...]:
+        """Fetched sources that the cache holds, newest version first."""
+        notes = [Source(**json.loads(path.read_text(encoding="utf-8"))) for path in self.cache.sources.glob("*.json")]
+        return tuple(sorted(notes, key=lambda each: _numbers(each.version), reverse=True))
+
+    def _fetched(self, spec: Spec | None, version: str) -> Source:
+        kinds = FETCHED if spec is None else (spec.kind,)
+        for source in self.known():
+            if source.spec in kinds and (not version or fits(source.version, version)):
+                return source
+        if not version:
+            raise messages.unknown_version("no PostgreSQL is installed here to go by")
+        within_reach = self.entries and (self.allow_deb_src or distribution.have_sources(self.entries))
+        kind = spec.kind if spec else ("distribution" if within_reach else "official")
+        with self.cache.staging() as staging:
+            if kind == "official":
+                tarball = self._official(version, staging)
+            else:
+                allowed = self.allow_deb_src
+                tarball = distribution.fetch(self.runner, version, staging, allowed=allowed, entries=self.entries)
+            return self._keep(kind, tarball, staging)
+
+    def _official(self, version: str, staging: Path) -> Path:
+        try:
+            return official.fetch(official.exact_version(version, self.opener), staging, self.opener)
+        except messages.BuildError as error:
+            if not self.entries:
+                raise
+            hint = f"let apt fetch the distribution's with --allow-deb-src, or {error.hint}"
+            raise messages.BuildError(error.message, hint) from None
+
+    def _keep(self, kind: str, tarball: Path, staging: Path) -> Source:
+        source = Source(kind, file_sha256(tarball), trees.version_of(trees.unpack(tarball, staging / "tree")))
+        tarball.rename(self.cache.sources / f"{source.sha256}.tar")
+        self._note(source)
+        return source
+
+    def _note(self, source: Source) -> None:
+        fresh = self.cache.sources / f"{source.sha256}.new"
+        fresh.write_text(json.dumps(asdict(source)) + "\n", encoding="utf-8")
+        fresh.rename(fresh.with_suffix(".json"))
+
+    def _local(self, spec: Spec) -> Source:
+        path = spec.path
+        assert path is not None
+        if not path.exists():
+            raise messages.not_a_source(path)
+        if spec.kind == "directory":
+            trees.require_source(path)
+            return Source(str(spec), trees.tree_sha256(path), trees.version_of(path))
+        if spec.kind == "git":
+            commit = self._git(path, "rev-parse", "--verify", "--quiet", f"{spec.commit}^{{commit}}").strip()
+            version = trees.version_in(self._git(path, "show", f"{commit}:configure"), str(spec))
+            return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
+        return self._tarball(spec, path)
+
+    def _tarball(self, spec: Spec, path: Path) -> Source:
+        beside = path.with_name(f"{path.name}.sha256")
+        if beside.is_file():
+            try:
+                official.require_checksum(path, official.checksum_in(beside.read_text(encoding="utf-8")))
+            except ValueError as error:
+                raise messages.not_fetched(str(beside), str(error)) from None
+        sha256 = file_sha256(path)
+        for source in self.known():
+            if source.sha256 == sha256:
+                return Source(str(spec), sha256, source.version)
+        with self.cache.staging() as staging:
+            found = Source(str(spec), sha256, trees.version_of(trees.unpack(path, staging / "tree")))
+        self._note(found)
+        return found
+
+    def _git(self, path: Path, *words: str) -> str:
+        outcome = self.runner.run(["git", "-C", str(path), *words], timeout_s=_GIT_TIMEOUT_S)
+        if outcome.status != 0:
+            said = (outcome.stderr.strip().splitlines() or ["no such commit"])[0]
+            raise messages.unknown_commit(path, words[-1].removesuffix("^{commit}"), said)
+        return outcome.stdout
+
+
+def fits(version: str, wanted: str) -> bool:
+    """Is `17.5` what was asked for by `17` or `17.5`?"""
+    return version == wanted or ("." not in wanted and _numbers(version)[:1] == _numbers(wanted))
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]

@@ -1,0 +1,126 @@
+"""What stands beside the verdicts and decides nothing: all of it is secondary, and labelled so wherever it is shown.
+
+Robust companions of each effect, the chance of being the best, instability, main effects and interactions, curves
+along covariates, bounds. Computed when first asked for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.best import best_chances
+from pgassay.analysis.bounds import Bounds, bounds
+from pgassay.analysis.curves import Curve, curves
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.factorial import Factorial, factorial
+from pgassay.analysis.instability import Instability, instabilities
+from pgassay.analysis.observations import Cell, by_cell
+from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
+from pgassay.report.capacities import capacities, costs_with_cpu
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+RATE = "tps"
+CORES = "host.cores"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A row beside a verdict. None is what too few blocks cannot tell."""
+
+    effect: Effect
+    hodges_lehmann: Companion | None
+    bootstrap: Companion | None
+    best_chance: float | None
+    instability: Instability | None
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What bounds one treatment in one condition at one covariate point."""
+
+    treatment: str
+    condition: str
+    covariate: str
+    bounds: Bounds
+
+
+class Companions:
+    """Of one run's primary response."""
+
+    def __init__(self, findings: "Findings") -> None:
+        self._findings = findings
+
+    @cached_property
+    def rows(self) -> tuple[Beside, ...]:
+        """One for each of the primary's comparisons."""
+        unsteady = {(each.treatment, each.condition, each.covariate): each for each in self._instabilities}
+        found = []
+        for judged in self._findings.verdicts:
+            effect = judged.effect
+            place = (effect.treatment, effect.condition, effect.covariate)
+            chance = self.chances.get(Cell(effect.condition, effect.covariate), {}).get(effect.treatment)
+            robust = (hodges_lehmann(effect), bootstrap(effect)) if effect.bounded else (None, None)
+            found.append(Beside(effect, *robust, chance, unsteady.get(place)))
+        return tuple(found)
+
+    @cached_property
+    def chances(self) -> Mapping[Cell, Mapping[str, float]]:
+        """Cell to treatment to its probability of being the best, the baseline included."""
+        findings = self._findings
+        seen = findings.observations(findings.primary.name)
+        found = {
+            cell: best_chances(mine, findings.primary, cell, findings.baseline) for cell, mine in by_cell(seen).items()
+        }
+        return {cell: chances for cell, chances in found.items() if len(chances) > 1}
+
+    @cached_property
+    def factorial(self) -> Factorial | None:
+        """Main effects and interactions; None with fewer than two factors."""
+        findings, study = self._findings, self._findings.study
+        if len(study.factors) < 2:
+            return None
+        return factorial(
+            findings.observations(findings.primary.name),
+            {each.name: {name: level.typed for name, level in each.levels.items()} for each in study.treatments},
+            {name: level.typed for name, level in study.design.baseline.levels.items()},
+            findings.primary,
+            blocks_max=study.design.blocks_max,
+        )
+
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """Along the covariates; empty without any."""
+        findings = self._findings
+        if not findings.study.covariates:
+            return ()
+        seen = findings.observations(findings.primary.name)
+        return curves(seen, findings.primary, blocks_max=findings.study.design.blocks_max)
+
+    @cached_property
+    def bounds(self) -> tuple[Bounded, ...]:
+        """From the medians of costs and rate; empty where no rate was measured."""
+        findings = self._findings
+        if RATE not in findings.responses:
+            return ()
+        medians: dict[tuple[str, str, str], dict[str, float | None]] = {}
+        for response in findings.responses.values():
+            if response.cost or response.name == RATE:
+                for row in findings.summaries(response):
+                    place = (row.treatment, row.condition, row.covariate)
+                    medians.setdefault(place, {})[response.name] = row.median
+        study = findings.study
+        varied = CORES in (*study.factors, *study.conditions, *study.covariates, *study.fixed)
+        known = capacities(findings.run.host, cores_varied=varied)
+        return tuple(
+            Bounded(*place, bounds(costs_with_cpu(costs), known, rate))
+            for place, costs in medians.items()
+            if (rate := costs.get(RATE)) is not None
+        )
+
+    @cached_property
+    def _instabilities(self) -> tuple[Instability, ...]:
+        findings = self._findings
+        return instabilities(findings.observations(findings.primary.name), findings.primary, findings.baseline)

@@ -1,0 +1,67 @@
+"""How every trial went second by second, and what of it a reader should distrust.
+
+The record says it since trials are judged when they are committed; older ones are judged here, all in one pass over
+the series.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pgassay.analysis.steadiness import Steadiness
+from pgassay.analysis.trial_course import UNKNOWN, TrialCourse, spread_out
+from pgassay.record.reading import Run
+from pgassay.record.values import Status, TrialRecord
+
+NAME = "tps"
+WARM_UP = "_warmup"
+NAMED_MAX = 12
+"""A sentence names no more trials than this."""
+
+MEANINGS: Mapping[Steadiness, str] = {
+    Steadiness.WARMING: "still warmed up in their window: ask for a longer load.warmup",
+    Steadiness.DRIFTING: "went up or down all the time: they had no steady state to measure",
+    Steadiness.CYCLIC: "went up and down in cycles, as checkpoints do: their windows must cover whole ones",
+    Steadiness.UNSETTLED: "jumped between levels",
+    Steadiness.UNKNOWN: "are too short (below 30 s) or have too many gaps to tell whether they were steady",
+}
+
+
+def courses_of(run: Run) -> Mapping[int, TrialCourse]:
+    """Trial number to its course, for every committed trial."""
+    known = {trial.number: course for trial in run.trials if (course := _recorded(trial)) is not None}
+    missing = [trial.number for trial in run.trials if trial.number not in known]
+    judged = _judged(run, missing) if missing else {}
+    return {trial.number: known.get(trial.number) or judged.get(trial.number, UNKNOWN) for trial in run.trials}
+
+
+def doubts(trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse]) -> Iterator[str]:
+    """A sentence for each class but flat, about the trials that count."""
+    valid = [trial.number for trial in trials if trial.status is Status.VALID]
+    for kind, meaning in MEANINGS.items():
+        numbers = [number for number in valid if courses[number].kind is kind]
+        if not numbers:
+            continue
+        if len(numbers) == len(valid):
+            yield f"all {len(valid)} valid trials {meaning}"
+        else:
+            named = ", ".join(map(str, numbers[:NAMED_MAX])) + (", …" if len(numbers) > NAMED_MAX else "")
+            yield f"{len(numbers)} of {len(valid)} valid trials ({named}) {meaning}"
+
+
+def _recorded(trial: TrialRecord) -> TrialCourse | None:
+    kind = trial.regime.get("steadiness")
+    if not isinstance(kind, str) or kind not in list(Steadiness):
+        return None
+    numbers = [trial.regime.get(name) for name in ("truncation_s", "tps_error", "cycle_s")]
+    truncation_s, error, cycle_s = (float(each) if isinstance(each, int | float) else None for each in numbers)
+    return TrialCourse(Steadiness(kind), truncation_s, error, cycle_s)
+
+
+def _judged(run: Run, numbers: Sequence[int]) -> dict[int, TrialCourse]:
+    import polars as pl
+
+    wanted = (pl.col("name") == NAME) & ~pl.col("source").str.ends_with(WARM_UP)
+    if len(numbers) < len(run.trials):
+        wanted &= pl.col("trial").is_in(list(numbers))
+    table = run.series().filter(wanted).select("trial", "monotonic_ns", "value").collect()
+    values = table["value"].fill_null(float("nan")).to_numpy()
+    return spread_out(table["trial"].to_numpy(), table["monotonic_ns"].to_numpy(), values)

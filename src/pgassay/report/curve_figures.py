@@ -1,0 +1,65 @@
+"""The primary along the covariates as lines with bands, one panel a condition; nothing without covariates.
+
+A covariate that is a number (clients, scale, rate) gets a number's axis, any other its points in the study's order.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from pgassay.report.style import WIDTH, chart_of, colour, data, panels
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+
+def along_covariates(findings: "Findings") -> Any | None:
+    """The chart, or None without covariates or without a point."""
+    rows = rows_of(findings)
+    if not rows:
+        return None
+    numeric = all(isinstance(row["at"], float) for row in rows)
+    title = ", ".join(findings.study.covariates)
+    x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False)) if numeric else alt.X("at:N", title=title, sort=None)
+    colours = colour(tuple(treatment.name for treatment in findings.study.treatments))
+    unit = f", {findings.primary.unit}" if findings.primary.unit else ""
+    tooltip = ["treatment:N", "value:Q", "low:Q", "high:Q", "blocks:Q"]
+    lines = chart_of(rows).mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
+    bounded = chart_of([row for row in rows if row["high"] is not None])
+    band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
+    y = alt.Y("low:Q", title=f"{findings.primary.title}{unit}")
+    shown = band.encode(x=x, color=colours, y=y, y2="high:Q") + lines
+    chart = shown.properties(width=WIDTH, height=260)
+    if len({row["condition"] for row in rows}) > 1:
+        return chart.facet(data=data(rows), row=panels("condition"))
+    return chart
+
+
+def rows_of(findings: "Findings") -> list[dict[str, Any]]:
+    """A row a point; low and high are None where there is no band yet."""
+    found = []
+    for curve in findings.companions.curves:
+        for point in curve.points:
+            bounded = point.high < float("inf")
+            if point.value == point.value:
+                found.append(
+                    {
+                        "treatment": curve.treatment,
+                        "condition": curve.condition,
+                        "at": _place(point.covariate),
+                        "value": point.value,
+                        "low": point.low if bounded else None,
+                        "high": point.high if bounded else None,
+                        "blocks": point.blocks,
+                    }
+                )
+    return found
+
+
+def _place(covariate: str) -> float | str:
+    """`load.clients=8` as 8; a label with several covariates, or no number, as it is."""
+    _, _, value = covariate.partition("=")
+    try:
+        return float(value)
+    except ValueError:
+        return covariate

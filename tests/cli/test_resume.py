@@ -1,0 +1,41 @@
+"""A run goes on where and with what it began."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.cli import resume
+from pgassay.errors import UsageError
+
+OLD = {"bindir": "/opt/pg16/bin", "version": "postgres (PostgreSQL) 16.4", "found_by": "named"}
+
+
+def _given(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    resume.add_arguments(parser)
+    return parser.parse_args([*words, "runs/some"])
+
+
+def test_the_place_and_the_programs_of_the_run_are_taken() -> None:
+    facts: dict[str, Any] = {"postgres": [OLD], "place": {"data_directory": "/mnt/ssd"}}
+    taken = resume.wishes(_given(), facts)
+    assert (taken.bindir, taken.data_directory) == (Path("/opt/pg16/bin"), Path("/mnt/ssd"))
+
+
+def test_programs_that_were_found_are_looked_for_again() -> None:
+    assert resume.wishes(_given(), {"postgres": [{**OLD, "found_by": "pg_config"}]}).bindir is None
+
+
+def test_the_command_line_says_where_they_are_now() -> None:
+    facts: dict[str, Any] = {"postgres": [OLD], "place": {"data_directory": "/mnt/ssd"}}
+    taken = resume.wishes(_given("--pg-bindir", "/usr/pg16/bin", "--data-dir", "/mnt/new"), facts)
+    assert (taken.bindir, taken.data_directory) == (Path("/usr/pg16/bin"), Path("/mnt/new"))
+
+
+def test_another_version_is_refused_a_minor_one_too() -> None:
+    resume.require_same_postgres([OLD], [{**OLD, "bindir": "/elsewhere"}])
+    resume.require_same_postgres([], [OLD])
+    with pytest.raises(UsageError, match=r"16\.4 and would go on with .*16\.5"):
+        resume.require_same_postgres([OLD], [{**OLD, "version": "postgres (PostgreSQL) 16.5"}])

@@ -1,0 +1,106 @@
+"""What "default configuration" becomes while the page size varies: pinned in bytes, scaled, or left plain."""
+
+from typing import Any
+
+import pytest
+
+from pgassay.errors import UsageError
+from pgassay.lab import fairness
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.composition import compose
+from pgassay.lab.fairness import COUNTED, Counted, common_bytes
+from pgassay.lab.starting import settings_of
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+from pgassay.study.units import parse_memory
+
+
+def _study(sizes: list[str], fixed: dict[str, Any] | None = None, **design: Any) -> Study:
+    document: dict[str, Any] = {
+        "study": {"format": 1, "title": "t", "question": "q"},
+        "factors": {"build.block_size": sizes} if len(sizes) > 1 else {"table.fillfactor": [100, 90]},
+        "fixed": {**(fixed or {}), **({"build.block_size": sizes[0]} if len(sizes) == 1 else {})},
+        "load": {"driver": "pgbench", "script": "simple-update", "duration": "10s"},
+        "design": design,
+    }
+    return parse("t", document, every_factor())
+
+
+def _pinned(study: Study) -> dict[str, dict[str, str]]:
+    catalogue = every_factor()
+    return {
+        arm.levels["build.block_size"].typed: fairness.pinned(study, compose(study.levels_of(arm), catalogue))
+        for arm in study.arms
+    }
+
+
+def test_every_page_size_gets_the_bytes_of_a_stock_server() -> None:
+    found = _pinned(_study(["2kB", "4kB", "8kB"]))
+    assert found["8kB"] == {
+        "shared_buffers": "128MB",
+        "wal_buffers": "4MB",
+        "effective_cache_size": "4GB",
+        "temp_buffers": "8MB",
+        "checkpoint_flush_after": "256kB",
+        "bgwriter_flush_after": "512kB",
+        "backend_flush_after": "0",
+        "bgwriter_lru_maxpages": "100",
+        "vacuum_cost_limit": "200",
+    }
+    assert found["2kB"] == {**found["8kB"], "bgwriter_lru_maxpages": "400", "vacuum_cost_limit": "800"}
+
+
+def test_bytes_are_those_that_every_page_size_of_the_study_allows() -> None:
+    found = _pinned(_study(["1kB", "32kB"]))
+    assert found["1kB"]["bgwriter_flush_after"] == found["32kB"]["bgwriter_flush_after"] == "256kB"
+    assert found["32kB"]["vacuum_cost_limit"] == "50"
+    for name, counted in COUNTED.items():
+        for size in (1024, 32768):
+            value = found["1kB"][name]
+            blocks = (0 if value == "0" else parse_memory(value)) // size
+            assert counted.blocks_min <= blocks <= counted.blocks_max
+
+
+def test_a_minimum_of_blocks_is_that_of_the_largest_page() -> None:
+    assert common_bytes(Counted(8 << 20, 100, 1 << 30), (1024, 32768)) == 8 << 20
+    assert common_bytes(Counted(1 << 20, 100, 1 << 30), (1024, 32768)) == 100 * 32768
+
+
+def test_what_the_user_sets_is_left_and_wal_buffers_follow_shared_buffers() -> None:
+    study = _study(["2kB", "8kB"], {"server.shared_buffers": "1GB", "server.temp_buffers": "32MB"})
+    for settings in _pinned(study).values():
+        assert settings["wal_buffers"] == "16MB"
+        assert not {"shared_buffers", "temp_buffers"} & set(settings)
+    study = _study(["2kB", "8kB"], {"server.Wal_Buffers": "1MB"})
+    assert all("wal_buffers" not in settings for settings in _pinned(study).values())
+
+
+def test_nothing_is_pinned_where_nothing_varies_or_defaults_are_plain() -> None:
+    assert fairness.describe(_study(["2kB"])) == ""
+    plain = _study(["2kB", "8kB"], defaults="plain")
+    assert _pinned(plain) == {"2kB": {}, "8kB": {}}
+    assert fairness.describe(plain).startswith("plain defaults: settings counted in blocks differ")
+    assert "wal_buffers" in fairness.describe(_study(["2kB", "8kB"]))
+
+
+def test_a_trial_starts_with_them_and_with_its_regime() -> None:
+    study = _study(["2kB", "8kB"])
+    settings = settings_of(study, compose(study.levels_of(study.arms[0]), every_factor()))
+    assert settings["bgwriter_lru_maxpages"] == "400"
+    assert settings["checkpoint_timeout"] == "30s"
+
+
+@pytest.mark.parametrize("name", ["server.shared_buffers", "server.WAL_buffers", "server.temp_buffers"])
+def test_bare_numbers_of_blocks_are_refused_while_the_size_varies(name: str) -> None:
+    with pytest.raises(UsageError, match=f'"{name}" = 4096 counts blocks') as caught:
+        fairness.check(_study(["2kB", "8kB"], {name: 4096}))
+    assert caught.value.hint is not None
+    assert "give it a unit" in caught.value.hint
+    fairness.check(_study(["2kB", "8kB"], {name: "32MB"}))
+    fairness.check(_study(["2kB", "8kB"], {"server.wal_buffers": -1}))
+    fairness.check(_study(["2kB"], {name: 4096}))
+
+
+def test_a_word_that_is_neither_is_refused() -> None:
+    with pytest.raises(UsageError, match="defaults"):
+        _study(["2kB", "8kB"], defaults="fair")

@@ -1,0 +1,167 @@
+"""The catalogue, the composition of an arm, the key of its snapshot, the settings of its server, its regime."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.factor import Factor, Stage
+from pgassay.bench.fakes.clock import FakeClock
+from pgassay.bench.fakes.load import FakeLoad
+from pgassay.bench.fakes.server import FakeInstallation
+from pgassay.bench.places import Version
+from pgassay.lab import regime, starting
+from pgassay.lab.catalogue import FactorCatalogue, every_factor
+from pgassay.lab.composition import Composition, compose, snapshot_key
+from pgassay.lab.laps import Laps
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study
+
+
+def made(**typed: str) -> Composition:
+    """The composition of these levels; `__` stands for a dot."""
+    catalogue = every_factor()
+    levels: dict[str, Level] = {}
+    for name, text in typed.items():
+        dotted = name.replace("__", ".")
+        factor = catalogue.find(dotted)
+        assert factor is not None
+        levels[dotted] = factor.parse(dotted, text)
+    return compose(levels, catalogue)
+
+
+ANY = Combination({"table.fillfactor": Level("100", "100")})
+STUDY = Study("parts", "", "", {}, (ANY,), Design(ANY), "tps")
+
+
+def settings_of(composition: Composition) -> dict[str, str]:
+    """With which settings a study that varies no page size starts it."""
+    return starting.settings_of(STUDY, composition)
+
+
+def key(composition: Composition, installation: FakeInstallation | None = None) -> str:
+    return snapshot_key(composition, installation or FakeInstallation(), FakeLoad(FakeClock()))
+
+
+class Named(Factor):
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+
+def test_the_most_specific_factor_is_found_first() -> None:
+    exact, wide, narrow = Named("table.fillfactor"), Named("*"), Named("table.*.fillfactor")
+    for factors in ([exact, wide, narrow], [wide, narrow, exact]):
+        catalogue = FactorCatalogue(factors)
+        assert catalogue.find("table.fillfactor") is exact
+        assert catalogue.find("table.orders.fillfactor") is narrow
+        assert catalogue.find("anything") is wide
+    assert FactorCatalogue([exact]).find("table.orders") is None
+
+
+def test_every_room_has_its_factors_in_the_catalogue_and_each_is_explained() -> None:
+    catalogue = every_factor()
+    names = catalogue.names()
+    assert {"server.*", "table.fillfactor", "load.clients", "drive.data", "init.data_checksums"} <= set(names)
+    assert len(set(names)) == len(names)
+    assert all(factor.summary for factor in catalogue.all())
+
+
+def test_every_level_reaches_the_room_that_it_is_for() -> None:
+    composition = made(server__work_mem="8MB", load__clients="4", init__wal_segment_size="64MB", table__fillfactor="90")
+    assert composition.setup.settings == {"work_mem": "8MB"}
+    assert composition.setup.load["clients"] == "4"
+    assert composition.setup.init_options == {"wal_segment_size": "64MB"}
+    stages = [bound.factor.stage for bound in composition.bound]
+    assert stages == sorted(stages, key=list(Stage).index), "in the order in which they are applied"
+    assert [bound.name for bound in composition.at(Stage.DATA)] == ["table.fillfactor"]
+
+
+def test_arms_that_differ_in_the_server_alone_share_a_snapshot() -> None:
+    base = key(made(server__work_mem="4MB", load__clients="1"))
+    assert key(made(server__work_mem="8MB", load__clients="64")) == base
+
+
+@pytest.mark.parametrize(
+    "other", [{"table__fillfactor": "90"}, {"load__scale": "2"}, {"init__data_checksums": "on"}, {"load__age": "2x"}]
+)
+def test_whatever_is_baked_into_the_data_makes_another_snapshot(other: dict[str, str]) -> None:
+    usual = {"table__fillfactor": "100", "load__scale": "1", "init__data_checksums": "off", "load__age": "none"}
+    assert key(made(**usual)) != key(made(**{**usual, **other}))
+
+
+def test_another_postgresql_makes_another_snapshot() -> None:
+    composition = made(load__scale="1")
+    older = FakeInstallation(Version(16, 1, "postgres (PostgreSQL) 16.1 (fake)"))
+    assert key(composition) != key(composition, older)
+
+
+def test_levels_typed_differently_but_equal_share_a_snapshot() -> None:
+    assert key(made(init__wal_segment_size="16MB")) == key(made(init__wal_segment_size="16384kB"))
+
+
+def test_a_window_by_time_spans_two_checkpoints() -> None:
+    settings = settings_of(made(load__duration="66s", load__checkpoint="cycle"))
+    assert settings == {"checkpoint_timeout": "32s", "max_wal_size": "16GB"}
+    assert settings_of(made(load__duration="5s"))["checkpoint_timeout"] == "30s", "PostgreSQL takes no less"
+
+
+def test_what_the_user_sets_is_left_alone() -> None:
+    settings = settings_of(made(load__duration="66s", server__max_wal_size="1GB", server__checkpoint_timeout="5min"))
+    assert settings == {"max_wal_size": "1GB", "checkpoint_timeout": "5min"}
+
+
+def test_large_wal_files_get_room_for_four() -> None:
+    short = {"load__duration": "8s", "load__checkpoint": "wal"}
+    assert settings_of(made(**short))["max_wal_size"] == "192MB"
+    assert settings_of(made(**short, init__wal_segment_size="256MB"))["max_wal_size"] == "1GB"
+
+
+def test_many_clients_get_connections() -> None:
+    assert "max_connections" not in settings_of(made(load__clients="80"))
+    assert settings_of(made(load__clients="200"))["max_connections"] == "220"
+    assert settings_of(made(load__clients="200", server__max_connections="300"))["max_connections"] == "300"
+
+
+@pytest.mark.parametrize(
+    ("mode", "cycles", "words"),
+    [
+        ("cycle", 2.0, "2 whole checkpoint cycles, by time"),
+        ("wal", 5.0, "5 whole checkpoint cycles, short ones driven by WAL"),
+        ("wal", 1.0, "only 1 checkpoint cycle covered: mostly the burst after one"),
+        ("cycle", 0.0, "only 0 checkpoint cycles covered: mostly the burst after one"),
+        ("none", 3.0, "the burst after a checkpoint"),
+        ("cycle", None, "whole checkpoint cycles, by time; the number of cycles could not be read"),
+    ],
+)
+def test_the_regime_says_what_was_covered(mode: str, cycles: float | None, words: str) -> None:
+    assert regime.describe(mode, cycles) == words
+
+
+def test_cycles_are_the_checkpoints_that_began_in_the_window() -> None:
+    timed, asked = "checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested"
+    assert regime.cycles_covered({timed: 2.0, asked: 1.0}) == 3.0
+    assert regime.cycles_covered({timed: 2.0, asked: None}) == 2.0
+    assert regime.cycles_covered({timed: None}) is None
+    assert regime.cycles_covered({}) is None
+
+
+def test_laps_add_up_whatever_happens_in_them() -> None:
+    clock = FakeClock()
+    laps = Laps(clock)
+
+    def step(name: str, seconds: float, failure: OSError | None = None) -> None:
+        with laps(name):
+            clock.advance(seconds)
+            if failure is not None:
+                raise failure
+
+    step("start", 2.0)
+    with pytest.raises(OSError, match="gone"):
+        step("measure", 3.0, OSError("gone"))
+    step("start", 0.5)
+    assert laps.timings_s == {"start": 2.5, "measure": 3.0}
+
+
+def test_the_place_of_a_script_is_no_part_of_the_data(tmp_path: Path) -> None:
+    script = tmp_path / "a.sql"
+    script.write_text("SELECT 1;\n")
+    assert key(made(load__script=str(script))) == key(made(load__script="select-only"))

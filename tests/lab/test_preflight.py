@@ -1,0 +1,70 @@
+"""What is refused before anything runs, and that nothing is started or written for it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.bench.errors import SettingError
+from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.preflight import WAL_BYTES, check
+from tests.lab.simulation import Simulation, simulate, study_of
+
+SCALE_BYTES = 16_000_000
+
+
+@pytest.fixture
+def simulation(place: Path) -> Simulation:
+    return simulate(place, events={})
+
+
+def refused(simulation: Simulation, **changes: dict[str, Any]) -> PgassayError:
+    with pytest.raises(PgassayError) as caught:
+        check(study_of(**changes), simulation.site())
+    assert simulation.machine.left_behind() == []
+    assert simulation.machine.moments == []
+    return caught.value
+
+
+def test_what_is_in_order_passes_and_says_what_it_needs(simulation: Simulation) -> None:
+    checked = check(study_of(), simulation.site())
+    assert checked.snapshots == 3
+    each = [SCALE_BYTES, SCALE_BYTES * 100 // 90, SCALE_BYTES * 2]
+    assert checked.needed_bytes == sum(each) + max(each) + WAL_BYTES
+    assert simulation.machine.moments == []
+
+
+def test_a_snapshot_that_is_there_needs_no_room_again(simulation: Simulation) -> None:
+    simulation.carry_on()
+    assert check(study_of(), simulation.site()).needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
+
+
+def test_an_unknown_response_is_named_with_the_near_one(simulation: Simulation) -> None:
+    error = refused(simulation, responses={"primary": "hot_shares"})
+    assert isinstance(error, UsageError)
+    assert (error.message, error.hint) == ('nothing measures the response "hot_shares"', 'did you mean "hot_share"?')
+    assert "tps" in str(refused(simulation, responses={"secondary": ["zzz"]}).hint)
+
+
+def test_every_arms_settings_are_checked_not_just_the_first(simulation: Simulation) -> None:
+    error = refused(
+        simulation, factors={"server.work_mem": ["4MB", "refuse me"]}, design={"baseline": {"server.work_mem": "4MB"}}
+    )
+    assert isinstance(error, SettingError)
+    assert "work_mem" in error.message
+    assert "no_such" in refused(simulation, fixed={"server.no_such": "1"}).message
+
+
+def test_a_missing_script_is_refused(simulation: Simulation) -> None:
+    assert "/no/such.sql" in refused(simulation, load={"script": "/no/such.sql"}).message
+
+
+def test_too_little_disk_is_refused_with_both_sizes(simulation: Simulation) -> None:
+    machine = simulation.machine
+    mount = replace(machine.drive.mount(), free_bytes=WAL_BYTES)
+    machine.drive.mount = lambda: mount  # type: ignore[method-assign]
+    error = refused(simulation)
+    assert "free" in error.message
+    assert "needs about" in error.message
+    assert "--data-dir" in str(error.hint)

@@ -1,0 +1,178 @@
+"""Building with a fake source: the cache's key, what an interruption and a failure leave, and what they say."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.errors import PgassayError, UsageError
+from pgassay.postgres.builds import messages
+from pgassay.postgres.builds.compiling import Progress
+from pgassay.postgres.builds.recipe import Recipe
+from pgassay.postgres.builds.spec import parse_spec
+from pgassay.postgres.builds.wanted import Wanted
+from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
+
+pytestmark = needs_make
+
+
+def _wanted(tree: Path, block_bytes: int = 8192) -> Wanted:
+    return Wanted(block_bytes=block_bytes, source=parse_spec(f"directory:{tree}"))
+
+
+def test_a_build_is_made_once_for_each_recipe(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    first = builder.installation(_wanted(tree))
+    again = builder.installation(_wanted(tree))
+    other = builder.installation(_wanted(tree, 2048))
+    assert first.bindir == again.bindir != other.bindir
+    assert builds_made(tmp_path) == 2
+    assert (first.found_by, str(first.version)) == ("built", "16.4")
+    assert other.version.text.endswith(", 2")
+
+
+def test_an_edited_source_is_another_build(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    first = builder.installation(_wanted(tree))
+    (tree / "src" / "backend" / "main.c").write_text("int other;\n")
+    assert builder.installation(_wanted(tree)).bindir != first.bindir
+
+
+def test_two_commits_are_two_builds(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(tree), "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    (tree / "src" / "backend" / "main.c").write_text("int other;\n")
+    git("commit", "-q", "-a", "-m", "two")
+    found = [
+        builder.installation(Wanted(source=parse_spec(f"git:{tree}@{commit}"))).bindir for commit in ("HEAD~1", "HEAD")
+    ]
+    assert found[0] != found[1]
+    manifest = builder.cache.manifest(found[1].parent.name)
+    assert manifest is not None
+    assert manifest.source == f"git:{tree}@HEAD ({git('rev-parse', 'HEAD')})"
+    with pytest.raises(UsageError, match='has no commit "nothing"'):
+        builder.installation(Wanted(source=parse_spec(f"git:{tree}@nothing")))
+
+
+def test_an_interrupted_build_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    tree = make_tree(tmp_path, makefile=MAKEFILE.replace("\ttouch", "\tsleep 30\n\ttouch"))
+    builder = make_builder(tmp_path, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        builder.installation(_wanted(tree))
+    assert builder.cache.every_key() == ()
+    assert list((tmp_path / "cache" / "staging").iterdir()) == []
+    (tree / "src" / "backend" / "Makefile").write_text(MAKEFILE)
+    make_builder(tmp_path).installation(_wanted(tree))
+    assert len(builder.cache.every_key()) == 1
+
+
+def test_what_a_killed_build_left_is_put_away(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    left = tmp_path / "cache" / "staging" / "1-dead"
+    left.mkdir(parents=True)
+    (left / "PGASSAY_OWNER").write_text('{"pid": 1, "started_ticks": 0, "boot": "another boot"}')
+    builder.installation(_wanted(tree))
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("configure", "words", "hint"),
+    [
+        ("echo 'configure: error: bison not found' >&2; exit 1", "bison not found", "bison"),
+        ("echo 'configure: error: zlib library not found'; exit 1", "zlib library not found", "zlib"),
+        ("echo 'x.c:1:1: error: odd' ; exit 1", "odd", "the compiler's own words"),
+    ],
+)
+def test_a_failed_build_names_what_is_missing_and_keeps_the_output(
+    tmp_path: Path, configure: str, words: str, hint: str
+) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path, configure=configure)
+    with pytest.raises(messages.BuildError, match=f"configure failed: .*{words}") as caught:
+        builder.installation(_wanted(tree))
+    assert caught.value.hint is not None
+    assert hint in caught.value.hint
+    (log,) = (tmp_path / "cache" / "logs").iterdir()
+    assert str(log) in caught.value.hint
+    assert words in log.read_text()
+    assert builder.cache.every_key() == ()
+
+
+def test_a_build_that_does_not_verify_is_not_kept(tmp_path: Path) -> None:
+    def refuse(installation: object, recipe: Recipe, runner: object) -> None:
+        raise messages.not_as_asked(recipe.key, "block_size", 2048, 8192)
+
+    builder, tree = replace(make_builder(tmp_path), verify=refuse), make_tree(tmp_path)
+    with pytest.raises(messages.BuildError, match="says block_size = 8192, asked was 2048"):
+        builder.installation(_wanted(tree, 2048))
+    assert builder.cache.every_key() == ()
+
+
+def test_damage_by_hand_is_told_with_its_remedy(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    program = builder.installation(_wanted(tree)).bindir / "postgres"
+    (key,) = builder.cache.every_key()
+    builder.cache.check_contents(key)
+    whole = program.read_text()
+    program.write_text(whole.replace("echo", "ECHO"))
+    with pytest.raises(messages.BuildError, match="bin/postgres has other contents"):
+        builder.cache.check_contents(key)
+    program.unlink()
+    with pytest.raises(messages.BuildError, match="bin/postgres is missing") as caught:
+        builder.installation(_wanted(tree))
+    assert caught.value.hint == f"remove it: pgassay postgres remove {key}"
+    builder.cache.remove(builder.cache.find(key[:6]))
+    builder.installation(_wanted(tree))
+    assert builds_made(tmp_path) == 2
+
+
+def test_a_dry_run_builds_nothing(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    with pytest.raises(UsageError, match="is not built yet"):
+        builder.installation(_wanted(tree), may_build=False)
+    assert builds_made(tmp_path) == 0
+
+
+def test_a_tarball_is_checked_against_the_checksum_beside_it(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    tarball = tmp_path / "source.tar.gz"
+    subprocess.run(["tar", "-C", str(tmp_path), "-czf", str(tarball), tree.name], check=True)
+    wanted = Wanted(source=parse_spec(f"tarball:{tarball}"))
+    beside = tmp_path / "source.tar.gz.sha256"
+    beside.write_text("0" * 64 + "  source.tar.gz\n")
+    with pytest.raises(PgassayError, match=r"source\.tar\.gz has the SHA-256"):
+        builder.installation(wanted)
+    beside.unlink()
+    builder.installation(wanted)
+    assert builds_made(tmp_path) == 1
+    with pytest.raises(UsageError, match=r"is PostgreSQL 16\.4, not 15"):
+        builder.installation(replace(wanted, version="15"))
+
+
+def test_a_tree_built_in_place_and_one_that_is_none_are_refused(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    (tree / "config.status").touch()
+    with pytest.raises(UsageError, match="configured and built in place"):
+        builder.installation(_wanted(tree))
+    with pytest.raises(UsageError, match="does not hold the source"):
+        builder.installation(_wanted(tmp_path))
+
+
+def test_a_disk_too_small_is_said_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    monkeypatch.setattr("pgassay.postgres.builds.cache.NEEDED_BYTES", 1 << 60)
+    with pytest.raises(messages.BuildError, match="a build needs about 1048576TB") as caught:
+        builder.installation(_wanted(tree))
+    assert caught.value.hint is not None
+    assert "PGASSAY_CACHE" in caught.value.hint
+    assert builds_made(tmp_path) == 0

@@ -1,0 +1,67 @@
+"""Options as the command line would give them, and small files of every kind that is read."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+# HammerDB's tables with the columns that are read, and a few that are passed over.
+HAMMERDB = """
+CREATE TABLE JOBMAIN(jobid TEXT primary key, db TEXT, bm TEXT, jobdict TEXT, timestamp DATETIME NOT NULL);
+CREATE TABLE JOBTIMING(jobid TEXT, vu INTEGER, procname TEXT, calls INTEGER, p99_ms REAL, p95_ms REAL, p50_ms REAL,
+  summary INTEGER, elapsed_ms REAL);
+CREATE TABLE JOBTCOUNT(jobid TEXT, counter INTEGER, metric TEXT, timestamp DATETIME NOT NULL);
+CREATE TABLE JOBOUTPUT(jobid TEXT, vu INTEGER, output TEXT);
+"""
+
+
+def hammerdb(path: Path, nopm: tuple[int, ...] = (42332, 38385), users: int = 8) -> Path:
+    """Timed jobs with results, a schema build, and a job whose virtual user failed before the result."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(HAMMERDB)
+        _job(database, "build", ["Vuser 1:CREATING TPCC SCHEMA", "Vuser 1:FINISHED SUCCESS"], 0)
+        for place, value in enumerate(nopm, start=1):
+            lines = [
+                "Timing test period of 5 in minutes",
+                f"{users} Active Virtual Users configured",
+                f"TEST RESULT : System achieved {value} NOPM from {2 * value} PostgreSQL TPM",
+                "Vuser 1:FINISHED SUCCESS",
+            ]
+            _job(database, f"job{place}", lines, place)
+        database.execute("INSERT INTO JOBTIMING VALUES ('job1', 1, 'NEWORD', 10, 9.5, 7.5, 2.5, 1, 300000)")
+        _job(database, "failed", ["Timing test period of 5 in minutes", "Vuser 3:FINISHED FAILED"], 90)
+    return path
+
+
+def _job(database: sqlite3.Connection, jobid: str, lines: list[str], minute: int) -> None:
+    settings = "connection {pg_host localhost} tpcc {pg_count_ware 800 pg_num_vu 8 pg_storedprocs true}"
+    moment = f"2026-06-01 10:{minute % 60:02d}:00"
+    database.execute("INSERT INTO JOBMAIN VALUES (?, 'PostgreSQL', 'TPC-C', ?, ?)", (jobid, settings, moment))
+    database.executemany("INSERT INTO JOBOUTPUT VALUES (?, 1, ?)", [(jobid, line) for line in lines])
+
+
+def postgresbench(system: str, tps: tuple[float, ...], duration_s: int = 600) -> str:
+    """A result file of that board."""
+    results = [
+        {"run": run, "tps": value, "transactions": round(value * duration_s), "failed_transactions": 0}
+        for run, value in enumerate(tps, start=1)
+    ]
+    benchmark = {"tool": "pgbench", "scale_factor": 6849, "clients": 256, "duration": duration_s}
+    return json.dumps({"system": system, "machine": "4vCPU", "tuned": "no", "benchmark": benchmark, "results": results})
+
+
+def pgbench(
+    tps: float, *, clients: int = 4, duration_s: int = 60, seconds: float | None = None, abort: str = ""
+) -> str:
+    """An output of pgbench 15 with so many transactions per second."""
+    processed = round(tps * (duration_s if seconds is None else seconds))
+    return (
+        f"{abort}transaction type: <builtin: simple update>\nscaling factor: 20\nquery mode: prepared\n"
+        f"number of clients: {clients}\nnumber of threads: 2\nmaximum number of tries: 1\nduration: {duration_s} s\n"
+        f"number of transactions actually processed: {processed}\nnumber of failed transactions: 0 (0.000%)\n"
+        f"latency average = 0.561 ms\ninitial connection time = 7.117 ms\n"
+        f"tps = {tps:.6f} (without initial connection time)\n"
+        + ("pgbench: error: Run was aborted; the above results are incomplete.\n" if abort else "")
+    )

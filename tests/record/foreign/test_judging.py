@@ -1,0 +1,109 @@
+"""Which imported runs count, which block they get, and what becomes of seconds."""
+
+from math import nan
+
+import pytest
+
+from pgassay.errors import UsageError
+from pgassay.record.foreign import seconds
+from pgassay.record.foreign.blocks import Choice, assign
+from pgassay.record.foreign.documents import baseline_of, study_document
+from pgassay.record.foreign.judging import Placed, in_time, place
+from pgassay.record.foreign.roles import parse_roles
+from pgassay.record.foreign.values import ForeignRun
+from pgassay.study.recorded import parse_recorded
+
+ROLES = parse_roles(["treatment=t,condition=c,block=run"])
+
+
+def run(t: str, tps: float | None, run: str = "", *, c: str = "x", **more: float) -> ForeignRun:
+    return ForeignRun(f"{t}{run}", {"t": t, "c": c, "run": run}, {"tps": tps}, **more)  # type: ignore[arg-type]
+
+
+def placed(*runs: ForeignRun) -> tuple[Placed, ...]:
+    return place(runs, ROLES, "tps")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [(None, "there is no tps"), (nan, "tps is nan"), (0.0, "tps is 0"), (-1.0, "tps is -1")]
+)
+def test_what_is_no_speed_is_no_result(value: float | None, why: str) -> None:
+    (each,) = placed(run("a", value))
+    assert [(reason.code, reason.detail) for reason in each.reasons] == [("no_value", why)]
+    assert not each.counts
+
+
+def test_a_truncated_run_is_an_outcome_although_it_has_a_value() -> None:
+    first, second = placed(run("a", 100.0, seconds=1800.0), run("a", 7413.6, seconds=0.065))
+    assert first.counts
+    assert [(reason.code, reason.detail) for reason in second.reasons] == [
+        ("short", "ran 0.065 s where its like ran 1800 s")
+    ]
+    planned = placed(run("a", 100.0, seconds=1700.0, planned_s=1800.0))[0]
+    assert [reason.detail for reason in planned.reasons] == ["ran 1.7e+03 s of 1800 s"]
+
+
+def test_numbered_repetitions_are_blocks() -> None:
+    numbers, choice = assign(
+        placed(run("b", 1.0, "7"), run("a", 1.0, "3"), run("a", 1.0, "7"), run("b", 1.0, "3")), "run"
+    )
+    assert (numbers, choice) == ((2, 1, 2, 1), Choice.NUMBERED)
+
+
+def test_without_numbers_the_k_th_run_of_each_is_block_k() -> None:
+    runs = placed(run("a", 1.0), run("a", 2.0), run("b", 1.0), run("b", 1.0, c="y"))
+    assert assign(runs, "") == ((1, 2, 1, 1), Choice.COUNTED)
+
+
+@pytest.mark.parametrize("texts", [("1", "1"), ("1", ""), ("1", "two")])
+def test_numbers_that_are_none_are_not_used(texts: tuple[str, str]) -> None:
+    assert assign(placed(*(run("a", 1.0, text) for text in texts)), "run") == ((1, 2), Choice.REPEATED)
+
+
+def test_known_times_give_the_order() -> None:
+    runs = (run("a", 1.0, started_s=20.0), run("b", 1.0, started_s=10.0))
+    assert in_time(runs, ordered=False) == ((runs[1], runs[0]), True)
+    unknown = (*runs, run("c", 1.0))
+    assert in_time(unknown, ordered=False) == (unknown, False)
+
+
+def test_seconds_become_the_run_that_they_are() -> None:
+    rows = [run("a", value, "1", second=float(place)) for place, value in enumerate((100.0, None, 110.0))]
+    (whole,) = seconds.as_runs(rows, ROLES)
+    assert (whole.responses["tps"], whole.seconds, len(whole.series)) == (105.0, 3.0, 3)
+    assert [each.value for each in whole.series] == [100.0, None, 110.0]
+    assert seconds.remarks(rows)[1] == "1 of the seconds have no value and do not count in it"
+
+
+def test_the_study_of_imported_runs_reads_back() -> None:
+    runs = placed(run("4kB", 1.0), run("8kB", 1.0), run("8kB", 1.0, c="y"))
+    made = study_document(
+        runs, title="T", question="Q", primary="tps", secondary=[], baseline="t=8kB", blocks=3, resolution="2%"
+    )
+    study = parse_recorded("imported", made)
+    assert study.design.baseline.name == "t=8kB"
+    assert [arm.name for arm in study.arms] == ["t=4kB, c=x", "t=8kB, c=x", "t=4kB, c=y", "t=8kB, c=y"]
+    assert study.design.blocks_max == 5
+
+
+def test_baselines() -> None:
+    treatments = [{"a": "1", "b": "x"}, {"a": "2", "b": "x"}]
+    assert baseline_of("", treatments) == treatments[0]
+    assert baseline_of("2", treatments) == baseline_of("a=2", treatments) == treatments[1]
+    for wrong in ("b=x", "3", "a=3", "x"):
+        with pytest.raises(UsageError, match="is not one treatment"):
+            baseline_of(wrong, treatments)
+
+
+def test_one_treatment_is_no_study() -> None:
+    with pytest.raises(UsageError, match='of one treatment, "t=a"'):
+        study_document(
+            placed(run("a", 1.0)),
+            title="",
+            question="",
+            primary="tps",
+            secondary=[],
+            baseline="",
+            blocks=1,
+            resolution="2%",
+        )

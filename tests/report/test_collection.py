@@ -1,0 +1,29 @@
+"""The pause ends, also when what is inside fails, and does not switch on what was off."""
+
+import gc
+
+import pytest
+
+from pgassay.report.collection import paused
+
+
+def _fail() -> None:
+    with paused():
+        assert not gc.isenabled()
+        raise ZeroDivisionError
+
+
+def test_it_is_paused_and_goes_on_again() -> None:
+    with pytest.raises(ZeroDivisionError):
+        _fail()
+    assert gc.isenabled()
+
+
+def test_what_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

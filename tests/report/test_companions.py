@@ -1,0 +1,125 @@
+"""What stands beside the verdicts: planted factors, curves, bounds and courses are found, and shown in every form."""
+
+import json
+from dataclasses import replace
+from math import sqrt
+from pathlib import Path
+
+import pytest
+
+from pgassay.analysis.observations import Cell
+from pgassay.analysis.steadiness import Steadiness
+from pgassay.record.values import Status
+from pgassay.report import page, text
+from pgassay.report.capacities import capacities, costs_with_cpu
+from pgassay.report.companions_text import parts
+from pgassay.report.courses import doubts
+from pgassay.report.curve_figures import rows_of as curve_rows
+from pgassay.report.findings import Findings
+from pgassay.report.plain import as_plain
+from pgassay.report.trials_table import SHOWN, TrialRow, rows_of, shown
+from tests.report.crossed import BLOCKS, CPU_US, PROCESSORS, make_crossed
+
+PAGE, WAL = "build.block_size=4kB", "build.wal_block_size=16kB"
+EIGHT = "load.clients=8"
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(make_crossed(tmp_path_factory.mktemp("crossed") / "run"))
+
+
+def test_main_effects_and_the_interaction_are_found(findings: Findings) -> None:
+    found = findings.companions.factorial
+    assert found is not None
+    at_eight = {each.treatment: each for each in (*found.main, *found.interactions) if each.covariate == EIGHT}
+    assert at_eight[PAGE].estimate == pytest.approx(1.2 * sqrt(1.5), rel=0.02)
+    assert at_eight[f"{PAGE} * {WAL}"].low < 1.5 < at_eight[f"{PAGE} * {WAL}"].high
+    assert found.confounded == ()
+
+
+def test_the_best_is_certain_and_chances_are_shares(findings: Findings) -> None:
+    chances = findings.companions.chances[Cell("", EIGHT)]
+    assert chances[f"{PAGE}, {WAL}"] == 1.0
+    assert sum(chances.values()) == pytest.approx(1.0)
+    row = next(row for row in findings.companions.rows if row.effect.treatment == f"{PAGE}, {WAL}")
+    assert row.best_chance == 1.0
+    assert row.hodges_lehmann is not None
+    assert row.hodges_lehmann.estimate == pytest.approx(1.8, rel=0.02)
+    assert row.instability is not None
+    assert row.instability.low < 1.0 < row.instability.high
+
+
+def test_curves_have_a_band_and_a_figure(findings: Findings) -> None:
+    curve = next(each for each in findings.companions.curves if each.treatment == f"{PAGE}, {WAL}")
+    assert [point.covariate for point in curve.points] == ["load.clients=1", EIGHT]
+    assert curve.points[1].low < 2000 * 1.8 < curve.points[1].high
+    assert {row["at"] for row in curve_rows(findings)} == {1.0, 8.0}
+
+
+def test_the_processors_bound_it_and_the_rest_is_not_available(findings: Findings) -> None:
+    bounded = next(each for each in findings.companions.bounds if each.covariate == EIGHT)
+    assert [each.per_s for each in bounded.bounds.bounds] == [pytest.approx(PROCESSORS * 1e6 / CPU_US)]
+    assert any("WAL" in reason and "not known" in reason for reason in bounded.bounds.left_out)
+
+
+def test_capacities_follow_the_control_group_and_never_guess() -> None:
+    cpu = {"usable_processors": 8, "cgroup_limit": "150000 100000"}
+    assert capacities({"cpu": cpu}, cores_varied=False)[0].per_s == 1.5e6
+    for host in ({}, {"cpu": None}, {"cpu": {"usable_processors": None}}):
+        assert capacities(host, cores_varied=False)[0].per_s != capacities(host, cores_varied=False)[0].per_s, "NaN"
+    assert "varies" in capacities({"cpu": cpu}, cores_varied=True)[0].source
+    assert costs_with_cpu({"server_cpu_us_per_transaction": 3.0})["cpu_us_per_transaction"] is None
+
+
+def test_courses_come_from_the_record_or_from_the_series(findings: Findings) -> None:
+    courses = findings.courses
+    assert courses[3].kind is Steadiness.WARMING
+    assert courses[3].truncation_s == 20.0
+    assert courses[4].kind is Steadiness.DRIFTING
+    assert (courses[5].kind, courses[5].error, courses[5].cycle_s) == (Steadiness.CYCLIC, 12.5, 20.0)
+    flat = sum(each.kind is Steadiness.FLAT for each in courses.values())
+    assert flat >= len(courses) - 6
+    said = list(doubts(findings.trials, courses))
+    assert any(sentence.startswith("1 of 48 valid trials (3) still warmed up") for sentence in said)
+    assert any("cycles" in sentence for sentence in said)
+
+
+def test_text_json_and_page_say_it_and_call_it_secondary(findings: Findings, tmp_path: Path) -> None:
+    shown_text = text.render(findings)
+    for part in parts(findings.companions, findings.primary, findings.baseline):
+        assert f"{part.title} (secondary)" in shown_text
+        assert len({len(row) for row in part.rows}) == 1
+    plain = json.loads(json.dumps(as_plain(findings), allow_nan=False))
+    assert {each["steadiness"] for each in plain["courses"]} >= {"flat", "warming", "drifting", "cyclic"}
+    assert len(plain["beside"]["curves"]) == 4
+    assert len(plain["beside"]["factors"]["main"]) == 4
+    assert plain["beside"]["bounds"][0]["bounds"]["bounds"][0]["capacity"]["per_s"] == PROCESSORS * 1e6
+    html = page.write(findings, tmp_path, pictures=False).read_text(encoding="utf-8")
+    body = html[: html.index('<script type="module">')]
+    for wanted in (
+        "All of it is secondary",
+        "Hodges–Lehmann",
+        "interaction",
+        "saturates first",
+        'id="curve"',
+        "drifting",
+    ):
+        assert wanted in body, wanted
+
+
+def test_a_page_shows_doubtful_trials_first() -> None:
+    row = TrialRow(1, 1, 1, "a", Status.VALID, 1.0, None, Steadiness.FLAT, 0.0, None)
+    many = [replace(row, number=number) for number in range(1, 2 * SHOWN)]
+    many.append(replace(row, number=2 * SHOWN, steadiness=Steadiness.DRIFTING))
+    rows = shown(many)
+    assert len(rows) == SHOWN
+    assert rows[-1].number == 2 * SHOWN
+    assert [each.number for each in rows[:3]] == [1, 2, 3]
+
+
+def test_every_trial_has_a_row(findings: Findings) -> None:
+    rows = rows_of(findings)
+    assert len(rows) == BLOCKS * 8
+    assert rows[4].error == 12.5
+    assert [row.number for row in rows if row.doubtful][:3] == [3, 4, 5]

@@ -1,0 +1,38 @@
+"""Conditions and covariate points keep the study's order and have their own costs."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.report import page
+from pgassay.report.figures import figures
+from pgassay.report.findings import Findings
+from tests.report.crossed import make_crossed
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    path: Path = tmp_path_factory.mktemp("crossed") / "run"
+    return Findings(make_crossed(path))
+
+
+def test_summaries_come_in_the_studys_order(findings: Findings) -> None:
+    rows = findings.summaries(findings.primary)
+    assert [row.covariate for row in rows] == ["load.clients=1"] * 4 + ["load.clients=8"] * 4
+    assert rows[0].treatment == findings.baseline
+
+
+def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
+    text = page.html(findings, figures(findings))
+    costs = text[text.index('id="why"') : text.index('id="beside"')]
+    for place in ("load.clients=1", "load.clients=8"):
+        assert f"<h3>{place}</h3>" in costs
+    assert costs.count("<td>server CPU, per transaction") == 2
+
+
+def test_a_treatment_is_applied_once(findings: Findings) -> None:
+    text = page.html(findings, figures(findings))
+    applying = text[text.index('id="apply"') : text.index('id="trust"')]
+    names = [judged.effect.treatment for judged in findings.verdicts if judged.verdict.kind == "better"]
+    assert len(names) > len(set(names))
+    assert all(applying.count(f"<b>{name}</b>") == 1 for name in set(names))

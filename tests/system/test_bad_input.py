@@ -1,0 +1,179 @@
+"""Everything that a user may get wrong: a clear error with a hint, exit status 2, no traceback, nothing started."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pgassay.cli import main
+from pgassay.record.directory import RunDirectory
+from pgassay.record.formats import RunHeader
+from pgassay.study.responses import Better, Response
+from tests.system.journeys import TINY, Place
+
+pytestmark = pytest.mark.system
+
+STUDY = """
+[study]
+format = 1
+title = "A study"
+question = "Which?"
+[factors]
+"table.fillfactor" = [100, 75]
+[load]
+driver = "pgbench"
+script = "simple-update"
+scale = 1
+clients = 1
+duration = "1s"
+[responses]
+primary = "tps"
+[design]
+baseline = { "table.fillfactor" = 100 }
+"""
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def told(journey: Place, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> "Told":
+    monkeypatch.setenv("TMPDIR", str(journey.temporary))
+    monkeypatch.chdir(journey.path)
+    return Told(journey, capsys)
+
+
+class Told:
+    """Runs pgassay in this process and gives back what it said was wrong."""
+
+    def __init__(self, journey: Place, capsys: Captured) -> None:
+        self.journey = journey
+        self._capsys = capsys
+
+    def __call__(self, *words: str) -> tuple[str, str]:
+        """The error and the hint."""
+        status = main(words)
+        said = self._capsys.readouterr()
+        assert status == 2, said.out
+        plan, error, rest = said.err.partition("pgassay: error: ")  # the plan may have been told before
+        assert "Traceback" not in plan
+        lines = f"{error}{rest}".splitlines()
+        assert len(lines) == 2, said.err
+        assert lines[0].startswith("pgassay: error: ")
+        assert lines[1].startswith("hint: ")
+        assert not lines[0].endswith(".")
+        assert self.journey.left_behind() == []
+        assert list(self.journey.runs.iterdir()) == []
+        return lines[0].removeprefix("pgassay: error: "), lines[1].removeprefix("hint: ")
+
+    def run(self, *words: str) -> tuple[str, str]:
+        """With the tiny built-in study."""
+        where = ("--data-dir", str(self.journey.data), "--out", str(self.journey.runs / "bad"))
+        return self("run", "fillfactor", *TINY, "--allow-volatile", "--allow-busy", *where, *words)
+
+    def study(self, old: str, new: str) -> tuple[str, str]:
+        """With a study file of ours in which something was replaced."""
+        assert old in STUDY
+        path = self.journey.path / "study.toml"
+        path.write_text(STUDY.replace(old, new, 1))
+        where = ("--data-dir", str(self.journey.data), "--out", str(self.journey.runs / "bad"))
+        return self("run", str(path), "--allow-volatile", "--allow-busy", *where)
+
+
+def test_an_unknown_factor(told: Told) -> None:
+    error, hint = told.run("--set", "table.filfactor=90")
+    assert "table.filfactor" in error
+    assert "table.fillfactor" in hint
+
+
+def test_an_unknown_setting(told: Told) -> None:
+    error, _ = told.run("--set", "server.shared_bufers=1GB")
+    assert "shared_bufers" in error
+
+
+def test_a_value_that_postgresql_refuses(told: Told) -> None:
+    error, hint = told.run("--set", "server.max_connections=many")
+    assert "max_connections" in error
+    assert "pg_settings" in hint
+    error, _ = told.run("--set", "server.wal_level=some")
+    assert "wal_level" in error
+
+
+def test_a_unit_that_postgresql_does_not_know(told: Told) -> None:
+    error, hint = told.run("--set", "server.shared_buffers=1GiB")
+    assert "1GiB" in error
+    assert "GB" in hint
+
+
+def test_a_typo_in_a_study_file_names_the_near_key(told: Told) -> None:
+    error, hint = told.study('primary = "tps"', 'primry = "tps"')
+    assert "primry" in error
+    assert "primary" in hint
+
+
+def test_an_empty_level(told: Told) -> None:
+    assert "table.fillfactor" in told.study("[100, 75]", '[100, ""]')[0]
+
+
+def test_a_duplicate_level(told: Told) -> None:
+    assert "100" in told.study("[100, 75]", "[100, 75, 100]")[0]
+
+
+def test_a_baseline_that_is_not_among_the_treatments(told: Told) -> None:
+    assert "table.fillfactor" in told.study('"table.fillfactor" = 100 }', '"table.fillfactor" = 90 }')[0]
+
+
+def test_a_response_that_nothing_measures(told: Told) -> None:
+    error, hint = told.run("--primary", "tpz")
+    assert error == 'nothing measures the response "tpz"'
+    assert hint == 'did you mean "tps"?'
+
+
+def test_a_missing_script(told: Told) -> None:
+    assert "/no/such/script.sql" in told.run("--set", "load.script=/no/such/script.sql")[0]
+
+
+def test_a_bin_directory_that_is_no_postgresql(told: Told) -> None:
+    assert str(told.journey.path) in told.run("--pg-bindir", str(told.journey.path))[0]
+    assert "/no/such/bin" in told.run("--pg-bindir", "/no/such/bin")[0]
+
+
+def test_too_little_disk_is_told_before_anything_is_written(told: Told) -> None:
+    error, hint = told.run("--set", "load.scale=100000000")
+    assert "free" in error
+    assert "--data-dir" in hint
+
+
+def test_a_study_that_does_not_exist(told: Told) -> None:
+    error, hint = told("run", "filfactor")
+    assert "filfactor" in error
+    assert "fillfactor" in hint
+
+
+def test_a_directory_that_is_not_a_run(told: Told) -> None:
+    for command in ("resume", "show", "report", "export"):
+        error, _ = told(command, str(told.journey.temporary))
+        assert "is not a run directory" in error
+        error, _ = told(command, "/no/such/run")
+        assert "it does not exist" in error
+
+
+def test_a_run_of_a_newer_version(told: Told, tmp_path: Path) -> None:
+    path = tmp_path / "newer"
+    tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
+    header = RunHeader("fillfactor", "2026-01-02T03:04:05Z", 1, (tps,), ("pgassay",), "9.9")
+    RunDirectory.create(path, header, STUDY, {}).close()
+    run = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**run, "format": 99}))
+    for command in ("resume", "show", "report", "export"):
+        error, hint = told(command, str(path))
+        assert "has format 99" in error
+        assert "9.9" in hint
+    shutil.rmtree(path)
+
+
+def test_an_output_that_exists_already(told: Told) -> None:
+    there = told.journey.path / "there"
+    there.mkdir()
+    error, _ = told.run("--out", str(there))
+    assert error == f'"{there}" exists already'
