@@ -4,7 +4,7 @@ Both sides are programs that write on demand; slices alternate between them, and
 a busy machine slows both; time is the thread's own, and making the addresses is not counted.
 
 `accesses` divides the time of a host write by (1 + write amplification) times the time of one prefetched random
-read-modify-write: the host's write to the map, and one look at the map (and a write to it) for each page that collection
+read-modify-write: the host's write to the map, and a look at the map (and a write to it) for each page that collection
 passes. The read-modify-writes go to a table as large as both of the drive's tables, on huge pages, and are measured in
 turn with the drive. They are prefetched 32 ahead as the drive prefetches what the host writes, and 96 ahead as it does
 what collection passes; a ratio is printed for each. The second is the strictest: no access of the drive's is free of
