@@ -2,8 +2,9 @@
 // make it. No trait, no observer, no counters but two, no TRIM, no streams, powers of two only.
 //
 // usage: reference GIB PAGES_PER_BLOCK OVER_PROVISIONING    a drive in steady state under uniform random writes
-//        reference GIB rmw                                  prefetched random read-modify-writes of a table as
-//                                                            large as that drive's two (map, and owners with 7 % spare)
+//        reference GIB rmw AHEAD                            random read-modify-writes, prefetched AHEAD before their
+//                                                            turn, of a table as large as that drive's two (map, and
+//                                                            owners with 7 % spare), on huge pages as there
 // Then, for each line with a number on standard input: does so many, and prints seconds, and bytes programmed over
 // bytes written (1 for rmw).
 
@@ -53,6 +54,7 @@ struct Random {
 };
 
 static const u32 NONE = ~0u;
+static const u32 AHEAD = 96;  // pages of a victim that are looked ahead
 
 struct Drive {
     int shift;
@@ -69,7 +71,7 @@ struct Drive {
         u32 data = u32(std::lround(double(user) * (1 + op) / pages));
         blocks = data + 1;  // one of reserve
         map = table(user, 0xff);
-        owners = table((size_t(blocks) << shift) + 24, 0);
+        owners = table((size_t(blocks) << shift) + AHEAD, 0);
         block.assign(blocks, Block{0, NONE, NONE, 0});
         bucket.assign(pages + 1, NONE);
         for (u32 b = blocks; b-- > 0;) free_list.push_back(b);
@@ -112,7 +114,7 @@ struct Drive {
         unlink(victim);
         block[victim].sealed = 0;
         u32 start = victim << shift, left = block[victim].live;
-        for (u32 i = 0; i < 24 && i < pages; i++) __builtin_prefetch(&map[owners[start + i]], 1);
+        for (u32 i = 0; i < AHEAD && i < pages; i++) __builtin_prefetch(&map[owners[start + i]], 1);
         u32 page = start;
         while (left > 0) {
             if (next == end) open();
@@ -120,7 +122,7 @@ struct Drive {
             // comes next, and its map entry gets the value that it has.
             u32 room = left < end - next ? left : end - next, first = next, last = next + room;
             while (next != last) {
-                __builtin_prefetch(&map[owners[page + 24]], 1);  // the table is longer by 24
+                __builtin_prefetch(&map[owners[page + AHEAD]], 1);  // the table is longer by that
                 u32 lba = owners[page], at = map[lba], live = at == page;
                 owners[next] = lba;
                 map[lba] = live ? next : at;
@@ -186,12 +188,13 @@ int main(int argc, char** argv) {
     u64 count;
     if (std::string(argv[2]) == "rmw") {
         u32 count_all = u32(user * 2.07);
+        size_t ahead = argc > 3 ? strtoull(argv[3], nullptr, 10) : 32;
         u32* map = table(count_all, 0);
         puts("ready"); fflush(stdout);
         while (scanf("%lu", &count) == 1) {
             double seconds = timed(count, count_all, random, [&](const u32* lbas, size_t n) {
                 for (size_t i = 0; i < n; i++) {
-                    if (i + 32 < n) __builtin_prefetch(&map[lbas[i + 32]], 1);
+                    if (i + ahead < n) __builtin_prefetch(&map[lbas[i + ahead]], 1);
                     map[lbas[i]] += 1;
                 }
             });

@@ -23,15 +23,23 @@ pub(crate) enum State {
     Victim,
 }
 
+/// What changes when a block is opened, sealed or erased, side by side: this is rare, and seldom finds it in a cache.
+#[derive(Debug, Clone, Copy)]
+struct Life {
+    erases: u32,
+    state: State,
+    stream: u8,
+}
+
+const FRESH: Life = Life { erases: 0, state: State::Free, stream: 0 };
+
 /// All blocks of a drive.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockTable {
     capacity: u32,
     live: Vec<u32>,
-    states: Vec<State>,
-    streams: Vec<u8>,
+    lives: Vec<Life>,
     sealed_at: Vec<u64>,
-    erase_counts: Vec<u32>,
     seals: u64,
     erases: u64,
     most_erases: u32,
@@ -48,10 +56,8 @@ impl BlockTable {
         Self {
             capacity,
             live: vec![0; count],
-            states: vec![State::Free; count],
-            streams: vec![0; count],
+            lives: vec![FRESH; count],
             sealed_at: vec![0; count],
-            erase_counts: vec![0; count],
             seals: 0,
             erases: 0,
             most_erases: 0,
@@ -79,36 +85,30 @@ impl BlockTable {
         self.live[block as usize]
     }
 
-    /// Starts to load what [`Self::invalidate`] will change.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, block: u32) {
-        prefetch(&self.live, block as usize);
-        self.victims.prefetch(block);
-    }
-
     pub(crate) fn state(&self, block: u32) -> State {
-        self.states[block as usize]
+        self.lives[block as usize].state
     }
 
     /// The stream that wrote a block.
     pub(crate) fn stream(&self, block: u32) -> u8 {
-        self.streams[block as usize]
+        self.lives[block as usize].stream
     }
 
     /// Opens the block that has been free longest. The caller has made sure that one is free.
     pub(crate) fn open(&mut self, stream: u8) -> u32 {
         let block = self.free.pop_front().expect("the reserve holds a block for every victim being emptied");
-        self.states[block as usize] = State::Open;
-        self.streams[block as usize] = stream;
+        let life = &mut self.lives[block as usize];
+        (life.state, life.stream) = (State::Open, stream);
         self.live[block as usize] = self.capacity;
         block
     }
 
     /// An open block is full: from now on it may be chosen.
     pub(crate) fn seal(&mut self, block: u32) {
-        debug_assert_eq!(self.states[block as usize], State::Open);
+        let life = &mut self.lives[block as usize];
+        debug_assert_eq!(life.state, State::Open);
         self.seals += 1;
-        self.states[block as usize] = State::Sealed;
+        life.state = State::Sealed;
         self.sealed_at[block as usize] = self.seals;
         self.victims.insert(block, self.live[block as usize]);
     }
@@ -128,9 +128,13 @@ impl BlockTable {
         self.victims.choose(&self.live, self.capacity, &ages, &mut self.random)
     }
 
-    /// The block that will probably be chosen next.
+    /// The block that will probably be chosen next; what emptying it will change is on its way.
     pub(crate) fn likely_next(&mut self) -> Option<u32> {
-        self.victims.likely_next()
+        let next = self.victims.likely_next();
+        if let Some(block) = next {
+            prefetch(&self.lives, block as usize);
+        }
+        next
     }
 
     /// The sealed block with the least live data, found by looking at all.
@@ -142,9 +146,8 @@ impl BlockTable {
     pub(crate) fn trailing(&mut self, levelling: StaticWearLevelling) -> Option<u32> {
         for _ in 0..VISITS_PER_ERASE {
             self.cursor = (self.cursor + 1) % self.len();
-            let block = self.cursor as usize;
-            if self.states[block] == State::Sealed && self.most_erases - self.erase_counts[block] >= levelling.threshold
-            {
+            let life = self.lives[self.cursor as usize];
+            if life.state == State::Sealed && self.most_erases - life.erases >= levelling.threshold {
                 return Some(self.cursor);
             }
         }
@@ -153,18 +156,20 @@ impl BlockTable {
 
     /// A sealed block is going to be emptied: it can no longer be chosen.
     pub(crate) fn begin_emptying(&mut self, block: u32) {
-        debug_assert_eq!(self.states[block as usize], State::Sealed);
+        let life = &mut self.lives[block as usize];
+        debug_assert_eq!(life.state, State::Sealed);
+        life.state = State::Victim;
         self.victims.remove(block);
-        self.states[block as usize] = State::Victim;
     }
 
     /// Nothing in the block is live any more: it is erased and free.
     pub(crate) fn erase(&mut self, block: u32) {
-        debug_assert_eq!(self.states[block as usize], State::Victim);
+        let life = &mut self.lives[block as usize];
+        debug_assert_eq!(life.state, State::Victim);
+        life.state = State::Free;
+        life.erases += 1;
+        self.most_erases = self.most_erases.max(life.erases);
         self.live[block as usize] = 0;
-        self.states[block as usize] = State::Free;
-        self.erase_counts[block as usize] += 1;
-        self.most_erases = self.most_erases.max(self.erase_counts[block as usize]);
         self.erases += 1;
         self.free.push_back(block);
     }
@@ -175,13 +180,13 @@ impl BlockTable {
     }
 
     pub(crate) fn wear(&self) -> Wear {
-        Wear::of(self.erase_counts.clone())
+        Wear::of(self.lives.iter().map(|life| life.erases).collect())
     }
 
     /// Whether states, the free list and the erase counts tell one story; the first contradiction otherwise.
     pub(crate) fn verify(&self) -> Result<(), String> {
         for &block in &self.free {
-            if self.states[block as usize] != State::Free || self.live[block as usize] != 0 {
+            if self.state(block) != State::Free || self.live[block as usize] != 0 {
                 return Err(format!(
                     "block {block} is in the free list but {:?}, {} live",
                     self.state(block),
@@ -189,14 +194,14 @@ impl BlockTable {
                 ));
             }
         }
-        let free = self.states.iter().filter(|&&state| state == State::Free).count();
+        let free = self.lives.iter().filter(|life| life.state == State::Free).count();
         if free != self.free.len() {
             return Err(format!("{free} blocks are free but the free list has {}", self.free.len()));
         }
-        if self.states.contains(&State::Victim) {
+        if self.lives.iter().any(|life| life.state == State::Victim) {
             return Err("a block is being emptied between two requests".into());
         }
-        let erases: u64 = self.erase_counts.iter().map(|&count| u64::from(count)).sum();
+        let erases: u64 = self.lives.iter().map(|life| u64::from(life.erases)).sum();
         if erases != self.erases {
             return Err(format!("erase counts sum to {erases}, but {} blocks were erased", self.erases));
         }

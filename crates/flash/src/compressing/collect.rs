@@ -2,7 +2,7 @@
 
 use super::extent::Extent;
 use super::log::{self, CHUNK, Chunk};
-use super::{Compressing, Frontier};
+use super::{Compressing, Frontier, NO_VICTIM};
 use crate::BLOCK_BYTES;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
@@ -66,49 +66,73 @@ impl<O: Observer> Compressing<O> {
 
     /// Moves what is live in a sealed block, then erases it.
     fn empty(&mut self, victim: u32, cause: Cause) {
+        let packing = self.packing;
         let destination = self.config.streams.collecting(self.table.stream(victim));
         let mut live = self.table.live(victim);
         self.table.begin_emptying(victim);
         live -= self.move_inflow(victim, destination, cause);
         let mut offset = self.spills.start(victim);
         let mut chunk = self.logs.first(victim);
-        self.prefetch_chunk(chunk);
+        let mut next = self.logs.after(chunk);
+        if victim != self.expected {
+            self.prefetch_extents(chunk);
+            self.logs.prefetch(next);
+        }
+        self.expected = NO_VICTIM;
         while live > 0 {
             assert!(chunk.len() > 0, "the log of a block names all that is live in it");
-            let next = self.logs.after(chunk);
-            self.prefetch_chunk(next);
+            let after_next = self.logs.after(next);
+            self.logs.prefetch(after_next);
+            self.prefetch_extents(next);
             // Live or not is what no processor can predict: the live extents are first picked without a branch.
             let mut picked = [(0, 0, 0); CHUNK as usize];
             let mut count = 0;
             for index in 0..chunk.len() {
                 let (lba, size) = self.logs.get(chunk, index);
-                let footprint = self.packing.footprint(size);
-                offset += self.packing.skip(offset, footprint);
-                let extent = Extent::new(self.packing.address(victim, offset), size);
+                let footprint = packing.footprint(size);
+                offset += packing.skip(offset, footprint);
+                let extent = Extent::new(packing.address(victim, offset), size);
                 picked[count] = (lba, offset, size);
-                count += usize::from(self.map[lba as usize] == extent);
+                let is_live = self.map[lba as usize] == extent;
+                count += usize::from(is_live);
+                live -= if is_live { footprint.min(packing.block_bytes - offset) } else { 0 };
                 offset += footprint;
             }
             let mut picked = &picked[..count];
-            for &(_, offset, size) in picked {
-                live -= self.packing.footprint(size).min(self.packing.block_bytes - offset);
-            }
             loop {
                 picked = &picked[self.move_run(picked, victim, destination, cause)..];
                 let [(lba, offset, size), ref rest @ ..] = *picked else { break };
                 self.move_extent(lba, victim, offset, size, destination, cause);
                 picked = rest;
             }
-            chunk = next;
+            (chunk, next) = (next, after_next);
         }
         self.spills.forget(victim);
         self.logs.clear(victim);
         self.table.erase(victim);
         self.observer.erase(victim);
+        // What names the next victim's extents is on its way while the host writes.
+        if let Some(next) = self.table.likely_next() {
+            self.logs.prefetch(self.logs.first(next));
+        }
+    }
+
+    /// Starts to load what emptying the next victim will need first, if one is needed.
+    #[inline(never)]
+    pub(super) fn prefetch_victim(&mut self) {
+        let kept = self.config.capacity.reserve_blocks() + self.config.streams.open_blocks();
+        if self.table.free_blocks() <= kept {
+            if let Some(victim) = self.table.likely_next().filter(|&victim| victim != self.expected) {
+                self.expected = victim;
+                let first = self.logs.first(victim);
+                self.prefetch_extents(first);
+                self.logs.prefetch(self.logs.after(first));
+            }
+        }
     }
 
     /// Starts to load the map's entries of all extents of a chunk.
-    fn prefetch_chunk(&self, chunk: Chunk) {
+    fn prefetch_extents(&self, chunk: Chunk) {
         for index in 0..chunk.len() {
             prefetch(&self.map, self.logs.get(chunk, index).0 as usize);
         }

@@ -3,9 +3,14 @@
 //! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
 //! extents of a block is not known beforehand; logs grow in chunks that all blocks share and give back when erased.
 
+use crate::prefetch::prefetch;
+
 /// Extents in a chunk.
 pub(super) const CHUNK: u32 = 64;
 const NONE: u32 = u32::MAX;
+
+/// Extents that begin in a cache line of 64 bytes, at least.
+const ENTRIES_PER_LINE: usize = 10;
 
 /// One extent as it was appended: logical block (low half, high half) and size in bytes.
 pub(super) type Entry = [u16; 3];
@@ -135,6 +140,15 @@ impl Logs {
         }
         let length = left.min(CHUNK);
         Chunk { start: chunk * CHUNK, length, next: self.next[chunk as usize], left: left - length }
+    }
+
+    /// Starts to load what names the extents of a chunk.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, chunk: Chunk) {
+        for index in (0..chunk.length).step_by(ENTRIES_PER_LINE) {
+            prefetch(&self.entries, (chunk.start + index) as usize);
+        }
+        prefetch(&self.next, chunk.next as usize);
     }
 
     /// An extent of a chunk: logical block and size.

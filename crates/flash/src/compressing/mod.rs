@@ -36,6 +36,9 @@ pub use throttling::{SpaceState, Throttling};
 /// buckets stay in the first-level cache.
 const GREEDY_LEVELS: u32 = 4096;
 
+/// No block is being got ready for emptying.
+const NO_VICTIM: u32 = u32::MAX;
+
 /// What a compressing drive is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompressingConfig {
@@ -76,6 +79,8 @@ pub struct Compressing<O: Observer = NoObserver> {
     spills: Spills,
     table: BlockTable,
     frontiers: Vec<Frontier>,
+    /// The block whose first map entries have been prefetched, since it will probably be emptied next.
+    expected: u32,
     mapped: u64,
     live_bytes: u64,
     limits: Limits,
@@ -108,6 +113,7 @@ impl<O: Observer> Compressing<O> {
             spills: Spills::new(blocks),
             table: BlockTable::new(blocks, block_bytes, GREEDY_LEVELS, config.policy, config.seed),
             frontiers: vec![Frontier { block: 0, offset: block_bytes }; usize::from(config.streams.count())],
+            expected: NO_VICTIM,
             mapped: 0,
             live_bytes: 0,
             limits: Limits::new(config.throttling, capacity.data_bytes()),

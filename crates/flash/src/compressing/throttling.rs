@@ -93,6 +93,12 @@ impl Limits {
         (live_after <= self.reject_bytes || live_after <= live_before) && live_before < self.retry_below
     }
 
+    /// Whether all writes are admitted at full speed up to these live bytes.
+    #[inline(always)]
+    pub(super) fn is_far(&self, live_bytes: u64) -> bool {
+        self.state(live_bytes) == SpaceState::Normal && live_bytes < self.reject_bytes && self.retry_below == u64::MAX
+    }
+
     /// Garbage collection found no space although `live_bytes` seemed to leave some.
     pub(super) fn stall(&mut self, live_bytes: u64, block_bytes: u32) {
         self.retry_below = live_bytes.saturating_sub(u64::from(block_bytes)).max(1);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::extent::Extent;
-use super::{Compressing, SpaceState};
+use super::{Compressing, Frontier, SpaceState, log};
 use crate::BLOCK_BYTES;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
@@ -12,8 +12,8 @@ use crate::prefetch::prefetch;
 /// Writes that a batch looks ahead.
 const LOOK_AHEAD: usize = 32;
 
-/// Writes ahead at which the map entry has arrived, so that the block it names can be prefetched in turn.
-const LOOK_AHEAD_BLOCK: usize = 12;
+/// Writes that are done side by side as long as nothing special happens.
+const RUN: usize = 16;
 
 impl<O: Observer> Compressing<O> {
     /// Writes one block through a handle that exists.
@@ -54,17 +54,73 @@ impl<O: Observer> Compressing<O> {
         if !compressed_bytes.is_empty() && compressed_bytes.len() != lbas.len() {
             return Err(FlashError::BatchLength { lbas: lbas.len(), sizes: compressed_bytes.len() });
         }
-        for (index, &lba) in lbas.iter().enumerate() {
-            if let Some(&ahead) = lbas.get(index + LOOK_AHEAD) {
-                prefetch(&self.map, ahead as usize);
+        for &lba in lbas.iter().take(LOOK_AHEAD) {
+            prefetch(&self.map, lba as usize);
+        }
+        let size_of = |index: usize| compressed_bytes.get(index).map_or(BLOCK_BYTES, |&size| u32::from(size));
+        let mut index = 0;
+        while index < lbas.len() {
+            let end = lbas.len().min(index + RUN);
+            let mut written = self.write_run(&lbas[index..end], |offset| size_of(index + offset));
+            if written == 0 {
+                self.write_extent(lbas[index], size_of(index), 0)?;
+                written = 1;
             }
-            if let Some(&extent) = lbas.get(index + LOOK_AHEAD_BLOCK).and_then(|&ahead| self.map.get(ahead as usize)) {
-                self.table.prefetch(self.packing.block(extent.address()));
-            }
-            let size = compressed_bytes.get(index).map_or(BLOCK_BYTES, |&size| u32::from(size));
-            self.write_extent(lba, size, 0)?;
+            let ahead = lbas.iter().skip(index + LOOK_AHEAD).take(written);
+            ahead.for_each(|&lba| prefetch(&self.map, lba as usize));
+            index += written;
         }
         Ok(())
+    }
+
+    /// Writes with handle 0, as long as nothing special happens: an address or a size that is refused, zeros, too little
+    /// space, a skip to the next flash page, the end of the open block or of its log's chunk. Returns how many.
+    #[inline(always)]
+    fn write_run(&mut self, lbas: &[u32], size: impl Fn(usize) -> u32) -> usize {
+        if !self.limits.is_far(self.live_bytes + (RUN as u64) * u64::from(BLOCK_BYTES)) {
+            return 0;
+        }
+        let Frontier { block, mut offset } = self.frontiers[0];
+        let (packing, start) = (self.packing, offset);
+        let mut replaced = [Extent::UNMAPPED; RUN];
+        let (mut count, mut bytes) = (0, 0);
+        for (entry, &lba) in self.logs.rest(block).iter_mut().zip(lbas) {
+            let size = size(count);
+            let footprint = packing.footprint(size);
+            let refused = size == 0 || size > BLOCK_BYTES || lba as usize >= self.map.len();
+            if refused || packing.skip(offset, footprint) > 0 || offset + footprint >= packing.block_bytes {
+                break;
+            }
+            *entry = log::entry(lba, size);
+            let extent = Extent::new(packing.address(block, offset), size);
+            replaced[count] = std::mem::replace(&mut self.map[lba as usize], extent);
+            self.observer.program(block, u64::from(offset), size, 0, Cause::Host);
+            if footprint > size {
+                let end = u64::from(offset + size);
+                self.observer.program(block, end, footprint - size, 0, Cause::Padding);
+            }
+            offset += footprint;
+            bytes += u64::from(size);
+            count += 1;
+        }
+        let mut freed = 0;
+        for &old in &replaced[..count] {
+            self.release(old);
+            self.mapped += u64::from(old == Extent::UNMAPPED);
+            freed += if old.is_stored() { u64::from(packing.footprint(old.size())) } else { 0 };
+        }
+        let programmed = u64::from(offset - start);
+        self.frontiers[0].offset = offset;
+        self.logs.extend(block, count as u32);
+        self.live_bytes = self.live_bytes + programmed - freed;
+        self.counters.host_bytes_written += count as u64 * u64::from(BLOCK_BYTES);
+        self.counters.compressed_bytes_written += bytes;
+        self.counters.nand_bytes_written += programmed;
+        self.counters.padding_bytes_written += programmed - bytes;
+        if self.packing.block_bytes - offset < 2 * RUN as u32 * BLOCK_BYTES {
+            self.prefetch_victim();
+        }
+        count
     }
 
     /// Zeros are kept in the map alone.

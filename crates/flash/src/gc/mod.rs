@@ -86,18 +86,10 @@ impl Victims {
         }
     }
 
-    /// Starts to load what [`Self::fell`] will change.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, block: u32) {
-        if let Self::Greedy(index) = self {
-            index.prefetch(block);
-        }
-    }
-
     /// The block that would be chosen next, as far as that is known without drawing or searching.
     pub(crate) fn likely_next(&mut self) -> Option<u32> {
         match self {
-            Self::Greedy(index) => index.choose(),
+            Self::Greedy(index) => index.likely_next(),
             Self::Fifo(index) => index.choose(),
             Self::CostBenefit(_) | Self::DChoices(..) | Self::Random(_) => None,
         }
@@ -115,7 +107,7 @@ impl Victims {
     /// The policy's choice; `None` if no block is sealed.
     pub(crate) fn choose(&mut self, live: &[u32], capacity: u32, ages: &Ages<'_>, random: &mut Random) -> Option<u32> {
         match self {
-            Self::Greedy(index) => index.choose(),
+            Self::Greedy(index) => index.choose(live),
             Self::Fifo(index) => index.choose(),
             Self::CostBenefit(set) => cost_benefit::choose(set, live, capacity, ages),
             Self::DChoices(set, d) => d_choices::choose(set, *d, live, random),

@@ -1,7 +1,5 @@
 //! Circular lists of blocks, linked through one array: a block enters, leaves or changes lists in constant time.
 
-use crate::prefetch::prefetch;
-
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy)]
@@ -25,10 +23,13 @@ impl Rings {
         Self { links, blocks }
     }
 
-    /// Starts to load a block's links.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, block: u32) {
-        prefetch(&self.links, block as usize);
+    /// Empties all lists.
+    pub(crate) fn clear(&mut self) {
+        let (blocks, sentinels) = self.links.split_at_mut(self.blocks as usize);
+        blocks.fill(Link { previous: ABSENT, next: ABSENT });
+        for (sentinel, link) in (self.blocks..).zip(sentinels) {
+            *link = Link { previous: sentinel, next: sentinel };
+        }
     }
 
     /// Whether a block is in any list.
@@ -56,13 +57,10 @@ impl Rings {
         self.links[block as usize] = Link { previous: ABSENT, next: ABSENT };
     }
 
-    /// Moves a block from its list to the end of another; does nothing to a block that is in no list.
+    /// Moves a block from its list to the end of another.
     #[inline(always)]
     pub(crate) fn shift(&mut self, list: u32, block: u32) {
         let Link { previous, next } = self.links[block as usize];
-        if next == ABSENT {
-            return;
-        }
         self.links[previous as usize].next = next;
         self.links[next as usize].previous = previous;
         self.append(list, block);

@@ -1,12 +1,12 @@
 //! Garbage collection in a page-mapped drive: move a victim's live pages, erase it.
 
-use super::{Frontier, PageMapped};
+use super::{Frontier, NO_VICTIM, PageMapped};
 use crate::BLOCK_BYTES;
 use crate::observer::{Cause, Observer};
 use crate::prefetch::prefetch;
 
 /// Pages of the victim that the scan looks ahead.
-const LOOK_AHEAD: usize = 40;
+const LOOK_AHEAD: u32 = 96;
 
 /// Owners whose cache lines are fetched when a block comes into use; the processor sees the pattern of longer runs.
 const HEAD: u32 = 1024;
@@ -19,7 +19,7 @@ impl<O: Observer> PageMapped<O> {
     /// open: while no more than these are free, victims are emptied.
     #[cold]
     pub(super) fn make_room(&mut self, stream: u8) {
-        while !self.has_room(stream) {
+        while self.room(stream) == 0 {
             if self.table.free_blocks() > self.config.capacity.reserve_blocks() + self.unopened() {
                 self.open(stream);
                 return;
@@ -28,9 +28,11 @@ impl<O: Observer> PageMapped<O> {
         }
     }
 
-    fn has_room(&self, stream: u8) -> bool {
-        let frontier = self.frontiers[usize::from(stream)];
-        frontier.next != frontier.end
+    /// Pages that the open block of a stream has left.
+    #[inline(always)]
+    pub(super) fn room(&self, stream: u8) -> u32 {
+        let Frontier { next, end } = self.frontiers[usize::from(stream)];
+        end - next
     }
 
     /// Blocks set aside for the streams besides the caller's that have none open now.
@@ -49,6 +51,26 @@ impl<O: Observer> PageMapped<O> {
     fn prefetch_owners(&self, start: u32) {
         for page in (start..start + self.pages_per_block.min(HEAD)).step_by(LINE) {
             prefetch(&self.owners, page as usize);
+        }
+    }
+
+    /// Starts to load what emptying the next victim will need first, if one is needed: its owners are there by now.
+    #[inline(never)]
+    pub(super) fn prefetch_victim(&mut self) {
+        let kept = self.config.capacity.reserve_blocks() + self.config.streams.open_blocks();
+        if self.table.free_blocks() <= kept {
+            if let Some(victim) = self.table.likely_next().filter(|&victim| victim != self.expected) {
+                self.expected = victim;
+                self.prefetch_map(victim);
+            }
+        }
+    }
+
+    /// Starts to load the map entries of a block's first pages.
+    fn prefetch_map(&self, block: u32) {
+        let start = block * self.pages_per_block;
+        for page in start..start + self.pages_per_block.min(LOOK_AHEAD) {
+            prefetch(&self.map, self.owners[page as usize] as usize);
         }
     }
 
@@ -74,12 +96,12 @@ impl<O: Observer> PageMapped<O> {
             _ => self.counts.gc += u64::from(live),
         }
         let start = victim * self.pages_per_block;
-        for page in start..start + self.pages_per_block.min(LOOK_AHEAD as u32) {
-            prefetch(&self.map, self.owners[page as usize] as usize);
+        if victim != self.expected {
+            self.prefetch_map(victim);
         }
         let mut page = start;
         while live > 0 {
-            if !self.has_room(destination) {
+            if self.room(destination) == 0 {
                 self.open(destination);
             }
             let Frontier { next, end } = self.frontiers[usize::from(destination)];
@@ -87,6 +109,7 @@ impl<O: Observer> PageMapped<O> {
             page = self.move_live(page, count, destination, cause);
             live -= count;
         }
+        self.expected = NO_VICTIM;
         self.table.erase(victim);
         self.observer.erase(victim);
         // A victim is read from cold memory: what the next one needs is on its way while the host writes.
@@ -102,10 +125,10 @@ impl<O: Observer> PageMapped<O> {
         let stop = next + count;
         let (source, destination) = (self.block_of.quotient(page), self.block_of.quotient(next));
         let offset = |page: u32, block: u32| u64::from(page - block * self.pages_per_block) * u64::from(BLOCK_BYTES);
+        let last = (source + 1) * self.pages_per_block - 1;
         while next < stop {
-            if let Some(&ahead) = self.owners.get(page as usize + LOOK_AHEAD) {
-                prefetch(&self.map, ahead as usize);
-            }
+            // Past the last page there is nothing to fetch that the victim needs.
+            prefetch(&self.map, self.owners[(page + LOOK_AHEAD).min(last) as usize] as usize);
             let lba = self.owners[page as usize];
             let newest = self.map[lba as usize];
             let is_live = newest == page;

@@ -24,6 +24,9 @@ use crate::wear_levelling::StaticWearLevelling;
 /// The entry of a logical block that holds nothing.
 const UNMAPPED: u32 = u32::MAX;
 
+/// No block is being got ready for emptying.
+const NO_VICTIM: u32 = u32::MAX;
+
 /// What a page-mapped drive is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageMappedConfig {
@@ -66,6 +69,8 @@ pub struct PageMapped<O: Observer = NoObserver> {
     owners: Vec<u32>,
     table: BlockTable,
     frontiers: Vec<Frontier>,
+    /// The block whose first map entries have been prefetched, since it will probably be emptied next.
+    expected: u32,
     mapped: u64,
     counts: PageCounts,
     observer: O,
@@ -93,6 +98,7 @@ impl<O: Observer> PageMapped<O> {
             owners: huge_pages::filled(blocks as usize * pages_per_block as usize, 0),
             table: BlockTable::new(blocks, pages_per_block, pages_per_block, config.policy, config.seed),
             frontiers: vec![Frontier::default(); usize::from(config.streams.count())],
+            expected: NO_VICTIM,
             mapped: 0,
             counts: PageCounts::default(),
             observer,
