@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .PHONY: help setup demo test test-fast test-full lint types format clean locks FORCE
-.PHONY: lint-quick mypy clippy rust-tests fast-tests system-tests slow-tests checks
+.PHONY: lint-quick mypy clippy rust-tests fast-tests thorough-tests system-tests slow-tests checks
 
 help:  ## this list
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,7 @@ demo: setup  ## run the fillfactor study in about five minutes and say where its
 test: setup  ## lint, types and all tests but the slow ones
 	$(SUBMAKE) checks
 	$(SUBMAKE) fast-tests
+	$(SUBMAKE) thorough-tests
 	$(SUBMAKE) system-tests
 
 test-fast: setup  ## the tests that start no PostgreSQL: under a minute
@@ -84,7 +85,10 @@ checks: lint-quick
 	$(SUBMAKE) rust-tests
 
 fast-tests:
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow and not thorough"
+
+thorough-tests:
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "thorough and not system and not slow"
 
 system-tests:
 	$(BIN)/python -m pytest -q -m "system and not slow"

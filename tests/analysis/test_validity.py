@@ -12,6 +12,8 @@ from benchmarks.validity.cells import Cell
 from benchmarks.validity.rates import Rates, rates
 from benchmarks.validity.simulate import logs
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("situation", ["dropped", "blocks"])
 def test_simulation_and_product_say_the_same(situation: str) -> None:

@@ -24,6 +24,8 @@ from pgassay.study.parsing import parse
 from tests.lab.machine import ROOT, Machine, Planned
 from tests.lab.simulation import Simulation
 
+pytestmark = pytest.mark.thorough
+
 RUN = ROOT / "calibration"
 LOAD = {"driver": "pgbench", "script": "simple-update", "scale": "1", "duration": "8s", "warmup": "1s"}
 RESTART_CV, RUN_CV = 0.03, 0.01

@@ -13,6 +13,8 @@ from pgassay.record.fakes import Crashed, Fault, Survival
 from tests.lab.machine import Event, Planned
 from tests.lab.simulation import Ending, Simulation, ending, simulate, study_of
 
+pytestmark = pytest.mark.thorough
+
 SOME = 5
 """Which share of the steps a quick test takes: every fifth, at offsets that differ between tests."""
 

@@ -16,6 +16,8 @@ from pgassay.record.fakes import Survival
 from tests.lab.machine import Planned
 from tests.lab.simulation import Ending, Simulation, ending, simulate
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def alone(place: Path) -> Simulation:

@@ -17,6 +17,8 @@ from pgassay.record.reading import Run
 from pgassay.record.trials import OURS
 from tests.record.runs import RUN, clock, commit, create, fake_disk, stage, trial
 
+pytestmark = pytest.mark.thorough
+
 TRIALS = 3
 AFTERMATHS = [(Survival.KILLED, 0), (Survival.LOST, 0), *((Survival.TORN, seed) for seed in range(4))]
 
