@@ -71,6 +71,11 @@ def test_factors_that_moved_together_get_no_number_and_are_named() -> None:
     assert confounded(grid(("8kB", "4kB"), ("8kB", "16kB"))) == ()
 
 
+def test_all_linked_factors_are_named_in_one_sentence() -> None:
+    sizes = {size: {"a": size, "b": size, "c": size, "held": "1"} for size in ("8kB", "4kB", "16kB")}
+    assert confounded(sizes) == ("a, b and c always move together, so this study cannot tell which of them does it",)
+
+
 def test_one_factor_at_a_time_has_main_effects_and_no_interaction() -> None:
     star = {k: v for k, v in grid(("8kB", "4kB"), ("8kB", "16kB")).items() if list(v.values()) != ["4kB", "16kB"]}
     found = run(star, 1.2, 1.1, 1.0)

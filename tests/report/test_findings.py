@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.record.directory import RunDirectory
+from pgassay.record.reading import Run
+from pgassay.report import text
 from pgassay.report.findings import Findings
 from tests.report.made import BLOCKS, make_run
 
@@ -47,6 +50,18 @@ def test_spoilt_trials_and_outcomes_are_told_apart_and_left_out(findings: Findin
 def test_tables_follow_the_study_not_chance(findings: Findings) -> None:
     rows = [row.treatment for row in findings.summaries(findings.primary)]
     assert rows == ["table.fillfactor=100", "table.fillfactor=75", "table.fillfactor=50"]
+
+
+def test_what_was_allowed_at_the_start_and_at_a_resume_is_remarked(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    make_run(path, finished=False)
+    with RunDirectory.open(path) as run:
+        run.resumed({"remarks": {"busy_neighbour": "another PostgreSQL is at work"}})
+        run.resumed({"remarks": {"busy_neighbour": "another PostgreSQL is at work"}})
+        run.resumed()
+    findings = Findings(Run.open(path))
+    assert findings.remarks == ["another PostgreSQL is at work"]
+    assert "another PostgreSQL is at work" in text.render(findings)
 
 
 def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.report import page, text
 from pgassay.report.configuration import levels_read_back, side_by_side
-from pgassay.report.figures import figures
+from pgassay.report.figures import distribution, figures
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
 from tests.report.made import make_run
@@ -46,6 +46,18 @@ def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Pat
         assert png.startswith(b"\x89PNG")
         assert len(png) > 5000
         assert "<svg" in (tmp_path / "figures" / f"{figure.name}.svg").read_text(encoding="utf-8")
+
+
+def test_costs_are_headed_as_people_write_units_and_sizes_agree_with_the_axes(findings: Findings) -> None:
+    body = page.html(findings, ())
+    assert "except what keeps the server private" in body
+    for raw in (">us<", ">share<", ">count<"):
+        assert f'<span class="small"{raw}' not in body
+    size = next(each for each in findings.run.responses if each.name == "table_bytes")
+    (values,) = [figure for figure in [distribution(findings, size)] if figure is not None]
+    drawn = json.dumps(values.specification)
+    assert ", MB" in drawn
+    assert "100000000" not in drawn
 
 
 def test_what_differs_beyond_the_factors_is_marked(findings: Findings) -> None:

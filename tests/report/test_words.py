@@ -8,7 +8,7 @@ from pgassay.report import words
 from pgassay.report.adoption import advice
 from pgassay.report.hostfacts import host_rows
 from pgassay.study.levels import Combination, Level
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Scale
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,28 @@ def test_shares_and_bytes_by_their_unit() -> None:
     assert words.quantity(10300, bytes_) == "10.1 kB"
     assert words.quantity(7312, bytes_) == "7,312"
     assert words.size(3 << 30) == "3.0 GB"
+
+
+@pytest.mark.parametrize(
+    ("unit", "shown"), [("us", "µs"), ("share", ""), ("count", ""), ("bytes", "bytes"), ("ms", "ms")]
+)
+def test_units_as_people_write_them(unit: str, shown: str) -> None:
+    assert words.unit(Response("x", "x", unit, Better.LOWER)) == shown
+
+
+def test_an_interval_that_tells_nothing_is_not_shown() -> None:
+    of = Response("x", "x", "us", Better.LOWER)
+    assert words.interval(1.2, 0.05, 6.0, Scale.RATIO, of) == "+20.0 % [not known]"
+    assert words.interval(4.0, 0.0, 50.0, Scale.RATIO, of) == "×4.00 [not known]"
+    assert words.interval(1.2, 0.5, 40.0, Scale.RATIO, of) == "×1.20 [×0.50, ×40.00]"
+
+
+def test_axes_of_bytes_are_in_the_table_s_units() -> None:
+    bytes_ = Response("x", "x", "bytes", Better.LOWER)
+    assert words.scale_of([52428800.0, 3.0], bytes_) == (1048576.0, "MB")
+    assert words.scale_of([20480.0], bytes_) == (1024.0, "kB")
+    assert words.scale_of([900.0], bytes_) == (1.0, "bytes")
+    assert words.scale_of([52428800.0], Response("x", "x", "us", Better.LOWER)) == (1.0, "µs")
 
 
 def test_one_has_no_plural() -> None:

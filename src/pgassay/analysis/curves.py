@@ -6,7 +6,7 @@ scale, means on a difference scale; effects along the curve are `compare`'s, one
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, nan, sqrt
+from math import exp, inf, isfinite, nan, sqrt
 
 import numpy as np
 
@@ -25,6 +25,11 @@ class Point:
     low: float
     high: float
     left_out: tuple[str, ...]
+
+    @property
+    def bounded(self) -> bool:
+        """True when there is a band at all."""
+        return isfinite(self.high)
 
 
 @dataclass(frozen=True)

@@ -63,15 +63,14 @@ def factorial(
 
 
 def confounded(treatments: Treatments) -> tuple[str, ...]:
-    """A sentence for each pair of factors whose levels always move together."""
-    names = _factors(treatments)
-    found = []
-    for one, other in combinations(names, 2):
-        seen = {(levels.get(one, ""), levels.get(other, "")) for levels in treatments.values()}
-        ones, others = {a for a, _ in seen}, {b for _, b in seen}
-        if len(ones) > 1 and len(others) > 1 and len(seen) == len(ones) == len(others):
-            found.append(messages.moved_together(one, other))
-    return tuple(found)
+    """A sentence for each group of factors whose levels always move together."""
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name in _factors(treatments):
+        moves = [levels.get(name, "") for levels in treatments.values()]
+        first = {level: place for place, level in reversed(list(enumerate(moves)))}
+        if len(first) > 1:  # two factors move together when they split the treatments alike
+            groups.setdefault(tuple(first[level] for level in moves), []).append(name)
+    return tuple(messages.moved_together(names) for names in groups.values() if len(names) > 1)
 
 
 def _factors(treatments: Treatments) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """What the analysis says to people: why something was left out, and the words of verdicts and explanations."""
 
+from collections.abc import Sequence
+
 
 def no_value(block: int, treatment: str) -> str:
     """A trial that yielded no number."""
@@ -117,9 +119,10 @@ def steady() -> str:
     return "one of the two has no spread at all, so their ratio has no interval"
 
 
-def moved_together(one: str, other: str) -> str:
-    """Two factors that cannot be told apart."""
-    return f"{one} and {other} always move together, so this study cannot tell which of them does it"
+def moved_together(factors: Sequence[str]) -> str:
+    """Factors that cannot be told apart."""
+    named = f"{', '.join(factors[:-1])} and {factors[-1]}"
+    return f"{named} always move together, so this study cannot tell which of them does it"
 
 
 def incomplete(block: int) -> str:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         require_same_postgres(found.host.get("postgres", []), installations(study, bench))
         check(study, bench.site())
         remarks = look(bench, allowed=arguments.allow_busy)
-        directory.resumed(remarks)
+        directory.resumed({"remarks": remarks})
         return conduct(study, directory, bench, list(Run.open(arguments.run).trials), as_json=arguments.json)
 
 

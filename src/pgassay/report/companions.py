@@ -5,7 +5,7 @@ along covariates, bounds. Computed when first asked for.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.observations import Cell, by_cell
 from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
 from pgassay.report.capacities import capacities, costs_with_cpu
+from pgassay.report.covariates import in_order
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -92,12 +93,18 @@ class Companions:
 
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
-        """Along the covariates; empty without any."""
+        """Along the covariates, points in their order (trials ran in another); empty without any."""
         findings = self._findings
         if not findings.study.covariates:
             return ()
         seen = findings.observations(findings.primary.name)
-        return curves(seen, findings.primary, blocks_max=findings.study.design.blocks_max)
+        found = curves(seen, findings.primary, blocks_max=findings.study.design.blocks_max)
+        names = list(dict.fromkeys(arm.covariate.name for arm in findings.study.arms))
+        order = {name: place for place, name in enumerate(in_order(names))}
+        return tuple(
+            replace(curve, points=tuple(sorted(curve.points, key=lambda point: order.get(point.covariate, len(order)))))
+            for curve in found
+        )
 
     @cached_property
     def bounds(self) -> tuple[Bounded, ...]:

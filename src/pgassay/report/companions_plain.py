@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.report.companions import Companions
 
@@ -33,9 +34,15 @@ def as_plain(companions: Companions) -> Mapping[str, Any]:
             "interactions": [_effect(each) for each in factors.interactions],
             "confounded": list(factors.confounded),
         },
-        "curves": [asdict(curve) for curve in companions.curves],
+        "curves": [_curve(curve) for curve in companions.curves],
         "bounds": [asdict(each) for each in companions.bounds],
     }
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    """Its points with null for both ends of a band that is not known."""
+    points = [{**asdict(each), **({} if each.bounded else {"low": None, "high": None})} for each in curve.points]
+    return {**asdict(curve), "points": points}
 
 
 def _place(effect: Effect) -> dict[str, str]:
@@ -43,5 +50,6 @@ def _place(effect: Effect) -> dict[str, str]:
 
 
 def _effect(effect: Effect) -> dict[str, Any]:
-    numbers = {"blocks": effect.blocks, "estimate": effect.estimate, "low": effect.low, "high": effect.high}
+    low, high = (effect.low, effect.high) if effect.bounded else (None, None)
+    numbers = {"blocks": effect.blocks, "estimate": effect.estimate, "low": low, "high": high}
     return {**_place(effect), **numbers, "level": effect.level, "method": effect.method}

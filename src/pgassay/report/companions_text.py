@@ -90,7 +90,11 @@ def _factors(found: Factorial, primary: Response) -> Part:
 
 def _curve(curve: Curve, primary: Response) -> Part:
     rows = [
-        (each.covariate, *(words.quantity(value, primary) for value in (each.value, each.low, each.high)))
+        (
+            each.covariate,
+            words.quantity(each.value, primary),
+            *(words.quantity(end, primary) if each.bounded else words.UNKNOWN for end in (each.low, each.high)),
+        )
         for each in curve.points
     ]
     name = ", ".join(each for each in (curve.treatment, curve.condition) if each)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from pgassay.report import words
+from pgassay.report.covariates import number_of
 from pgassay.report.style import WIDTH, chart_of, colour, data, panels
 
 if TYPE_CHECKING:
@@ -22,12 +24,12 @@ def along_covariates(findings: "Findings") -> Any | None:
     title = ", ".join(findings.study.covariates)
     x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False)) if numeric else alt.X("at:N", title=title, sort=None)
     colours = colour(tuple(treatment.name for treatment in findings.study.treatments))
-    unit = f", {findings.primary.unit}" if findings.primary.unit else ""
+    _, unit = _scale(findings)
     tooltip = ["treatment:N", "value:Q", "low:Q", "high:Q", "blocks:Q"]
     lines = chart_of(rows).mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
     bounded = chart_of([row for row in rows if row["high"] is not None])
     band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
-    y = alt.Y("low:Q", title=f"{findings.primary.title}{unit}")
+    y = alt.Y("low:Q", title=f"{findings.primary.title}, {unit}" if unit else findings.primary.title)
     shown = band.encode(x=x, color=colours, y=y, y2="high:Q") + lines
     chart = shown.properties(width=WIDTH, height=260)
     if len({row["condition"] for row in rows}) > 1:
@@ -35,21 +37,26 @@ def along_covariates(findings: "Findings") -> Any | None:
     return chart
 
 
+def _scale(findings: "Findings") -> tuple[float, str]:
+    values = [point.value for curve in findings.companions.curves for point in curve.points]
+    return words.scale_of(values, findings.primary)
+
+
 def rows_of(findings: "Findings") -> list[dict[str, Any]]:
     """A row a point; low and high are None where there is no band yet."""
     found = []
+    divisor, _ = _scale(findings)
     for curve in findings.companions.curves:
         for point in curve.points:
-            bounded = point.high < float("inf")
             if point.value == point.value:
                 found.append(
                     {
                         "treatment": curve.treatment,
                         "condition": curve.condition,
                         "at": _place(point.covariate),
-                        "value": point.value,
-                        "low": point.low if bounded else None,
-                        "high": point.high if bounded else None,
+                        "value": point.value / divisor,
+                        "low": point.low / divisor if point.bounded else None,
+                        "high": point.high / divisor if point.bounded else None,
                         "blocks": point.blocks,
                     }
                 )
@@ -57,9 +64,5 @@ def rows_of(findings: "Findings") -> list[dict[str, Any]]:
 
 
 def _place(covariate: str) -> float | str:
-    """`load.clients=8` as 8; a label with several covariates, or no number, as it is."""
-    _, _, value = covariate.partition("=")
-    try:
-        return float(value)
-    except ValueError:
-        return covariate
+    number = number_of(covariate)
+    return covariate if number is None else number

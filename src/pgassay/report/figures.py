@@ -12,7 +12,7 @@ from altair.utils.schemapi import debug_mode
 
 from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
-from pgassay.report import curve_figures, series_figures
+from pgassay.report import curve_figures, series_figures, words
 from pgassay.report.findings import Findings
 from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, data, panels, styled
 from pgassay.study.responses import Response, Scale
@@ -43,8 +43,8 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 
 def _figures(findings: Findings) -> tuple[Figure, ...]:
-    made = [_distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
-    made += [_distribution(findings, response) for response in findings.secondary]
+    made = [distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
+    made += [distribution(findings, response) for response in findings.secondary]
     made.append(_costs(findings))
     made.append(_curve(findings))
     made.append(_seconds(findings))
@@ -52,7 +52,7 @@ def _figures(findings: Findings) -> tuple[Figure, ...]:
 
 
 def _values(findings: Findings, response: Response) -> list[dict[str, Any]]:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for trial in findings.trials:
         value = trial.responses.get(response.name)
         if trial.status is Status.VALID and value is not None:
@@ -65,7 +65,8 @@ def _values(findings: Findings, response: Response) -> list[dict[str, Any]]:
                     "value": value,
                 }
             )
-    return rows
+    divisor, _ = words.scale_of((row["value"] for row in rows), response)
+    return [{**row, "value": row["value"] / divisor} for row in rows]
 
 
 def _place(condition: str, covariate: str) -> str:
@@ -76,18 +77,19 @@ def _treatments(findings: Findings) -> tuple[str, ...]:
     return tuple(treatment.name for treatment in findings.study.treatments)
 
 
-def _axis(response: Response) -> str:
-    return f"{response.title}, {response.unit}" if response.unit else response.title
+def _axis(findings: Findings, response: Response) -> str:
+    values = (trial.responses.get(response.name) for trial in findings.trials if trial.status is Status.VALID)
+    _, unit = words.scale_of((value for value in values if value is not None), response)
+    return f"{response.title}, {unit}" if unit else response.title
 
 
 def _format(response: Response) -> str:
-    """How an axis writes its numbers: bytes with SI prefixes, shares in per cent."""
-    if response.unit == "bytes":
-        return "~s"
+    """How an axis writes its numbers: shares in per cent."""
     return "%" if response.unit == "share" else ",.10~r"
 
 
-def _distribution(findings: Findings, response: Response) -> Figure | None:
+def distribution(findings: Findings, response: Response) -> Figure | None:
+    """Every valid trial's value, a panel for each condition and covariate point; None without any."""
     rows = _values(findings, response)
     if not rows:
         return None
@@ -97,7 +99,7 @@ def _distribution(findings: Findings, response: Response) -> Figure | None:
         x=alt.X(
             "value:Q",
             scale=alt.Scale(zero=False, nice=True, padding=12),
-            title=_axis(response),
+            title=_axis(findings, response),
             axis=alt.Axis(format=_format(response)),
         ),
     )
@@ -222,7 +224,7 @@ def _over_blocks(findings: Findings) -> Figure | None:
         .mark_line(point=True)
         .encode(
             x=alt.X("block:O", title="block (repetition)", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", scale=alt.Scale(zero=False), title=_axis(findings.primary)),
+            y=alt.Y("value:Q", scale=alt.Scale(zero=False), title=_axis(findings, findings.primary)),
             color=colour(treatments),
             shape=alt.Shape("treatment:N", sort=list(treatments), legend=None),
             tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
@@ -238,7 +240,7 @@ def _over_blocks(findings: Findings) -> Figure | None:
 
 
 def _seconds(findings: Findings) -> Figure | None:
-    found = series_figures.per_second(findings, _treatments(findings))
+    found = series_figures.per_second(findings)
     if found is None:
         return None
     return Figure(

@@ -24,6 +24,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
+from pgassay.report.overload import overloads
 from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
@@ -212,9 +213,15 @@ class Findings:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What spoke against measuring there although the user wanted to."""
-        found = self.run.host.get("remarks", {})
-        return [str(text) for text in found.values()] if isinstance(found, Mapping) else []
+        """What spoke against measuring there although the user wanted to, at the start or when it was resumed."""
+        resumed = (entry.data.get("remarks") for entry in self.run.journal if entry.kind == Kind.RESUMED)
+        told = [each for each in (self.run.host.get("remarks"), *resumed) if isinstance(each, Mapping)]
+        return list(dict.fromkeys(str(text) for each in told for text in each.values()))
+
+    @cached_property
+    def overloads(self) -> tuple[str, ...]:
+        """Which arms fell behind the rate that they were offered, a sentence each."""
+        return overloads(self.trials)
 
     @cached_property
     def disturbance(self) -> str:

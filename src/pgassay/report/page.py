@@ -73,7 +73,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         adoption=_adoption(findings),
         host=host_rows(findings.run.host),
         parts=tuple(parts(findings.companions, findings.primary, findings.baseline)),
-        doubts=tuple(doubts(findings.trials, findings.courses)),
+        doubts=(*findings.overloads, *doubts(findings.trials, findings.courses)),
         trial_rows=shown(rows_of(findings)),
         trials_all=len(findings.trials),
         cost_tables=_cost_tables(findings),
@@ -140,5 +140,5 @@ def _cost_table(findings: Findings, condition: str, covariate: str) -> Sequence[
             if name in effects and effects[name].bounded:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)
-        rows.append((response.title, response.unit, cells))
+        rows.append((response.title, words.unit(response), cells))
     return rows

@@ -35,6 +35,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         "verdicts": [
             {
                 **_effect(judged.effect),
+                "unit": findings.primary.unit,
                 "verdict": judged.verdict.kind,
                 "text": judged.verdict.text,
                 "more_blocks": judged.verdict.more_blocks,
@@ -54,6 +55,8 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         ],
         "beside": companions_plain.as_plain(findings.companions),
         "courses": [dict(vars(row)) for row in rows_of(findings)],
+        "remarks": list(findings.remarks),
+        "overloads": list(findings.overloads),
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),
     }
@@ -70,8 +73,8 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "scale": effect.scale,
         "blocks": effect.blocks,
         "estimate": effect.estimate,
-        "low": effect.low,
-        "high": effect.high,
+        "low": effect.low if effect.bounded else None,
+        "high": effect.high if effect.bounded else None,
         "level": effect.level,
         "method": effect.method,
     }

@@ -1,14 +1,16 @@
-"""The per-second series of every trial as small multiples, one panel a treatment.
+"""The per-second series of every trial as small multiples, one panel for a treatment in a condition.
 
-A long run has more seconds than a page can carry: beyond `TRIALS_MAX` trials the last ones of each treatment are shown,
+A long run has more seconds than a page can carry: beyond `TRIALS_MAX` trials the last ones of each panel are shown,
 beyond `POINTS_MAX` points in a trial their means over equal stretches; the caption of the page says which.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from pgassay.record.values import TrialRecord
 from pgassay.report.style import WIDTH, chart_of, panels
 
 if TYPE_CHECKING:
@@ -16,13 +18,16 @@ if TYPE_CHECKING:
 
 TRIALS_MAX = 120
 POINTS_MAX = 240
+POINTS_FOR_A_LINE = 3
+"""A series shorter than this is marked by points, since a line needs two of them to be seen at all."""
 SOURCE = "pgbench"
 NAME = "tps"
 
 
-def per_second(findings: "Findings", treatments: Sequence[str]) -> Any | None:
+def per_second(findings: "Findings") -> Any | None:
     """The chart_of, or None where no trial has a series of transactions per second."""
-    rows = rows_of(findings, treatments)
+    names = _panels(findings)
+    rows = rows_of(findings, names)
     if not rows:
         return None
     base = chart_of(rows).encode(
@@ -30,20 +35,30 @@ def per_second(findings: "Findings", treatments: Sequence[str]) -> Any | None:
         y=alt.Y("value:Q", title="tps"),
         detail="trial:N",
     )
-    lines = base.mark_line(strokeWidth=1.1, opacity=0.75).encode(
+    shortest = min(Counter((row["trial"], row["phase"]) for row in rows).values())
+    lines = base.mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE).encode(
         color=alt.Color(
             "phase:N", scale=alt.Scale(domain=["measured", "warm-up"], range=["#0072B2", "#aaaaaa"]), title=None
         ),
         tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
     )
-    return lines.properties(width=WIDTH, height=110).facet(row=panels("treatment", treatments))
+    return lines.properties(width=WIDTH, height=110).facet(row=panels("panel", names))
 
 
-def rows_of(findings: "Findings", treatments: Sequence[str]) -> list[dict[str, Any]]:
-    """Points to draw: trial, treatment, block, second, value, phase."""
+def _panel(trial: TrialRecord) -> str:
+    return ", ".join(part for part in (trial.treatment, trial.condition, trial.covariate) if part)
+
+
+def _panels(findings: "Findings") -> tuple[str, ...]:
+    """In the study's order, then whatever else was run."""
+    return tuple(dict.fromkeys([*(arm.name for arm in findings.study.arms), *map(_panel, findings.trials)]))
+
+
+def rows_of(findings: "Findings", names: Sequence[str]) -> list[dict[str, Any]]:
+    """Points to draw: trial, panel, block, second, value, phase."""
     import polars as pl
 
-    chosen = _chosen(findings, treatments)
+    chosen = _chosen(findings, names)
     if not chosen:
         return []
     about = {trial.number: trial for trial in findings.trials if trial.number in chosen}
@@ -73,7 +88,7 @@ def rows_of(findings: "Findings", treatments: Sequence[str]) -> list[dict[str, A
         rows += [
             {
                 "trial": trial.number,
-                "treatment": trial.treatment,
+                "panel": _panel(trial),
                 "block": trial.block,
                 "second": round(second, 2),
                 "value": round(value, 1),
@@ -84,10 +99,10 @@ def rows_of(findings: "Findings", treatments: Sequence[str]) -> list[dict[str, A
     return rows
 
 
-def _chosen(findings: "Findings", treatments: Sequence[str]) -> set[int]:
-    share = max(1, TRIALS_MAX // max(1, len(treatments)))
+def _chosen(findings: "Findings", names: Sequence[str]) -> set[int]:
+    share = max(1, TRIALS_MAX // max(1, len(names)))
     chosen: set[int] = set()
-    for treatment in treatments:
-        numbers = [trial.number for trial in findings.trials if trial.treatment == treatment]
+    for name in names:
+        numbers = [trial.number for trial in findings.trials if _panel(trial) == name]
         chosen.update(numbers[-share:])
     return chosen

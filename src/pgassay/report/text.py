@@ -52,9 +52,8 @@ def _verdicts(findings: Findings) -> Iterator[str]:
 
 def table(findings: Findings, response: Response) -> Iterator[str]:
     """The published form for one response."""
-    unit = f", {response.unit}" if response.unit else ""
     label = "" if response.name == findings.study.primary else " (secondary)"
-    yield f"{response.title[:1].upper()}{response.title[1:]}{unit}{label}"
+    yield f"{words.titled(response)}{label}"
     rows = [["treatment", "avg ± stdev", "min", "median", "max", "trials"]]
     for row in findings.summaries(response):
         place = ", ".join(part for part in (row.treatment, row.condition, row.covariate) if part)
@@ -88,6 +87,7 @@ def _caveats(findings: Findings) -> Iterator[str]:
     yield from findings.remarks
     if findings.disturbance:
         yield findings.disturbance
+    yield from findings.overloads
     yield from doubts(trials, findings.courses)
     for trial in (*findings.spoilt, *findings.outcomes):
         reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)

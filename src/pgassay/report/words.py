@@ -1,5 +1,6 @@
 """Numbers as a reader wants them: three or four significant digits, units said once, intervals in brackets."""
 
+from collections.abc import Iterable
 from math import isfinite
 
 from pgassay.analysis.effects import Effect
@@ -7,6 +8,14 @@ from pgassay.analysis.messages import plural
 from pgassay.study.responses import Response, Scale
 
 MISSING = "–"
+UNKNOWN = "not known"
+WIDEST = 100.0
+"""An interval of ratios whose ends are further apart than this tells nothing, and is not shown."""
+
+
+BYTES = ("B", "bytes")
+KB_FROM, MB_FROM = 10240, 10485760
+"""pg_size_pretty's steps: a unit from ten of it on."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -28,15 +37,36 @@ def number(value: float | None) -> str:
     return f"{value:.4g}"
 
 
+def unit(response: Response) -> str:
+    """The unit as people write it; empty where the numbers say it (per cent) or there is none (counts)."""
+    if response.unit in ("share", "count"):
+        return ""
+    return "µs" if response.unit == "us" else response.unit
+
+
+def titled(response: Response, shown: str | None = None) -> str:
+    """`Latency, ms`: the title with its unit, or with the one that is `shown` instead."""
+    name = unit(response) if shown is None else shown
+    title = f"{response.title[:1].upper()}{response.title[1:]}"
+    return f"{title}, {name}" if name else title
+
+
+def scale_of(values: Iterable[float], response: Response) -> tuple[float, str]:
+    """What an axis divides by, and its unit: bytes in the steps of 1024 that `quantity` takes, all else as it is."""
+    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
+    if response.unit not in BYTES or largest < KB_FROM:
+        return 1.0, unit(response)
+    return (1048576.0, "MB") if largest >= MB_FROM else (1024.0, "kB")
+
+
 def quantity(value: float | None, response: Response) -> str:
     """A response's value with its unit where the unit is not plain from the column."""
     if value is None or not isfinite(value):
         return MISSING
     if response.unit == "share":
         return f"{value:.1%}"
-    if response.unit in ("B", "bytes") and abs(value) >= 10240:
-        # pg_size_pretty's steps: a unit from ten of it on
-        return f"{value / 1048576:,.1f} MB" if abs(value) >= 10485760 else f"{value / 1024:,.1f} kB"
+    if response.unit in BYTES and abs(value) >= KB_FROM:
+        return f"{value / 1048576:,.1f} MB" if abs(value) >= MB_FROM else f"{value / 1024:,.1f} kB"
     return number(value)
 
 
@@ -51,12 +81,15 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     """An estimate with its interval, as `effect` writes it."""
     values = (estimate, low, high)
     if scale is Scale.RATIO:
+        if low <= 0.0 or high / low > WIDEST:
+            shown = f"×{estimate:.2f}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
+            return f"{shown} [{UNKNOWN}]"
         if max(values) >= 3:
             return "×{:.2f} [×{:.2f}, ×{:.2f}]".format(*values)
         return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
     if response.unit == "share":
         return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in values))
-    return "{} [{}, {}] {}".format(*(f"{value:+.4g}" for value in values), response.unit).strip()
+    return "{} [{}, {}] {}".format(*(f"{value:+.4g}" for value in values), unit(response)).strip()
 
 
 def duration(seconds: float | None) -> str:

@@ -1,0 +1,116 @@
+"""A load that fell behind its schedule is warned about, in every form of the report; one that kept up is not."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pgassay.record.directory import RunDirectory
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.report import page, text
+from pgassay.report.findings import Findings
+from pgassay.report.overload import overloads
+from pgassay.report.plain import as_plain
+from pgassay.report.series_figures import per_second
+from pgassay.study.document import write
+from pgassay.study.responses import Better, Response
+from tests.report.made import Row
+
+STARTED_NS = 1_700_000_000 * 10**9
+STUDY = {
+    "study": {"format": 1, "title": "Offered", "question": "Does it keep up?"},
+    "factors": {"table.fillfactor": ["100", "75"]},
+    "conditions": {"load.protocol": ["prepared", "simple"]},
+    "covariates": {"load.clients": ["2", "16", "8"]},
+    "load": {"rate": "1000"},
+    "responses": {"primary": "tps"},
+    "design": {"baseline": {"table.fillfactor": "100"}, "blocks": {"min": 1, "max": 1}},
+}
+
+
+def trial(number: int, tps: float, rate: str = "1000", status: Status = Status.VALID, **place: str) -> TrialRecord:
+    return TrialRecord(
+        number=number,
+        block=1,
+        attempt=1,
+        treatment=place.get("treatment", "table.fillfactor=75"),
+        condition=place.get("condition", ""),
+        covariate=place.get("covariate", ""),
+        levels={"load.rate": LevelRecord(rate, rate)},
+        status=status,
+        started_wall_ns=STARTED_NS,
+        finished_wall_ns=STARTED_NS + 10**9,
+        responses={"tps": tps} if status is Status.VALID else {},
+        regime={"window_s": 1.0, "warmup_s": 0.0, "cache": "warm", "age": "none"},
+    )
+
+
+def make_offered(path: Path) -> Run:
+    """One block, a single second a trial, 16 clients first; fillfactor 75 does 700 of 1000 offered."""
+    tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
+    header = RunHeader("offered", "2026-01-02T03:04:05Z", 1, (tps,), ("pgassay",), "0.1.0")
+    with RunDirectory.create(path, header, write(STUDY), {}) as run:
+        for clients in ("16", "2", "8"):
+            for protocol in ("prepared", "simple"):
+                for fill, done in (("100", 990.0), ("75", 700.0)):
+                    staging = run.begin_trial(run.next_number)
+                    record = trial(
+                        staging.number,
+                        done,
+                        treatment=f"table.fillfactor={fill}",
+                        condition=f"load.protocol={protocol}",
+                        covariate=f"load.clients={clients}",
+                    )
+                    run.commit_trial(staging, record, [Row(10**9, STARTED_NS, "pgbench", "tps", "1/s", done)])
+        run.finish("the only block is done")
+    return Run.open(path)
+
+
+def test_falling_behind_is_told_with_the_worst_trial() -> None:
+    kept_up: Sequence[TrialRecord] = [trial(1, 951.0), trial(2, 1004.0)]
+    assert overloads(kept_up) == ()
+    assert overloads([trial(1, 10.0, rate="none"), trial(2, 10.0, status=Status.INVALID)]) == ()
+    assert overloads([*kept_up, trial(3, 700.0), trial(4, 900.0)]) == (
+        "the load fell behind with table.fillfactor=75 in 2 of 4 valid trials: offered 1,000/s, done 700/s:"
+        " latencies are mostly schedule lag",
+    )
+
+
+def test_text_json_and_page_warn(tmp_path: Path) -> None:
+    findings = Findings(make_offered(tmp_path / "run"))
+    shown = text.render(findings)
+    told = as_plain(findings)["overloads"]
+    assert len(told) == 6
+    html = page.write(findings, tmp_path / "report", pictures=False).read_text(encoding="utf-8")
+    distrust = html[html.index("What to distrust</h2>") :]
+    for sentence in told:
+        assert sentence in shown
+        assert "mostly schedule lag" in sentence
+        assert sentence[1:] in distrust
+    assert not any("fillfactor=100" in sentence for sentence in told)
+
+
+def test_one_block_gives_points_in_order_and_no_made_up_band(tmp_path: Path) -> None:
+    findings = Findings(make_offered(tmp_path / "run"))
+    points = [point.covariate for point in findings.companions.curves[0].points]
+    assert points == ["load.clients=2", "load.clients=8", "load.clients=16"]
+    plain = as_plain(findings)
+    for point in (*plain["beside"]["curves"][0]["points"], *plain["verdicts"]):
+        assert (point["low"], point["high"]) == (None, None)
+    assert {each["unit"] for each in plain["verdicts"]} == {"1/s"}
+    shown = text.render(findings)
+    curve = shown[shown.index("Curve of ") :].splitlines()
+    assert "not known  not known" in curve[2]
+    assert "1 block " in shown
+    assert "1 blocks" not in shown
+
+
+def test_a_single_second_is_a_point_in_a_panel_of_its_condition(tmp_path: Path) -> None:
+    chart = per_second(Findings(make_offered(tmp_path / "run")))
+    assert chart is not None
+    made = chart.to_dict()
+    assert made["spec"]["mark"]["point"] is True
+    panels = made["facet"]["row"]["sort"]
+    assert len(panels) == 12
+    assert "table.fillfactor=75, load.protocol=simple, load.clients=8" in panels
+    assert {row["panel"] for row in made["data"]["values"]} == set(panels)
