@@ -10,3 +10,4 @@ def test_one_block_or_trial_is_not_said_in_the_plural() -> None:
     assert "1 of at least 5 blocks was run" in messages.budget_done(1, 5, 60.0)
     assert messages.resolution_short(0.02, None, None, 1).endswith("1 block is allowed")
     assert messages.resolution_short(0.02, 9, 60.0, 1).endswith("needs 9 blocks, 60 s; 1 is allowed")
+    assert messages.resolution_short(0.02, 9, None, 5).endswith("needs 9 blocks; 5 are allowed")

@@ -33,3 +33,11 @@ def test_a_resolution_out_of_reach_is_said_before() -> None:
 @pytest.mark.parametrize("noise", [0.001, 0.005])
 def test_a_quiet_machine_gets_no_warning(noise: float) -> None:
     assert plan(study(3, blocks_max=30, budget_s=10_000.0), 60.0, noise=noise).warnings == ()
+
+
+def test_a_length_that_is_not_known_is_not_estimated() -> None:
+    found = plan(study(3, blocks_max=30, budget_s=100.0), None, noise=0.03)
+    assert (found.block_s, found.time_min_s, found.time_max_s) == (None, None, None)
+    assert found.blocks_affordable is None
+    assert found.equivalence_needed is not None
+    assert not any(" s" in warning or " min" in warning for warning in found.warnings)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pgassay.design.history import FinishedTrial
-from pgassay.lab.memory import OVERHEAD_S, arm_name, history_of, length_s, planned_s, preparation_s
+from pgassay.lab.memory import OVERHEAD_S, arm_name, history_of, length_known, length_s, planned_s, preparation_s
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import Status, TrialRecord
 from tests.lab.simulation import study_of
@@ -62,3 +62,9 @@ def test_before_the_first_trial_its_length_is_taken_from_the_study() -> None:
     assert planned_s(study_of()) == 8 + 1 + OVERHEAD_S
     varied = study_of(load={"duration": "20s", "warmup": "0s"})
     assert planned_s(varied) == 20 + OVERHEAD_S
+
+
+def test_a_count_of_transactions_tells_no_length() -> None:
+    assert length_known(study_of())
+    assert not length_known(study_of(load={"transactions": "100"}))
+    assert length_known(study_of(load={"duration": "20s", "transactions": "none"}))

@@ -126,8 +126,8 @@ def test_many_clients_get_connections() -> None:
     [
         ("cycle", 2.0, "2 whole checkpoint cycles, by time"),
         ("wal", 5.0, "5 whole checkpoint cycles, short ones driven by WAL"),
-        ("wal", 1.0, "only 1 checkpoint cycle covered: mostly the burst after one"),
-        ("cycle", 0.0, "only 0 checkpoint cycles covered: mostly the burst after one"),
+        ("wal", 1.0, "only one whole checkpoint cycle in the window: mostly the burst after a checkpoint"),
+        ("cycle", 0.0, "no whole checkpoint cycle in the window: mostly the burst after a checkpoint"),
         ("none", 3.0, "the burst after a checkpoint"),
         ("cycle", None, "whole checkpoint cycles, by time; the number of cycles could not be read"),
     ],

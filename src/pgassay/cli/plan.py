@@ -10,7 +10,7 @@ from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab import fairness
-from pgassay.lab.memory import planned_s
+from pgassay.lab.memory import length_known, planned_s
 from pgassay.lab.preflight import Checked
 from pgassay.lab.workbench import Workbench
 from pgassay.report import words
@@ -26,7 +26,8 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
 
     mount = checked.mount
     noise = known_noise(study, bench.site(), mount)
-    sizes = size_up(study, planned_s(study), noise=noise.noise.noise if noise else None)
+    trial_s = planned_s(study) if length_known(study) else None
+    sizes = size_up(study, trial_s, noise=noise.noise.noise if noise else None)
     return {
         "study": study.name,
         "title": study.title,
@@ -47,7 +48,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "snapshots": checked.snapshots,
         "blocks_min": study.design.blocks_min,
         "blocks_max": study.design.blocks_max,
-        "trial_s": planned_s(study),
+        "trial_s": trial_s,
         "time_min_s": sizes.time_min_s,
         "time_max_s": sizes.time_max_s,
         "budget_s": study.design.budget_s,
@@ -79,9 +80,7 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
         f"  postgres    {postgres}; {plan['account']}",
         f"  clusters    {plan['data_directory']} ({plan['filesystem']} on {plan['device']}),"
         f" about {words.size(plan['needed_bytes'])} of {words.size(plan['free_bytes'])} free",
-        f"  blocks      {_span(str(plan['blocks_min']), str(plan['blocks_max']))},"
-        f" a trial about {words.duration(plan['trial_s'])}:"
-        f" {_span(words.duration(plan['time_min_s']), words.duration(plan['time_max_s']))}{budget}",
+        f"  blocks      {_span(str(plan['blocks_min']), str(plan['blocks_max']))}, {lengths(plan)}{budget}",
         f"  noise       {_noise(plan)}",
         f"  seed        {plan['seed']}",
         *_listed("block 1", plan["first_block"]),
@@ -101,6 +100,14 @@ def _span(least: str, most: str) -> str:
     return least if least == most else f"{least} to {most}"
 
 
+def lengths(plan: Mapping[str, Any]) -> str:
+    """How long a trial and the whole take; transactions may take any time."""
+    if plan["trial_s"] is None:
+        return "their length is unknown until the first trial"
+    whole = _span(words.duration(plan["time_min_s"]), words.duration(plan["time_max_s"]))
+    return f"a trial about {words.duration(plan['trial_s'])}: {whole}"
+
+
 def _noise(plan: Mapping[str, Any]) -> str:
     """What this machine's noise makes of the asked resolution, or that nobody knows it."""
     if plan["noise"] is None:
@@ -113,6 +120,7 @@ def _noise(plan: Mapping[str, Any]) -> str:
         if blocks is None:
             needs.append(f"more blocks than can be run {what}")
         else:
-            needs.append(f"{words.counted(blocks, 'block')} ({words.duration(blocks * plan['block_s'])}) {what}")
+            time = "" if plan["block_s"] is None else f" ({words.duration(blocks * plan['block_s'])})"
+            needs.append(f"{words.counted(blocks, 'block')}{time} {what}")
     wanted = f"±{plan['resolution'] * 100:.3g} %"
     return f"{plan['noise'] * 100:.2g} % ({plan['noise_source']}); {wanted} needs " + ", ".join(needs)

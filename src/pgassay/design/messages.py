@@ -75,11 +75,11 @@ def budget_short(budget_s: float, affordable: int, least: int, least_s: float) -
 
 def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
     """Before the run: the asked resolution is out of reach at this noise."""
-    if needed is None or needed_s is None:
+    if needed is None:
         return f"at this machine's noise ±{percent(resolution)} is out of reach, {_allowed(allowed, 'block')}"
     return (
-        f"at this machine's noise ±{percent(resolution)} needs {needed} {plural('block', needed)}, "
-        f"{duration(needed_s)}; {_allowed(allowed)}"
+        f"at this machine's noise ±{percent(resolution)} needs {needed} {plural('block', needed)}"
+        f"{'' if needed_s is None else f', {duration(needed_s)}'}; {_allowed(allowed)}"
     )
 
 

@@ -14,37 +14,38 @@ from pgassay.study.model import Study
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes of a study. Times in seconds; `warnings` are sentences for the user, empty when all is well.
+    """Sizes of a study. Times in seconds, None when not known; `warnings` are sentences for the user, if any.
 
     `blocks_affordable` is None without a budget; the two `…_needed` are None without a noise, or when out of reach:
     blocks to show two treatments equivalent within the resolution, and to tell a difference of it.
     """
 
     arms: int
-    block_s: float
+    block_s: float | None
     trials_min: int
     trials_max: int
-    time_min_s: float
-    time_max_s: float
+    time_min_s: float | None
+    time_max_s: float | None
     blocks_affordable: int | None
     equivalence_needed: int | None
     difference_needed: int | None
     warnings: tuple[str, ...]
 
 
-def plan(study: Study, trial_s: float, *, preparation_s: float = 0.0, noise: float | None = None) -> Plan:
+def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noise: float | None = None) -> Plan:
     """Size `study` when a trial takes `trial_s` and what is prepared once takes `preparation_s`.
 
+    A `trial_s` of None is not known before the first trial: then no time is estimated, and no budget judged.
     `noise` is the standard deviation of the logarithm of one trial's primary response within a block (0.03 is a CV of
     3 %); that of a contrast is larger by the square root of two.
     """
     design = study.design
     arms = len(study.arms)
-    block_s = arms * trial_s
+    block_s = None if trial_s is None else arms * trial_s
     allowed = design.blocks_max
     warnings: list[str] = []
     affordable = None
-    if design.budget_s is not None and block_s > 0.0:
+    if design.budget_s is not None and block_s:
         affordable = min(design.blocks_max, max(1, int((design.budget_s - preparation_s) // block_s)))
         allowed = affordable
         if affordable < design.blocks_min:
@@ -57,15 +58,17 @@ def plan(study: Study, trial_s: float, *, preparation_s: float = 0.0, noise: flo
         equivalence = blocks_to_equate(spread, 0.0, width, comparisons=comparisons, blocks_max=design.blocks_max)
         difference = blocks_to_tell(spread, width, comparisons=comparisons, blocks_max=design.blocks_max)
         if equivalence is None or equivalence > allowed:
-            needed_s = None if equivalence is None else float(ceil(preparation_s + equivalence * block_s))
+            needed_s = (
+                None if equivalence is None or block_s is None else float(ceil(preparation_s + equivalence * block_s))
+            )
             warnings.append(messages.resolution_short(design.resolution, equivalence, needed_s, allowed))
     return Plan(
         arms=arms,
         block_s=block_s,
         trials_min=arms * design.blocks_min,
         trials_max=arms * design.blocks_max,
-        time_min_s=preparation_s + design.blocks_min * block_s,
-        time_max_s=preparation_s + design.blocks_max * block_s,
+        time_min_s=None if block_s is None else preparation_s + design.blocks_min * block_s,
+        time_max_s=None if block_s is None else preparation_s + design.blocks_max * block_s,
         blocks_affordable=affordable,
         equivalence_needed=equivalence,
         difference_needed=difference,

@@ -38,6 +38,12 @@ def planned_s(study: Study) -> float:
     return sum(_planned_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
+def length_known(study: Study) -> bool:
+    """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
+    given = (study.levels_of(arm).get("load.transactions") for arm in study.arms)
+    return all(level is None or level.canonical == "none" for level in given)
+
+
 def _planned_s(study: Study, arm: Arm) -> float:
     options = {name: level.canonical for name, level in study.levels_of(arm).items()}
     lengths = [options.get("load.duration", DURATION), options.get("load.warmup", "0s")]

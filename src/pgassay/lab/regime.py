@@ -16,7 +16,7 @@ _TIMEOUT_MIN_S = 30
 _SLACK_S = 2
 _TIMED_WAL = "16GB"
 """Enough WAL that time, not volume, starts the checkpoints."""
-_SHORT_WAL = "192MB"
+_SHORT_WAL = "128MB"
 _SEGMENTS_MIN = 4
 """max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
@@ -64,7 +64,8 @@ def describe(mode: str, cycles: float | None) -> str:
     if cycles is None:
         return f"{WORDS.get(mode, mode)}; the number of cycles could not be read"
     if cycles < CYCLES_WANTED:
-        return f"only {cycles:.0f} checkpoint cycle{'' if cycles == 1 else 's'} covered: mostly the burst after one"
+        covered = "no whole checkpoint cycle" if cycles < 1 else "only one whole checkpoint cycle"
+        return f"{covered} in the window: mostly the burst after a checkpoint"
     return f"{cycles:.0f} {WORDS.get(mode, mode)}"
 
 
