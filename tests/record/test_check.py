@@ -8,6 +8,7 @@ import pytest
 from pgassay.record.check import Finding, Severity, check
 from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
+from pgassay.record.errors import NewerFormatError, NotARunError
 from pgassay.record.fakes import FakeDisk
 from pgassay.record.journal import FILE, Entry, Kind, encode
 from tests.record.runs import ROOT, RUN, commit, create, fake_disk, stage, tool_writes, trial
@@ -57,9 +58,13 @@ def test_a_good_run_has_no_findings() -> None:
     assert check(RUN, good()) == []
 
 
-def test_what_is_no_run_is_one_finding() -> None:
-    (finding,) = check(ROOT / "missing", fake_disk())
-    assert (finding.severity, "is not a run directory" in finding.what) == (ERROR, True)
+def test_what_is_no_run_of_ours_to_read_is_an_error_and_no_finding() -> None:
+    with pytest.raises(NotARunError, match="is not a run directory"):
+        check(ROOT / "missing", fake_disk())
+    disk = good()
+    overwrite(disk, "run.json", b'{"format": 99, "program_version": "9.9"}')
+    with pytest.raises(NewerFormatError, match="has format 99"):
+        check(RUN, disk)
 
 
 @pytest.mark.parametrize(

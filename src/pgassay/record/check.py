@@ -13,7 +13,7 @@ from pgassay.record import formats, trials
 from pgassay.record._journal_rules import broken_rules
 from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
-from pgassay.record.errors import RecordError
+from pgassay.record.errors import NewerFormatError, NotARunError, RecordError
 from pgassay.record.journal import Kind, Parsed
 from pgassay.record.reading import Run
 from pgassay.record.recovery import committed_in
@@ -37,12 +37,17 @@ class Finding:
 
 
 def check(path: Path, disk: Disk | None = None) -> list[Finding]:
-    """All findings about the run at `path`; empty for a perfect one. A path that is no run is a finding too."""
+    """All findings about the run at `path`; empty for a perfect one.
+
+    Raises `NotARunError` and `NewerFormatError`: of what is no run, or not one of ours to read, nothing is found.
+    """
     disk = disk or RealDisk()
     path = path.absolute()
     try:
         header = read_header(disk, path)
         parsed = read_journal(disk, path)
+    except (NotARunError, NewerFormatError):
+        raise
     except (RecordError, OSError) as failure:
         return [_error(path.name, str(failure))]
     run = Run(path, header, parsed.entries, disk)

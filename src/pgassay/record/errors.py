@@ -31,6 +31,9 @@ class InUseError(RecordError):
     """Another runner works on this run."""
 
 
+CHECK = "see all findings with: pgassay check {path}"
+"""What helps a reader, who has nothing to go on with."""
+
 RESUME = "free what stands in the way, then go on with: pgassay resume {path}"
 
 
@@ -92,12 +95,12 @@ def unusable_journal(path: Path) -> RecordError:
 
 
 @contextmanager
-def saying(path: Path, doing: str) -> Iterator[None]:
+def saying(path: Path, doing: str, otherwise: str = RESUME) -> Iterator[None]:
     """Turn an operating system's error while `doing` something under `path` into a `RecordError` with a hint."""
     try:
         yield
     except OSError as failure:
-        run = RESUME.format(path=path)
+        run = otherwise.format(path=path)
         if failure.errno in (errno.ENOSPC, errno.EDQUOT):
             hint = f"the file system is full: {run}"
         elif failure.errno == errno.EIO:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pgassay.record import formats, trials
 from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
-from pgassay.record.errors import damaged, saying
+from pgassay.record.errors import CHECK, damaged, saying
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry
 from pgassay.record.recovery import committed_in, require_all
@@ -52,7 +52,7 @@ class Run:
         """Read the header and the journal; a torn last line is passed over, since it may be under way."""
         disk = disk or RealDisk()
         path = path.absolute()
-        with saying(path, "read the run"):
+        with saying(path, "read the run", CHECK):
             return cls(path, read_header(disk, path), read_journal(disk, path).entries, disk)
 
     @property
@@ -63,7 +63,7 @@ class Run:
     @cached_property
     def study_toml(self) -> str:
         """The resolved study, as text."""
-        with saying(self.path, "read the study"):
+        with saying(self.path, "read the study", CHECK):
             return self.disk.read(self.path / STUDY_FILE).decode(errors="replace")
 
     @cached_property
@@ -77,13 +77,13 @@ class Run:
     @cached_property
     def host(self) -> dict[str, Any]:
         """The facts about the machine."""
-        with saying(self.path, "read the host's facts"):
+        with saying(self.path, "read the host's facts", CHECK):
             return formats.decode_host(self.disk.read(self.path / HOST_FILE), self.path)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The committed trials' numbers, in order."""
-        with saying(self.path, "list the trials"):
+        with saying(self.path, "list the trials", CHECK):
             present = trials.scan(self.disk, self.path).committed
         require_all(self.path, self._journalled, present)
         return present
@@ -91,7 +91,7 @@ class Run:
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
         """Every committed trial, in order of number."""
-        with saying(self.path, "read the trials"):
+        with saying(self.path, "read the trials", CHECK):
             return tuple(self._trial(number) for number in self.numbers)
 
     def trial_directory(self, number: int) -> Path:
