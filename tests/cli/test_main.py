@@ -1,12 +1,17 @@
 """The program's manners: help, version, errors with hints on standard error, exit status 2."""
 
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
+from pgassay.cli.plan import lengths
+from tests.report.made import make_run
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +46,21 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
         (["studies", "--fatcors"], 'unrecognized argument "--fatcors"', 'did you mean "--factors"?'),
         (["run"], "the following arguments are required: STUDY", 'try "pgassay run --help" for more information'),
         (["run", "filfactor"], 'is called "filfactor"', 'did you mean "fillfactor"?'),
-        (["run", "no/such.toml"], "no such file or directory", ""),
+        (["run", "no/such.toml"], "no such file or directory", 'see "pgassay studies"'),
+        (["run", "fillfactor", "--seed", "-1"], '--seed wants a whole number from 0 on, not "-1"', "--help"),
+        (["calibrate", "--runs", "two"], '--runs wants a whole number from 0 on, not "two"', "--help"),
+        (["run", "fillfactor", "--seed"], "--seed wants a value", "--help"),
+        (["check", "/etc/passwd"], '"/etc/passwd" is not a run directory: it is a file', "name a directory that"),
+        (["run", "fillfactor", "--out", "/", "--dry-run"], '"/" exists already', "name a directory that does not"),
+        (["compare", "server.jit=on", "server.jit=off", "--out", "/"], '"/" exists already', "pgassay resume"),
+        (["compare", "server.jit=on", "server.jit=off", "--quick"], 'unrecognized argument "--quick"', ""),
+        (["compare", "a=1", "a=2"], 'unknown factor "a"', "pgassay studies --factors"),
+        (["compare", "a=1"], '"a=1" alone varies nothing', "pgassay compare a=1 a=OTHER"),
+        (
+            ["run", "fillfactor", "--quick", "--dry-run", "--allow-busy", "--data-dir", "/etc/passwd/x/y"],
+            'could not make "/etc/passwd/x/y" for clusters: not a directory',
+            "--data-dir",
+        ),
         (["run", "fillfactor", "--quick", "--as-published"], "not allowed with argument --quick", ""),
         (["run", "fillfactor", "--set", "load.scale"], "wants NAME=VALUE", "for example"),
         (["run", "fillfactor", "--levels", "table.filfactor=1,2"], "unknown factor", 'mean "table.fillfactor"?'),
@@ -63,6 +82,41 @@ def test_faults(words: list[str], error: str, hint: str, capsys: pytest.CaptureF
     assert error in told
     assert hint in told
     assert "Traceback" not in told
+
+
+def test_a_newer_run_is_an_error_of_check_and_not_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text('{"format": 99, "program_version": "9.9"}')
+    assert main(["check", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "pgassay: error: " in said.err
+    assert "has format 99" in said.err
+    assert "hint: read it with pgassay 9.9 or later" in said.err
+
+
+def test_damage_found_by_check_is_a_finding_on_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run")
+    (run.path / "study.toml").unlink()
+    assert main(["check", str(run.path)]) == 2
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.startswith("error: study.toml: ")
+    assert main(["show", str(run.path)]) == 2
+    assert f"hint: see all findings with: pgassay check {run.path}" in capsys.readouterr().err
+
+
+def test_python_runs_the_package() -> None:
+    done = subprocess.run([sys.executable, "-m", "pgassay", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"pgassay {__version__}\n"
+
+
+def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
+    plan = {"trial_s": None, "time_min_s": None, "time_max_s": None}
+    assert lengths(plan) == "their length is unknown until the first trial"
+    known = {"trial_s": 10.0, "time_min_s": 100.0, "time_max_s": 200.0}
+    assert lengths(known) == "a trial about 10 s: 1 min 40 s to 3 min 20 s"
 
 
 def test_a_command_s_module_has_what_the_dispatcher_calls() -> None:

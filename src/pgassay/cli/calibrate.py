@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli.compare import PGBENCH
+from pgassay.cli.parser import whole
 from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError
 
@@ -41,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")
     parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
     parser.add_argument("--budget", default="15min", metavar="TIME", help="time for all of it (default: 15min)")
-    parser.add_argument("--clusters", type=int, default=3, metavar="N", help="initdb this many times (default: 3)")
-    parser.add_argument("--runs", type=int, default=2, metavar="N", help="runs after each restart (default: 2)")
-    parser.add_argument("--blocks", type=int, default=BLOCKS_MAX, metavar="N", help="restart each at most N times")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the order and the load (default: random)")
+    parser.add_argument("--clusters", type=whole(0), default=3, metavar="N", help="initdb this many times (default: 3)")
+    parser.add_argument("--runs", type=whole(0), default=2, metavar="N", help="runs after each restart (default: 2)")
+    parser.add_argument("--blocks", type=whole(0), default=BLOCKS_MAX, metavar="N", help="restart each at most N times")
+    parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
     parser.add_argument(
         "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
     )
@@ -82,12 +83,13 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
     document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
+    path = run_path(arguments, PLACE)
     with CalibrationBench(_wishes(arguments)) as bench:
         site = bench.site()
         study = parse(PLACE, document, site.catalogue)
         checked = check(study, site)
         remarks = look(bench, allowed=arguments.allow_busy)
-        directory = create_run(run_path(arguments, PLACE), study, document, seed, checked, bench, remarks)
+        directory = create_run(path, study, document, seed, checked, bench, remarks)
         status = _conduct(study, directory, bench, quiet=arguments.json)
         setting = setting_of(compose(study.levels_of(study.arms[0]), site.catalogue), site, checked.mount)
     with suppress(OSError):  # somebody else's calibration may still be there

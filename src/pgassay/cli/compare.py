@@ -6,7 +6,7 @@ The first level named of each factor is its baseline; pgbench's short options me
 import argparse
 from collections.abc import Mapping
 
-from pgassay.cli.messages import excluded
+from pgassay.cli.messages import excluded, nothing_compared
 from pgassay.cli.run import add_bench_options, add_study_options, run_document
 from pgassay.study.messages import set_needs_value
 
@@ -45,6 +45,8 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         if not equals:
             raise set_needs_value(text, "compare")
         factors.setdefault(name.strip(), []).append(value.strip())
+    if not arguments.levels and all(len(values) == 1 for values in factors.values()):
+        raise nothing_compared(arguments.levels_given[0])
     load: dict[str, str] = {
         "driver": arguments.load,
         "script": "select-only" if arguments.select_only else "simple-update",

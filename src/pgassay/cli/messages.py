@@ -66,6 +66,11 @@ def bad_usage(detail: str, program: str, options: Iterable[str]) -> UsageError:
         near = get_close_matches(unknown[1].partition("=")[0], list(options), n=1)
         hint = f'did you mean "{near[0]}"?' if near else f'try "{program} --help" for the options'
         return UsageError(f'unrecognized argument "{unknown[1]}"', hint)
+    said = re.fullmatch(r"argument ([^\s:]+): (wants .*|expected one argument)", detail)
+    if said:
+        option = said[1].rpartition("/")[2]
+        what = said[2] if said[2].startswith("wants") else "wants a value"
+        return UsageError(f"{option} {what}", f'try "{program} --help" for more information')
     return UsageError(detail[:1].lower() + detail[1:], f'try "{program} --help" for more information')
 
 
@@ -73,6 +78,15 @@ def operating_system(error: OSError) -> PgassayError:
     """The system refused something that no layer foresaw."""
     where = f'"{error.filename}": ' if error.filename else ""
     return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")
+
+
+def nothing_compared(level: str) -> UsageError:
+    """`compare` with one level of each factor."""
+    name = level.partition("=")[0]
+    return UsageError(
+        f'"{level}" alone varies nothing',
+        f"name two levels or more, the baseline first: pgassay compare {level} {name}=OTHER",
+    )
 
 
 def excluded(one: str, other: str) -> UsageError:

@@ -4,9 +4,25 @@ argparse because start-up counts: it adds milliseconds where richer libraries ad
 """
 
 import argparse
+from collections.abc import Callable
 from typing import NoReturn
 
 from pgassay.cli import messages
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """The type of an option that takes a whole number from `least` on."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f'wants a whole number from {least} on, not "{text}"')
+        return number
+
+    return read
 
 
 class Parser(argparse.ArgumentParser):

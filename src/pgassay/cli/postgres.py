@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
+from pgassay.cli.parser import whole
 
 if TYPE_CHECKING:
     from pgassay.lab.building import Building
@@ -33,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_build_options(parser: argparse.ArgumentParser) -> None:
     """How PostgreSQL is built when a study or this command needs it."""
-    parser.add_argument("--build-jobs", type=int, default=0, metavar="N", help="compilers at once (default: all cores)")
+    parser.add_argument(
+        "--build-jobs", type=whole(0), default=0, metavar="N", help="compilers at once (default: all cores)"
+    )
     parser.add_argument(
         "--allow-deb-src", action="store_true", help="let apt fetch source packages, by a configuration of our own"
     )

@@ -1,6 +1,7 @@
 """`pgassay run`: a study file, or a built-in study, on this machine."""
 
 import argparse
+import os
 import secrets
 import sys
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli.parser import whole
 from pgassay.cli.postgres import add_build_options, building_of
 
 if TYPE_CHECKING:
@@ -18,15 +20,21 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
+    add_size_options(parser)
     add_study_options(parser)
     add_bench_options(parser)
 
 
-def add_study_options(parser: argparse.ArgumentParser) -> None:
-    """How the study is changed."""
+def add_size_options(parser: argparse.ArgumentParser) -> None:
+    """Which of a study's sizes is run."""
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="the study's quick size: a coffee")
     size.add_argument("--as-published", action="store_true", help="the authors' levels, lengths and repetitions")
+
+
+def add_study_options(parser: argparse.ArgumentParser) -> None:
+    """How the study is changed; its size is not, unless it has several (`add_size_options`)."""
+    parser.set_defaults(quick=False, as_published=False)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a level")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: the least and the most, or the most alone")
@@ -36,7 +44,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plain-defaults", action="store_true", help="while the page size varies, leave settings counted in blocks"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the order and the load (default: random)")
+    parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
 
 
 def add_bench_options(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +84,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     resolved = document.resolve(name, found, overrides(arguments, size))
     study = parse(name, resolved, every_factor(), size=size)
+    path = run_path(arguments, study.name)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
     resolved.setdefault("design", {})["seed"] = seed
     with Workbench(wishes(arguments)) as bench:
@@ -88,9 +97,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
             return messages.SUCCESS
         if not arguments.json:
             print_plan(plan, as_json=False, stream=sys.stderr)
-        run_directory = conducting.create_run(
-            run_path(arguments, study.name), study, resolved, seed, checked, bench, remarks
-        )
+        run_directory = conducting.create_run(path, study, resolved, seed, checked, bench, remarks)
         return conducting.conduct(study, run_directory, bench, [], as_json=arguments.json)
 
 
@@ -127,8 +134,11 @@ def wishes(arguments: argparse.Namespace) -> "Wishes":
 
 
 def run_path(arguments: argparse.Namespace, name: str) -> Path:
-    """`--out`, or `runs/STUDY-UTC`."""
-    if arguments.out is not None:
-        path: Path = arguments.out
-        return path.absolute()
-    return Path("runs", f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}").absolute()
+    """`--out`, or `runs/STUDY-UTC`; raises `RecordError` where something is already, before a plan is told."""
+    from pgassay.record.errors import already_there
+
+    made = arguments.out or Path("runs", f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    path: Path = made.absolute()
+    if os.path.lexists(path):
+        raise already_there(path)
+    return path

@@ -41,6 +41,14 @@ def busy_neighbour(detail: str) -> PgassayError:
     )
 
 
+def unusable_place(place: Path, error: OSError) -> PgassayError:
+    """The directory for clusters cannot be made."""
+    return PgassayError(
+        f'could not make "{place}" for clusters: {(error.strerror or str(error)).lower()}',
+        "name a directory that this account may write in with --data-dir, or with $PGASSAY_DATA_DIR",
+    )
+
+
 def finished_already(path: Path) -> UsageError:
     """Nothing to resume."""
     return UsageError(f'run "{path}" is finished', f"pgassay show {path}")

@@ -24,6 +24,7 @@ from pgassay.host.caches import PageCache
 from pgassay.host.clock import SystemClock
 from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
+from pgassay.lab import messages
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_SHARE_MAX
@@ -137,7 +138,10 @@ class Workbench:
         level = wanted.get("data")
         directory = (directory_of(level) if level else self.data_directory).absolute()
         if directory not in self._drives:
-            directory.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                directory.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise messages.unusable_place(directory, error) from error
             for leftover in repair.leftovers([directory]):
                 repair.end(leftover)
             with self._interruption.held():

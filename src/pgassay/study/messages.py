@@ -48,7 +48,9 @@ def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError
 
 def unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
     """No factor of this name."""
-    hint = _suggest(name, known, 'settings are factors as "server.NAME"; see docs/factors.md for all others')
+    hint = _suggest(
+        name, known, 'settings are factors as "server.NAME"; for all others see "pgassay studies --factors"'
+    )
     return UsageError(f'unknown factor "{name}" in {where}', hint)
 
 
@@ -118,7 +120,9 @@ def unknown_study(name: str, known: Iterable[str]) -> UsageError:
 
 def unreadable_study(name: str, detail: str) -> UsageError:
     """The file exists and cannot be read."""
-    return UsageError(f'could not read study file "{name}": {detail}')
+    return UsageError(
+        f'could not read study file "{name}": {detail}', 'name another file, or a built-in study: see "pgassay studies"'
+    )
 
 
 def no_such_size(name: str, size: str, known: Iterable[str]) -> UsageError:

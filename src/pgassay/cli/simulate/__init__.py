@@ -7,6 +7,8 @@ both; a sweep runs every combination of the levels it names, on all cores.
 import argparse
 from pathlib import Path
 
+from pgassay.cli.parser import whole
+
 SUMMARY = "simulate what a load becomes inside a drive"
 
 # Options that are short for `--set KEY=VALUE`.
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sweep", action="append", default=[], metavar="KEY=A,B,…", help="every combination of these levels"
     )
-    parser.add_argument("--jobs", type=int, metavar="N", help="drives simulated at once (default: one a core)")
+    parser.add_argument("--jobs", type=whole(1), metavar="N", help="drives simulated at once (default: one a core)")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write result.json and figures (HTML, PNG, SVG) there")
 
