@@ -111,7 +111,7 @@ def test_what_the_user_sets_is_left_alone() -> None:
 
 def test_large_wal_files_get_room_for_four() -> None:
     short = {"load__duration": "8s", "load__checkpoint": "wal"}
-    assert settings_of(made(**short))["max_wal_size"] == "192MB"
+    assert settings_of(made(**short))["max_wal_size"] == "128MB"
     assert settings_of(made(**short, init__wal_segment_size="256MB"))["max_wal_size"] == "1GB"
 
 

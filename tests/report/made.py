@@ -97,8 +97,8 @@ def _commit(
         reasons=() if status is Status.VALID else (Reason("steal" if status is Status.INVALID else "aborted", "why"),),
         settings={"shared_buffers": "512MB", "work_mem": "4MB" if level == "100" else "8MB"},
         regime={
-            "window_s": 8.0, "warmup_s": 1.0, "checkpoint_words": "3 whole checkpoint cycles", "cache": "prewarmed",
-            "age": "none",
+            "window_s": 8.0, "warmup_s": 1.0, "checkpoint": "wal", "checkpoint_cycles": 3.0 if level == "100" else 1.0,
+            "cache": "prewarmed", "age": "none",
         },
     )  # fmt: skip
     series = [

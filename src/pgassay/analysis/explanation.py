@@ -110,7 +110,10 @@ def amount(effect: Effect, response: Response) -> str:
         word = "higher" if effect.estimate > 1.0 else "lower"
         return f"{messages.percent(effect.estimate - 1.0)} {word}"
     word = "higher" if effect.estimate > 0.0 else "lower"
-    return f"{abs(effect.estimate):.3g}{' ' + response.unit if response.unit else ''} {word}"
+    if response.unit == "share":
+        return f"{abs(effect.estimate) * 100:.3g} percentage points {word}"
+    unit = "" if response.unit in ("", "count") else f" {response.unit}"
+    return f"{abs(effect.estimate):.3g}{unit} {word}"
 
 
 def _listed(costs: Sequence[Effect], by_name: dict[str, Response]) -> str:

@@ -12,7 +12,7 @@ from pgassay.record.values import Reason, Status
 
 STEAL_SHARE_MAX = 0.25
 CLOCK_DRIFT_NS_MAX = 500_000_000
-FOREIGN_SHARE_MAX = 0.5
+FOREIGN_SHARE_MAX = 0.25
 FOREIGN_WRITE_BYTES_MIN = 64 << 20
 """Below this a drive is hardly disturbed, whatever the share."""
 SHORT_SHARE_MIN = 0.95

@@ -25,6 +25,7 @@ from pgassay.record.values import Status, TrialRecord
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
 from pgassay.report.overload import overloads
+from pgassay.report.regimes import regimes_of
 from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
@@ -206,10 +207,8 @@ class Findings:
 
     @cached_property
     def regimes(self) -> tuple[str, ...]:
-        """What the numbers are true for, in words, each distinct one once."""
-        keys = ("checkpoint_words", "defaults")
-        words = (str(trial.regime.get(key, "")) for key in keys for trial in self.trials)
-        return tuple(dict.fromkeys(word for word in words if word))
+        """What the numbers are true for, in words."""
+        return regimes_of(self.trials)
 
     @property
     def remarks(self) -> Sequence[str]:

@@ -1,0 +1,45 @@
+"""What the numbers are true for, said once: how many whole checkpoint cycles the windows covered, and how many too few.
+
+A window of less than two cycles sees mostly the burst of full-page images after a checkpoint (PostgreSQL manual, "WAL
+Configuration"), so its trials are counted apart.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+
+from pgassay.record.values import Status, TrialRecord
+
+CYCLES_WANTED = 2
+_KINDS = {
+    "cycle": "whole checkpoint cycles, by time",
+    "wal": "whole checkpoint cycles, short ones driven by WAL",
+}
+
+
+def regimes_of(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
+    """A sentence for each kind of regime among the valid trials."""
+    by_mode: dict[str, list[TrialRecord]] = {}
+    for trial in trials:
+        if trial.status is Status.VALID:
+            by_mode.setdefault(str(trial.regime.get("checkpoint", "")), []).append(trial)
+    found = []
+    for mode, members in by_mode.items():
+        found.append(_cycles(_KINDS[mode], members) if mode in _KINDS else "")
+        found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
+        found += [str(trial.regime.get("defaults", "")) for trial in members]
+    return tuple(dict.fromkeys(text for text in found if text))
+
+
+def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:
+    values = (trial.regime.get("checkpoint_cycles") for trial in trials)
+    counts = [float(value) for value in values if isinstance(value, int | float) and isfinite(value)]
+    if not counts:
+        return f"{kind}; the number of cycles could not be read"
+    few = sum(count < CYCLES_WANTED for count in counts)
+    if few == len(counts):
+        return "windows of less than two checkpoint cycles: mostly the burst of full-page images after a checkpoint"
+    least, most = min(counts), max(counts)
+    span = f"{most:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+    if not few:
+        return f"{span} {kind}"
+    return f"{span} {kind}; {few} of {len(counts)} windows covered less than two: mostly the burst after a checkpoint"
