@@ -101,6 +101,7 @@ def test_one_block_gives_points_in_order_and_no_made_up_band(tmp_path: Path) -> 
     shown = text.render(findings)
     curve = shown[shown.index("Curve of ") :].splitlines()
     assert "not known  not known" in curve[2]
+    assert "all valid trials (12) are too short" in shown
     assert "1 block " in shown
     assert "1 blocks" not in shown
 

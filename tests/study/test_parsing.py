@@ -82,6 +82,7 @@ def test_a_switch_is_written_as_postgresql_does() -> None:
         ({"design": {"resolution": "200%"}}, "must be a share", ""),
         ({"design": {"blocks": {"min": 9, "max": 3}}}, "1 <= MIN <= MAX", ""),
         ({"design": {"seed": "x"}}, "must be a whole number", ""),
+        ({"design": {"seed": -1}}, "must be a whole number from 0 on", ""),
         ({"fixed": {"table.fillfactor": 90}}, "stands in [factors] and in [fixed]", "varied or held"),
         ({"study": {"format": 2}}, "has format 2, this program reads format 1", "newer version"),
         ({"claims": [{"text": "x"}]}, 'missing key "source"', ""),

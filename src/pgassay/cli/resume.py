@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Open, check, go on."""
     from pgassay.cli import calibrate
     from pgassay.cli.conducting import conduct, installations
-    from pgassay.cli.neighbours import look
+    from pgassay.cli.neighbours import look, place
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.messages import finished_already
     from pgassay.lab.preflight import check
@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise finished_already(arguments.run)
     with directory, Workbench(wishes(arguments, found.host)) as bench:
         require_same_postgres(found.host.get("postgres", []), installations(study, bench))
-        check(study, bench.site())
-        remarks = look(bench, allowed=arguments.allow_busy)
+        checked = check(study, bench.site())
+        remarks = {**look(bench, allowed=arguments.allow_busy), **place(checked.mount)}
         directory.resumed({"remarks": remarks})
         return conduct(study, directory, bench, list(Run.open(arguments.run).trials), as_json=arguments.json)
 

@@ -41,7 +41,7 @@ def doubts(trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse]) ->
         if not numbers:
             continue
         if len(numbers) == len(valid):
-            yield f"all {len(valid)} valid trials {meaning}"
+            yield f"all valid trials ({len(valid)}) {meaning}"
         else:
             named = ", ".join(map(str, numbers[:NAMED_MAX])) + (", …" if len(numbers) > NAMED_MAX else "")
             yield f"{len(numbers)} of {len(valid)} valid trials ({named}) {meaning}"

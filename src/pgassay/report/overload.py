@@ -7,6 +7,7 @@ lag behind the schedule, which depends on how long the window was.
 from collections.abc import Iterator, Sequence
 
 from pgassay.record.values import Status, TrialRecord
+from pgassay.report import words
 
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""
@@ -31,10 +32,8 @@ def _sentences(done_by_arm: dict[tuple[str, float], list[float]]) -> Iterator[st
         behind = [each for each in done if each < KEPT_UP_SHARE * offered]
         if behind:
             counted = f"in {len(behind)} of {len(done)} valid trials" if len(done) > 1 else "in its only valid trial"
-            yield (
-                f"the load fell behind with {place} {counted}: offered {offered:,.4g}/s, done {min(behind):,.4g}/s:"
-                " latencies are mostly schedule lag"
-            )
+            rates = f"offered {words.number(offered)}/s, done {words.number(min(behind))}/s"
+            yield f"the load fell behind with {place} {counted}: {rates}: latencies are mostly schedule lag"
 
 
 def _offered(trial: TrialRecord) -> float | None:

@@ -171,8 +171,8 @@ def _design(table: Mapping[str, Any], treatments: tuple[Combination, ...], catal
     _known("[design]", table, _DESIGN)
     low, high = quantities.blocks(table["blocks"]) if "blocks" in table else (5, 30)
     seed = table.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise messages.wrong_type("[design]", "seed", "a whole number", seed)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise messages.wrong_type("[design]", "seed", "a whole number from 0 on", seed)
     order = tuple(str(each) for each in _list("[design]", table, "fixed_order"))
     names = {name for treatment in treatments for name in treatment.levels}
     for name in order:
