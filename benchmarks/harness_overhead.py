@@ -13,6 +13,7 @@ import math
 import statistics
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from scipy.stats import t as student  # type: ignore[import-untyped]
@@ -82,7 +83,9 @@ class Pair:
         return tps, used / result.transactions
 
     def _cpu_us(self) -> float:
-        self._tree.settle()
+        while self._server.query("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgbench'"):
+            time.sleep(0.01)
+        time.sleep(0.1)  # the postmaster has reaped what ended, so that nobody's time falls between two looks
         (reading,) = self._tree.read()
         user, system = reading.values["user_us"], reading.values["system_us"]
         assert user is not None, "the server is gone"

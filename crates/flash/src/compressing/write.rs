@@ -73,8 +73,8 @@ impl<O: Observer> Compressing<O> {
         Ok(())
     }
 
-    /// Writes with handle 0, as long as nothing special happens: an address or a size that is refused, zeros, too little
-    /// space, a skip to the next flash page, the end of the open block or of its log's chunk. Returns how many.
+    /// Writes with handle 0, as long as nothing special happens: an address or a size that is refused, zeros, too
+    /// little space, a skip to the next flash page, the end of the open block or of its log's chunk. Returns how many.
     #[inline(always)]
     fn write_run(&mut self, lbas: &[u32], size: impl Fn(usize) -> u32) -> usize {
         if !self.limits.is_far(self.live_bytes + (RUN as u64) * u64::from(BLOCK_BYTES)) {
