@@ -110,7 +110,7 @@ def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) ->
         (["--set", "drive.user_bytes=8KB"], 'invalid unit "KB"'),
         (["--set", "run.ageing=quick"], "must be overwrite, theory or none"),
         (["--seed", "1.5"], "must be a whole number"),
-        (["--jobs", "0"], "--jobs: must be at least 1"),
+        (["--jobs", "0"], "--jobs wants a whole number from 1 on"),
         (["--trace", "none.trace"], 'file "none.trace" does not exist'),
         (["none.toml"], 'file "none.toml" does not exist'),
     ],
