@@ -15,7 +15,7 @@ def test_a_whole_study(journey: Place) -> None:
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["finished"]
-    assert result["ended"] == "all 5 blocks are done"
+    assert result["ended"] in ("all 5 blocks are done", "every verdict is settled"), "five blocks may already tell"
     assert result["trials"]["all"] == 10
     (verdict,) = [each for each in result["verdicts"] if each["response"] == "tps"]
     assert verdict["treatment"] == "table.fillfactor=75"
