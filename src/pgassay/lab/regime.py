@@ -5,9 +5,8 @@ time (`cycle`), by WAL volume (`wal`, for short trials), or not at all (`none`, 
 manual, "WAL Configuration".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from pgassay.bench.counters import Sample
 from pgassay.study.units import format_bytes, parse_memory, parse_time_s
 
 CYCLES_WANTED = 2
@@ -67,8 +66,3 @@ def describe(mode: str, cycles: float | None) -> str:
         covered = "no whole checkpoint cycle" if cycles < 1 else "only one whole checkpoint cycle"
         return f"{covered} in the window: mostly the burst after a checkpoint"
     return f"{cycles:.0f} {WORDS.get(mode, mode)}"
-
-
-def seconds_of(samples: Sequence[Sample], source: str, name: str) -> list[float | None]:
-    """One series in order of time, for checks on what a trial did second by second."""
-    return [each.value for each in samples if each.source == source and each.name == name]
