@@ -57,7 +57,7 @@ def _orphans(gone: Path, clock: Clock) -> tuple[Probe, ...]:
     return (
         ProcessTree("process_tree", NO_PROCESS, clock),
         ProcessIo(NO_PROCESS, clock),
-        Machine(clock, proc=gone),
+        Machine(clock, proc=gone, cpus=gone),
         Diskstats("diskstats", Device("1:1", "gone", "1:1"), clock, sys=gone),
     )
 

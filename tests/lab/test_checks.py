@@ -38,6 +38,12 @@ def test_causes_from_outside_make_it_invalid() -> None:
     assert codes(replace(QUIET, window_wall_ns=60 * SECOND_NS + SECOND_NS // 3)) == (Status.VALID, [])
 
 
+def test_cores_that_slowed_down_to_cool_spoil_it() -> None:
+    assert codes(replace(QUIET, thermal_throttles=3.0)) == (Status.INVALID, ["throttled"])
+    assert codes(replace(QUIET, thermal_throttles=0.0)) == (Status.VALID, [])
+    assert codes(replace(QUIET, thermal_throttles=None)) == (Status.VALID, [])
+
+
 def test_foreign_writes_spoil_it_when_they_are_most_and_many() -> None:
     mib = 1 << 20
     much = replace(QUIET, foreign_write_share=0.6, device_written_bytes=1000.0 * mib)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.probe.procfs import US_PER_TICK, parse_cpu, parse_device_stat, parse_table, parse_times
+from pgassay.probe.procfs import US_PER_TICK, parse_cpu, parse_device_stat, parse_table, parse_times, sum_counts
 
 STAT = "4242 (postgres) S 17 4242 4242 0 -1 4194304 900 80 0 0 30 40 500 600 20 0 1 0 100 0 0\n"
 
@@ -43,6 +43,12 @@ def test_cpu_of_the_machine() -> None:
     assert found["idle"] == 300 * US_PER_TICK
     assert found["switches"] == 4711
     assert set(found) == {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "switches"}
+
+
+def test_counts_of_several_files_make_one_number_or_none() -> None:
+    assert sum_counts(["2\n", "0\n", "5\n"]) == 7
+    assert sum_counts([]) is None  # this machine counts nothing
+    assert sum_counts(["2\n", None]) is None  # a core went away: the sum would go back
 
 
 def test_a_device() -> None:

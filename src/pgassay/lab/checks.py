@@ -1,8 +1,8 @@
 """What makes a trial invalid, and what is its treatment's own outcome.
 
-Only causes *outside* the treatment (steal, a clock that jumped, foreign writes on the drive) spoil a trial: it is kept,
-named, left out and run again. What a treatment does to itself (no space, a crash, failed transactions, an abort) is an
-outcome and is reported. Pure: the readings come in as values.
+Only causes *outside* the treatment (steal, a hot CPU, a clock that jumped, foreign writes on the drive) spoil a trial:
+it is kept, named, left out and run again. What a treatment does to itself (no space, a crash, failed transactions, an
+abort) is an outcome and is reported. Pure: the readings come in as values.
 """
 
 from collections.abc import Mapping
@@ -32,6 +32,7 @@ class Evidence:
     device_written_bytes: float | None = None
     wanted_ns: int | None = None
     foreign_share_max: float = FOREIGN_SHARE_MAX
+    thermal_throttles: float | None = None
     mismatches: Mapping[str, str] | None = None
 
 
@@ -50,6 +51,10 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     if written and share and share > evidence.foreign_share_max and share * written > FOREIGN_WRITE_BYTES_MIN:
         found.append(
             Reason("foreign_writes", f"{share:.0%} of what was written to the drive in the window was not the server's")
+        )
+    if evidence.thermal_throttles:
+        found.append(
+            Reason("throttled", f"cores slowed down to cool {evidence.thermal_throttles:.0f} times during the window")
         )
     drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
     if drift_ns > CLOCK_DRIFT_NS_MAX:

@@ -77,6 +77,7 @@ def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evid
         foreign_write_share=measures.responses.get("foreign_write_share") if measures else None,
         device_written_bytes=measures.counters.get("diskstats.written_bytes") if measures else None,
         foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
+        thermal_throttles=measures.counters.get("machine.thermal_throttles") if measures else None,
         wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
         foreign_share_max=site.foreign_share_max,
         mismatches=mismatches,

@@ -1,6 +1,7 @@
-"""The whole machine: CPU time by kind from /proc/stat, swapping from /proc/vmstat, dirty memory.
+"""The whole machine: CPU time by kind from /proc/stat, swapping from /proc/vmstat, dirty memory, cores that ran hot.
 
-Steal is time that a hypervisor gave to others while we wanted to run; it tells a spoilt trial. See proc(5).
+Steal is time that a hypervisor gave to others while we wanted to run; a throttled core slowed down to cool (Linux's
+Documentation/arch/x86/x86_64/machinecheck.rst): both tell a spoilt trial. See proc(5).
 """
 
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
-from pgassay.probe.procfs import parse_cpu, parse_table, read_text
+from pgassay.probe.procfs import parse_cpu, parse_table, read_text, sum_counts
 
 SOURCE = "machine"
 _CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -18,15 +19,19 @@ _METERS = (
     Meter("pages_swapped_in", "count"),
     Meter("pages_swapped_out", "count"),
     Meter("dirty_pages", "count", cumulative=False),
+    Meter("thermal_throttles", "count"),
 )
 
 
 class Machine:
     """See `bench.counters.Probe`."""
 
-    def __init__(self, clock: Clock, *, proc: Path = Path("/proc")) -> None:
+    def __init__(
+        self, clock: Clock, *, proc: Path = Path("/proc"), cpus: Path = Path("/sys/devices/system/cpu")
+    ) -> None:
         self._clock = clock
         self._proc = proc
+        self._throttles = sorted(cpus.glob("cpu[0-9]*/thermal_throttle/core_throttle_count"))
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
@@ -35,7 +40,7 @@ class Machine:
 
     @property
     def per_second(self) -> bool:
-        """Two files."""
+        """Two files, and a small one for each core that counts its throttling."""
         return True
 
     def settle(self) -> None:
@@ -45,7 +50,7 @@ class Machine:
         """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
-        """Read both files; None for what this kernel does not tell."""
+        """Read them all; None for what this kernel does not tell."""
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
         stat, vmstat = read_text(self._proc / "stat"), read_text(self._proc / "vmstat")
         cpu = parse_cpu(stat) if stat else {}
@@ -56,5 +61,6 @@ class Machine:
             "pages_swapped_in": memory.get("pswpin"),
             "pages_swapped_out": memory.get("pswpout"),
             "dirty_pages": memory.get("nr_dirty"),
+            "thermal_throttles": sum_counts(read_text(path) for path in self._throttles),
         }
         return (Reading(SOURCE, *now, values),)

@@ -5,6 +5,7 @@ Times are clock ticks there (CONFIG_HZ seen by user space, 100 a second) and mic
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +76,14 @@ def parse_cpu(stat: str) -> dict[str, float]:
     if "ctxt" in lines:
         found["switches"] = float(lines["ctxt"][0])
     return found
+
+
+def sum_counts(texts: Iterable[str | None]) -> float | None:
+    """The sum of small files with one whole number each; None for no files, or where one cannot be read."""
+    numbers = [text.strip() if text is not None else "" for text in texts]
+    if not numbers or not all(number.isdecimal() for number in numbers):
+        return None
+    return float(sum(int(number) for number in numbers))
 
 
 def parse_device_stat(text: str) -> dict[str, float | None]:
