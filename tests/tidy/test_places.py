@@ -39,10 +39,10 @@ def places(text: str) -> list[str]:
 
 def sources() -> list[Path]:
     """The files that are, or would be, tracked: all but what is built."""
-    files = [path for path in ROOT.iterdir() if path.is_file()]
+    files = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]  # a worktree's pointer
     for folder in FOLDERS:
         files += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return sorted(path for path in files if path.suffix not in BINARY)
+    return sorted(path for path in files if path.suffix not in BINARY and "_bin" not in path.parts)
 
 
 def test_no_file_names_a_place() -> None:
