@@ -15,7 +15,8 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
-from pgassay.load.factors import FACTORS, LoadFactor
+from pgassay.load.factors import FACTORS
+from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench import PgbenchLoad
 from tests.bench import real
 

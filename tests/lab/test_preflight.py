@@ -9,6 +9,7 @@ import pytest
 from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.preflight import WAL_BYTES, check
+from pgassay.load import drivers
 from tests.lab.simulation import Simulation, simulate, study_of
 
 SCALE_BYTES = 16_000_000
@@ -54,6 +55,20 @@ def test_every_arms_settings_are_checked_not_just_the_first(simulation: Simulati
     assert isinstance(error, SettingError)
     assert "work_mem" in error.message
     assert "no_such" in refused(simulation, fixed={"server.no_such": "1"}).message
+
+
+def test_an_option_of_another_driver_is_refused_and_says_whose_it_is(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = drivers.Driver("other", "", drivers.find("pgbench").make, ())
+    monkeypatch.setattr(drivers, "DRIVERS", (other, drivers.find("pgbench")))
+    with pytest.raises(UsageError, match=r'"load\.scale" is no option of the load "other", but of pgbench'):
+        drivers.refuse_foreign("other", ["table.fillfactor", "load.duration", "load.scale"])
+    seen: list[str] = []
+    monkeypatch.setattr(drivers, "refuse_foreign", lambda name, factors: seen.extend([name, *factors]))
+    check(study_of(), simulation.site())
+    assert seen[0] == "pgbench"
+    assert "load.scale" in seen
 
 
 def test_a_missing_script_is_refused(simulation: Simulation) -> None:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from pgassay.bench.factor import Setup, Stage
 from pgassay.errors import UsageError
-from pgassay.load.factors import FACTORS, LoadFactor
+from pgassay.load.factors import FACTORS
+from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.options import DEFAULTS, read_options
 from pgassay.load.pgbench.scripts import Script, check_scripts, parse_scripts, show_scripts
 

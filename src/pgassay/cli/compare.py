@@ -47,17 +47,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         factors.setdefault(name.strip(), []).append(value.strip())
     if not arguments.levels and all(len(values) == 1 for values in factors.values()):
         raise nothing_compared(arguments.levels_given[0])
-    load: dict[str, str] = {
-        "driver": arguments.load,
-        "script": "select-only" if arguments.select_only else "simple-update",
-        "protocol": "prepared",
-        "scale": "50",
-        "clients": "4",
-        "jobs": "2",
-        "duration": "20s",
-        "warmup": "3s",
-        "checkpoint": "wal",
-    }
+    load = _usual(arguments)
     for _, _, option in PGBENCH:
         value = getattr(arguments, f"load_{option}")
         if value is not None:
@@ -74,6 +64,27 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
         "design": {"resolution": "5%", "blocks": {"min": 5, "max": 15}},
     }
+
+
+def _usual(arguments: argparse.Namespace) -> dict[str, str]:
+    """The load unless told otherwise: of pgbench's options here, those that the asked driver knows too."""
+    from pgassay.load import drivers
+
+    usual = {
+        "protocol": "prepared",
+        "scale": "50",
+        "clients": "4",
+        "jobs": "2",
+        "duration": "20s",
+        "warmup": "3s",
+        "checkpoint": "wal",
+    }
+    known = {driver.name: driver for driver in drivers.DRIVERS}.get(arguments.load)
+    if known is not None:
+        usual = {option: value for option, value in usual.items() if known.knows(option)}
+    if arguments.load == drivers.DEFAULT or arguments.select_only or arguments.skip_some_updates:
+        usual["script"] = "select-only" if arguments.select_only else "simple-update"
+    return {"driver": arguments.load, **usual}
 
 
 def _refuse_contradictions(arguments: argparse.Namespace, factors: Mapping[str, object]) -> None:

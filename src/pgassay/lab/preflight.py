@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pgassay.bench.places import Mount
 from pgassay.lab import fairness, messages
 from pgassay.lab.composition import Composition, compose, snapshot_key
-from pgassay.lab.preparation import load_of
+from pgassay.lab.preparation import driver_of, load_of
 from pgassay.lab.site import Site
 from pgassay.lab.starting import settings_of
+from pgassay.load import drivers
 from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
@@ -35,6 +36,8 @@ def check(study: Study, site: Site) -> Checked:
     """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built)."""
     fairness.check(study)
     compositions = [compose(study.levels_of(arm), site.catalogue) for arm in study.arms]
+    for composition in compositions:
+        drivers.refuse_foreign(driver_of(composition), [each.name for each in composition.bound])
     responses = _responses(compositions[0], site)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):

@@ -12,6 +12,7 @@ from pgassay.bench.server import Server
 from pgassay.lab import regime
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.site import Site
+from pgassay.load import drivers
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
@@ -43,9 +44,14 @@ def tell_nobody(prepared: Prepared) -> None:
     """Nothing."""
 
 
+def driver_of(composition: Composition) -> str:
+    """The name of the load driver that a composition asks for."""
+    return composition.setup.load.get("driver", drivers.DEFAULT)
+
+
 def load_of(composition: Composition, site: Site) -> Load:
     """The load driver that a composition asks for, of its own installation."""
-    return site.load(composition.setup.load.get("driver", "pgbench"), site.installation(composition.setup.installation))
+    return site.load(driver_of(composition), site.installation(composition.setup.installation))
 
 
 def key_of(study: Study, arm: Arm, site: Site) -> str:

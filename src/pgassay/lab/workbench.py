@@ -31,7 +31,7 @@ from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory
 from pgassay.lab.site import Site
-from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load import drivers
 from pgassay.postgres import repair, sockets
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder
@@ -157,9 +157,7 @@ class Workbench:
 
     def load(self, name: str, installation: Installation) -> Load:
         """The load driver of that name."""
-        if name != "pgbench":
-            raise KeyError(name)  # the factor load.driver knows its levels
-        return PgbenchLoad(installation.bindir, self.runner, self.clock)
+        return drivers.find(name).make(drivers.Tools(installation.bindir, self.runner, self.clock))
 
     def probes(self, server: Server, directory: Path) -> Sequence[Probe]:
         """The probes of a usual trial."""

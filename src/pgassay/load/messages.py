@@ -53,6 +53,14 @@ def no_value(name: str) -> UsageError:
     return UsageError(f'"{name}" has no value')
 
 
+def foreign_option(name: str, driver: str, owners: Iterable[str], known: Iterable[str]) -> UsageError:
+    """An option that belongs to another driver than the study's."""
+    return UsageError(
+        f'"{name}" is no option of the load "{driver}", but of {" and ".join(owners)}',
+        f"{driver} takes: {', '.join(known)}",
+    )
+
+
 def bad_weight(text: str) -> UsageError:
     """A script's weight is not a number."""
     return UsageError(f'the weight in script "{text}" is not a whole number', "for example new_order.sql@45")

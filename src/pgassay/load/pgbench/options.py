@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pgassay.load import messages, values
 from pgassay.load.pgbench.scripts import Script, parse_scripts
+from pgassay.load.shared_factors import PROTOCOLS
 
 DEFAULTS: Mapping[str, str] = {
     "script": "tpcb-like",
@@ -26,7 +27,6 @@ DEFAULTS: Mapping[str, str] = {
     "age": "none",
     "keep_log": "off",
 }
-PROTOCOLS = ("simple", "extended", "prepared")
 
 
 @dataclass(frozen=True)

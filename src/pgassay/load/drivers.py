@@ -1,0 +1,68 @@
+"""Which load drivers there are, how each is made, and which options it knows.
+
+A new driver is one entry here and one module `load/NAME/factors.py`; the lab asks nobody else. A driver's own modules
+are imported when it is made, so that naming the drivers costs nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.load import Load
+from pgassay.bench.running import Clock, Runner
+from pgassay.load import messages
+from pgassay.load.load_factor import LoadFactor
+from pgassay.load.pgbench.factors import FACTORS as PGBENCH
+from pgassay.load.shared_factors import EVERY
+
+DEFAULT = "pgbench"
+_PREFIX = "load."
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What drivers are made from: PostgreSQL's programs, who starts programs, and the time."""
+
+    bindir: Path
+    runner: Runner
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver by name: how it is made, and its options besides those that every driver has."""
+
+    name: str
+    summary: str
+    make: Callable[[Tools], Load]
+    factors: tuple[LoadFactor, ...]
+
+    def knows(self, option: str) -> bool:
+        """Does it understand this option (`clients`, without the prefix)?"""
+        return option == "driver" or any(each.option == option for each in (*EVERY, *self.factors))
+
+
+def _pgbench(tools: Tools) -> Load:
+    from pgassay.load.pgbench.driver import PgbenchLoad
+
+    return PgbenchLoad(tools.bindir, tools.runner, tools.clock)
+
+
+DRIVERS: tuple[Driver, ...] = (
+    Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
+)
+
+
+def find(name: str) -> Driver:
+    """The driver of that name; `KeyError` for another, since `load.driver` takes only these."""
+    return {driver.name: driver for driver in DRIVERS}[name]
+
+
+def refuse_foreign(name: str, factors: Iterable[str]) -> None:
+    """Raise `UsageError` for the first `load.*` among these factor names that this driver does not know."""
+    driver = find(name)
+    for factor in factors:
+        option = factor.removeprefix(_PREFIX)
+        if option != factor and not driver.knows(option):
+            owners = [other.name for other in DRIVERS if other.knows(option)]
+            raise messages.foreign_option(factor, name, owners, [each.pattern for each in driver.factors])

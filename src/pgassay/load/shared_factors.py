@@ -1,0 +1,42 @@
+"""The options that several drivers understand, each one object, and those that every driver has.
+
+`EVERY` is done by the lab or means the same for any program; a driver adds from the others what it knows, by listing
+them in its own `factors.py`.
+"""
+
+from pgassay.load.load_factor import (
+    LoadFactor,
+    choice,
+    count,
+    length,
+    length_or_nothing,
+    limit,
+    optional_count,
+    rate,
+    switch,
+)
+
+CACHES = ("cold", "warm", "prewarmed")
+CHECKPOINTS = ("cycle", "wal", "none")
+PROTOCOLS = ("simple", "extended", "prepared")
+
+EVERY = (
+    LoadFactor("duration", length, "length of the measured window (pgbench -T, sysbench --time)"),
+    LoadFactor("warmup", length_or_nothing, "length of a run of its own before the window"),
+    LoadFactor("cache", choice(*CACHES), "the cache state that a window starts from"),
+    LoadFactor("checkpoint", choice(*CHECKPOINTS), "whole checkpoint cycles by time or by WAL, or the burst after one"),
+    LoadFactor("vacuum", switch, "VACUUM before the window"),
+)
+
+PROTOCOL = LoadFactor("protocol", choice(*PROTOCOLS), "pgbench -M: how statements are sent")
+CLIENTS = LoadFactor("clients", count, "pgbench -c: concurrent connections")
+JOBS = LoadFactor("jobs", count, "pgbench -j: threads of the program")
+TRANSACTIONS = LoadFactor(
+    "transactions", optional_count, "pgbench -t: of each client, instead of a duration", optional=True
+)
+RATE = LoadFactor("rate", rate, "transactions per second offered, open loop; none for as many as possible")
+LATENCY_LIMIT = LoadFactor(
+    "latency_limit", limit, "pgbench -L: slower transactions count as late, or are skipped at a rate"
+)
+MAX_TRIES = LoadFactor("max_tries", count, "pgbench --max-tries: tries after serialization failures and deadlocks")
+KEEP_LOG = LoadFactor("keep_log", switch, "keep pgbench's per-transaction log, compressed")

@@ -1,0 +1,30 @@
+"""The registry: every driver's options are factors, no name means two things, and strangers' options are refused."""
+
+import pytest
+
+from pgassay.errors import UsageError
+from pgassay.load import drivers
+from pgassay.load.factors import DRIVER, FACTORS
+from pgassay.load.load_factor import LoadFactor
+from pgassay.load.shared_factors import EVERY
+
+
+@pytest.mark.parametrize("driver", drivers.DRIVERS, ids=lambda driver: driver.name)
+def test_every_option_of_a_driver_is_that_very_factor(driver: drivers.Driver) -> None:
+    """Two drivers that share a name share its parser too: one object, or a level would mean two things."""
+    by_option = {each.option: each for each in FACTORS if isinstance(each, LoadFactor)}
+    for factor in driver.factors:
+        assert by_option[factor.option] is factor
+        assert driver.knows(factor.option)
+    assert DRIVER.parse("load.driver", driver.name).canonical == driver.name
+
+
+def test_what_every_driver_has_is_never_refused() -> None:
+    for driver in drivers.DRIVERS:
+        drivers.refuse_foreign(driver.name, ["server.work_mem", "load.driver", *(each.pattern for each in EVERY)])
+
+
+def test_an_unknown_driver_is_refused_with_those_that_are_there() -> None:
+    with pytest.raises(UsageError) as caught:
+        DRIVER.parse("load.driver", "pgbensh")
+    assert "pgbench" in str(caught.value.hint)
