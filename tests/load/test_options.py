@@ -46,6 +46,9 @@ def canonical(name: str, typed: str) -> str:
         ("load.script", "/a.sql@3\n/b,c.sql", "/a.sql@3\n/b,c.sql@1"),
         ("load.init", "/d/schema.sql", "/d/schema.sql"),
         ("load.driver", "pgbench", "pgbench"),
+        ("load.row_bytes", "2000", "2000"),
+        ("load.row_bytes", "2kB", "2048"),
+        ("load.row_storage", "toasted", "toasted"),
     ],
 )
 def test_canonical_forms(name: str, typed: str, wanted: str) -> None:
@@ -78,6 +81,10 @@ def test_canonical_forms(name: str, typed: str, wanted: str) -> None:
         ("load.script", "a.sql@0", "whole number"),
         ("load.script", " , ", "no value"),
         ("load.init", " ", "no value"),
+        ("load.row_bytes", "16", "from 32 to 31000"),
+        ("load.row_bytes", "1MB", "from 32 to 31000"),
+        ("load.row_bytes", "wide", "bytes of a row"),
+        ("load.row_storage", "external", "cannot be"),
     ],
 )
 def test_nonsense_is_refused(name: str, typed: str, says: str) -> None:
@@ -90,7 +97,7 @@ def test_every_factor_is_declared_once_with_a_summary() -> None:
     assert len(BY_NAME) == len(FACTORS)
     assert all(factor.summary for factor in FACTORS)
     data = {name for name, factor in BY_NAME.items() if factor.stage is Stage.DATA}
-    assert data == {"load.driver", "load.scale", "load.age", "load.init"}
+    assert data == {"load.driver", "load.scale", "load.age", "load.init", "load.row_bytes", "load.row_storage"}
 
 
 def test_every_option_has_a_factor() -> None:

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import LoadError
+from pgassay.bench.factor import Readable
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
+from pgassay.lab.outcomes import code_of
+from pgassay.load.factors import FACTORS
 from pgassay.load.pgbench import PgbenchLoad
 from tests.bench import real
 
@@ -243,12 +246,40 @@ def test_sql_that_fails_is_an_error_with_its_words(bench: Bench, tmp_path: Path)
     bench.server.execute("DROP TABLE t")
 
 
+def test_rows_of_another_width_are_stored_as_asked_and_read_back(bench: Bench) -> None:
+    factors = {factor.pattern: factor for factor in FACTORS}
+    for storage, toasted in (("plain", False), ("toasted", True)):
+        wanted = {**BASE, "row_bytes": "4000", "row_storage": storage}
+        bench.load.create(bench.server, wanted)
+        for name in ("load.row_bytes", "load.row_storage"):
+            level = factors[name].parse(name, wanted[name.removeprefix("load.")])
+            assert factors[name].read_back(name, level, Readable(bench.server)) == level.canonical
+        bench.server.execute("INSERT INTO pgbench_accounts SELECT i, 1, 0, '' FROM generate_series(1, 100) i")
+        ((heap, toast),) = bench.server.query(
+            "SELECT pg_relation_size(c.oid), pg_relation_size(nullif(c.reltoastrelid, 0))"
+            " FROM pg_class c WHERE relname = 'pgbench_accounts'"
+        )
+        assert (heap < 20_000, bool(toast)) == (toasted, toasted), "two rows of 4000 bytes fill a page of 8 kB"
+
+
+def test_a_row_that_no_page_holds_has_its_name(bench: Bench) -> None:
+    wanted = {**BASE, "row_bytes": "9000", "row_storage": "plain"}
+    bench.load.create(bench.server, wanted)
+    with pytest.raises(LoadError, match="row is too big: size 90") as caught:
+        bench.load.fill(bench.server, wanted)
+    assert code_of(caught.value.message, "not_prepared") == "row_too_large"
+    bench.load.create(bench.server, BASE)
+    bench.load.fill(bench.server, BASE)
+
+
 def test_what_cannot_run_is_refused(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         bench.load.check({**BASE, "init": str(tmp_path / "absent.sql")})
     init = write(tmp_path, "own.sql", "SELECT 1;")
     with pytest.raises(UsageError, match="age"):
         bench.load.check({**BASE, "init": init, "age": "2x"})
+    with pytest.raises(UsageError, match="row_bytes"):
+        bench.load.check({**BASE, "init": init, "row_bytes": "2000"})
     lonely = PgbenchLoad(tmp_path, real.runner(), SystemClock())
     with pytest.raises(UsageError, match="pgbench"):
         lonely.check({**BASE, "max_tries": "2"})

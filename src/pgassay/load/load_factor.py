@@ -61,6 +61,11 @@ def count(name: str, typed: str) -> str:
     return str(values.parse_count(name, typed))
 
 
+def row_bytes(name: str, typed: str) -> str:
+    """The bytes of a row."""
+    return str(values.parse_row_bytes(name, typed))
+
+
 def optional_count(name: str, typed: str) -> str:
     """A whole number from 1, or `none`."""
     number = values.parse_optional_count(name, typed)

@@ -12,6 +12,13 @@ def not_a_count(name: str, text: str, least: int) -> UsageError:
     return UsageError(f'"{name}" must be a whole number of at least {least}, not "{text}"')
 
 
+def not_a_row(name: str, text: str, least: int, most: int) -> UsageError:
+    """A row's width was wanted."""
+    return UsageError(
+        f'"{name}" must be the bytes of a row from {least} to {most}, not "{text}"', "pgbench's own has 100"
+    )
+
+
 def not_seconds(name: str, text: str, least: int) -> UsageError:
     """A length in whole seconds was wanted."""
     return UsageError(
@@ -94,6 +101,11 @@ def no_age_for_own_data() -> UsageError:
     return UsageError(
         '"load.age" wears pgbench\'s own tables, not those of "load.init"', "wear the data in the init file"
     )
+
+
+def no_rows_for_own_data(name: str) -> UsageError:
+    """We widen pgbench's tables only."""
+    return UsageError(f'"{name}" widens pgbench\'s own table, not those of "load.init"', "widen it in the init file")
 
 
 def unknown_version(path: Path, text: str) -> LoadError:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from pgassay.errors import UsageError
 from pgassay.load import messages
-from pgassay.study.units import format_number, parse_boolean, parse_time_ms
+from pgassay.study.units import format_number, parse_boolean, parse_memory, parse_time_ms
 
 NONE = "none"
+ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
+"""A filler of some bytes at least; no page has more than 32 kB."""
 
 
 def parse_count(name: str, text: str, least: int = 1) -> int:
@@ -27,6 +29,18 @@ def parse_count(name: str, text: str, least: int = 1) -> int:
 def parse_optional_count(name: str, text: str) -> int | None:
     """A whole number from 1, None for `none`."""
     return None if text.strip() == NONE else parse_count(name, text)
+
+
+def parse_row_bytes(name: str, text: str) -> int:
+    """`2000`, `"2000B"` or `"2kB"` in bytes."""
+    stripped = text.strip()
+    try:
+        size = int(stripped) if stripped.isdecimal() else parse_memory(stripped)
+    except UsageError:
+        raise messages.not_a_row(name, text, ROW_BYTES_MIN, ROW_BYTES_MAX) from None
+    if not ROW_BYTES_MIN <= size <= ROW_BYTES_MAX:
+        raise messages.not_a_row(name, text, ROW_BYTES_MIN, ROW_BYTES_MAX)
+    return size
 
 
 def parse_seconds(name: str, text: str, least: int = 1) -> int:

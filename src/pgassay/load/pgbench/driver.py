@@ -69,6 +69,9 @@ class PgbenchLoad:
             raise messages.missing_init(wanted.init)
         if wanted.age:
             raise messages.no_age_for_own_data()
+        for name, value in (("row_bytes", wanted.row_bytes), ("row_storage", wanted.row_storage)):
+            if value is not None:
+                raise messages.no_rows_for_own_data(f"load.{name}")
         program = preparing.client_program(self._bindir, wanted.init)
         if not program.exists():
             raise messages.missing_program(program, 'which reads "load.init"')
@@ -83,7 +86,7 @@ class PgbenchLoad:
 
     def create(self, server: Server, options: Mapping[str, str]) -> None:
         """Create the empty schema; a plain SQL `init` runs whole; raises `LoadError`."""
-        preparing.create(self._bindir, self._runner, server.endpoint, read_options(options))
+        preparing.create(self._bindir, self._runner, server, read_options(options))
 
     def fill(self, server: Server, options: Mapping[str, str]) -> None:
         """Load the rows, build keys, VACUUM ANALYZE; raises `LoadError`."""

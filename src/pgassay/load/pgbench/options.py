@@ -25,6 +25,8 @@ DEFAULTS: Mapping[str, str] = {
     "latency_limit": "none",
     "init": "none",
     "age": "none",
+    "row_bytes": "none",
+    "row_storage": "none",
     "keep_log": "off",
 }
 
@@ -47,6 +49,9 @@ class Options:
     init: Path | None
     age: float
     keep_log: bool
+    row_bytes: int | None = None
+    """Of an account; None for pgbench's own table."""
+    row_storage: str | None = None
 
     @property
     def threads(self) -> int:
@@ -80,4 +85,10 @@ def read_options(levels: Mapping[str, str]) -> Options:
         init=values.parse_path("load.init", given["init"]),
         age=values.parse_multiple("load.age", given["age"]),
         keep_log=values.parse_switch("load.keep_log", given["keep_log"]),
+        row_bytes=_width(given["row_bytes"]),
+        row_storage=None if given["row_storage"] == values.NONE else given["row_storage"],
     )
+
+
+def _width(text: str) -> int | None:
+    return None if text == values.NONE else values.parse_row_bytes("load.row_bytes", text)

@@ -11,7 +11,7 @@ from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages
-from pgassay.load.pgbench import command
+from pgassay.load.pgbench import command, rows
 from pgassay.load.pgbench.options import Options
 from pgassay.load.pgbench.scripts import file_hash
 
@@ -37,20 +37,27 @@ def data_key(options: Options) -> dict[str, str]:
     """What the loaded data depend on, besides the server itself."""
     if options.init is not None:
         return {"init": file_hash(options.init)}
-    return {"scale": str(options.scale), "age": str(options.age)}
+    width = {"row_bytes": str(options.row_bytes), "row_storage": str(options.row_storage)}
+    wide = {name: text for name, text in width.items() if text != "None"}
+    return {"scale": str(options.scale), "age": str(options.age), **wide}
 
 
 def estimated_bytes(options: Options) -> int:
     """About how much room the data take; ageing leaves dead rows and a second index entry behind."""
     if options.init is not None:
         return options.init.stat().st_size * _INIT_GROWTH
-    return int(options.scale * BYTES_PER_SCALE * (1 + min(options.age, 1.0)))
+    fresh = options.scale * BYTES_PER_SCALE
+    if options.row_bytes is not None:
+        fresh = max(fresh, rows.estimated_bytes(options))
+    return int(fresh * (1 + min(options.age, 1.0)))
 
 
-def create(bindir: Path, runner: Runner, endpoint: Endpoint, options: Options) -> None:
+def create(bindir: Path, runner: Runner, server: Server, options: Options) -> None:
     """Create the empty schema (for plain SQL: run all of it)."""
+    endpoint = server.endpoint
     if options.init is None:
         _run(runner, endpoint, command.create_command(bindir / "pgbench", endpoint, options.scale))
+        rows.widen(server, options)
     elif is_dump(options.init):
         _restore(bindir, runner, endpoint, options.init, "pre-data")
     else:
