@@ -16,6 +16,7 @@ from pgassay.bench.fakes.clock import FakeClock
 from pgassay.bench.fakes.drive import FakeDrive
 from pgassay.bench.fakes.load import ANSWERS, FakeLoad
 from pgassay.bench.fakes.server import FakeInstallation, FakeServer
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab.interruption import Interruption
@@ -177,9 +178,15 @@ class MachineInstallation(FakeInstallation):
         self._machine.clock.advance(3.0)
         super().initialize(directory, options)
 
-    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> "MachineServer":
+    def start(
+        self,
+        directory: Path,
+        settings: Mapping[str, str],
+        socket_directory: Path,
+        placement: Placement = ANYWHERE,
+    ) -> "MachineServer":
         self._machine.moment("server start")
-        plain = super().start(directory, settings, socket_directory)
+        plain = super().start(directory, settings, socket_directory, placement)
         self.servers.remove(plain)
         server = MachineServer(directory, settings, plain.endpoint, self.version, self._answers)
         server.machine = self._machine

@@ -27,5 +27,13 @@ class DriveError(BenchError):
     """A drive could not be attached, cloned or given back."""
 
 
+class HostError(BenchError):
+    """This machine did not give what a host factor asked for; `code` names it in the trial's reasons."""
+
+    def __init__(self, message: str, hint: str | None = None, code: str = "host_error") -> None:
+        super().__init__(message, hint)
+        self.code = code
+
+
 class SpaceError(DriveError):
     """Too little room for what is asked."""

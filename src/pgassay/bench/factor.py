@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pgassay.bench.hosting import Hosting
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.study.levels import Level
@@ -57,6 +58,8 @@ class Factor:
     stage: Stage = Stage.RUN
     summary: str = ""
     hard_to_change: bool = False
+    rank: int = 0
+    """Host factors are applied from the lowest rank on: a memory limit must know the huge pages."""
     adopt: str = ""
     """How a winner is put into practice and what it risks: `reload`, `restart`, `rewrite` or `reinit`."""
 
@@ -81,8 +84,15 @@ class Factor:
         """`adopt` for this very name, asked of a server that may know better (`server.*`: reload or restart)."""
         return self.adopt
 
-    def give_back(self, name: str, level: Level) -> None:
-        """Undo what outlives the trial (host factors)."""
+    def unavailable(self, name: str) -> str | None:
+        """Why this machine cannot have the factor at all (no root, no such kernel), or None: asked before a run."""
+        return None
+
+    def require_here(self, name: str, level: Level) -> None:
+        """Raise `UsageError` for a level that this machine cannot have; asked before a run."""
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """HOST stage: change the machine through `hosting.changes`, which gives back; raises `HostError`."""
 
 
 def matches(pattern: str, name: str) -> bool:

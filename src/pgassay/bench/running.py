@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pgassay.bench.hosting import ANYWHERE, Placement
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -67,10 +69,12 @@ class Runner(Protocol):
         directory: Path | None = None,
         unprivileged: bool = False,
         death_signal: int = signal.SIGTERM,
+        placement: Placement = ANYWHERE,
     ) -> Running:
         """Start in a process group of its own, appending to the two files (which may be one).
 
         `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
+        The program and all that it starts stay where `placement` puts it; a CPU or a group that cannot be had ends it.
         """
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 
 
@@ -62,8 +63,17 @@ class Installation(Protocol):
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
         """initdb into `directory`, with our marker; raises `bench.errors.ClusterError`."""
 
-    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> Server:
-        """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words."""
+    def start(
+        self,
+        directory: Path,
+        settings: Mapping[str, str],
+        socket_directory: Path,
+        placement: Placement = ANYWHERE,
+    ) -> Server:
+        """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words.
+
+        The whole server, none of its clients, runs where `placement` says.
+        """
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise before anything runs for a setting that is unknown, refused or ours; `SettingError` or `UsageError`."""

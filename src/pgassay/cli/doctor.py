@@ -1,4 +1,7 @@
-"""`pgassay doctor`: is this machine fit to measure on? Each finding with its remedy; nothing is changed."""
+"""`pgassay doctor`: is this machine fit to measure on? Each finding with its remedy; nothing is changed.
+
+With `--repair`, what a killed pgassay left changed (huge pages, control groups …) is put back first.
+"""
 
 import argparse
 import json
@@ -11,6 +14,7 @@ from pgassay.cli import messages
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
+    parser.add_argument("--repair", action="store_true", help="put back what a killed pgassay left changed")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -18,10 +22,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Look and print; exit status 0 whatever is found."""
     import os
 
+    from pgassay.host.changes import LocalHost
     from pgassay.host.doctor import examine
-    from pgassay.lab.workbench import default_directory
+    from pgassay.host.doctor_checks.changes import changes_owed
+    from pgassay.host.ledger import Ledger, boot_of
+    from pgassay.lab.places import default_directory, state_directory
 
-    findings = examine([arguments.data_dir or default_directory(os.environ)])
+    ledger = Ledger(state_directory(os.environ), boot_of())
+    if arguments.repair:
+        for path in LocalHost(ledger).repair():
+            messages.tell_put_back(path)
+    findings = [*examine([arguments.data_dir or default_directory(os.environ)]), changes_owed(ledger)]
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
         return messages.SUCCESS

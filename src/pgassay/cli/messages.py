@@ -94,9 +94,20 @@ def excluded(one: str, other: str) -> UsageError:
     return UsageError(f"{one} and {other} cannot be used together", "give one of them")
 
 
+def host_factors_left_out(reasons: Mapping[str, str]) -> str:
+    """What --without-host-factors did."""
+    named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"host factors left out, since this machine cannot have them: {named}"
+
+
 def file_exists(path: Path) -> UsageError:
     """A file that we were to write is there already."""
     return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")
+
+
+def tell_put_back(path: str) -> None:
+    """Something that a killed pgassay had changed."""
+    print(f"pgassay: put back: {path}", file=sys.stderr)
 
 
 def tell_interrupted(path: Path) -> None:

@@ -55,6 +55,9 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
+    parser.add_argument(
+        "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
+    )
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     add_build_options(parser)
@@ -76,6 +79,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     from pgassay.cli.neighbours import look, place
     from pgassay.cli.plan import describe, print_plan
     from pgassay.lab.catalogue import every_factor
+    from pgassay.lab.hosting import unavailable
     from pgassay.lab.preflight import check
     from pgassay.lab.workbench import Workbench
     from pgassay.study import document
@@ -83,14 +87,23 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
 
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     resolved = document.resolve(name, found, overrides(arguments, size))
-    study = parse(name, resolved, every_factor(), size=size)
+    catalogue = every_factor()
+    left_out: dict[str, str] = {}
+    if arguments.without_host_factors:
+        left_out = unavailable(document.names_in(resolved), catalogue)
+        resolved = document.without(resolved, left_out)
+    study = parse(name, resolved, catalogue, size=size)
     path = run_path(arguments, study.name)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
     resolved.setdefault("design", {})["seed"] = seed
     with Workbench(wishes(arguments)) as bench:
         site = bench.site()
         checked = check(study, site)
-        remarks = {**look(bench, allowed=arguments.allow_busy or arguments.dry_run), **place(checked.mount)}
+        remarks = {
+            **look(bench, allowed=arguments.allow_busy or arguments.dry_run),
+            **place(checked.mount),
+            **left_out_remark(left_out),
+        }
         plan = describe(study, checked, bench, seed)
         if arguments.dry_run:
             print_plan(plan, as_json=arguments.json)
@@ -99,6 +112,15 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
             print_plan(plan, as_json=False, stream=sys.stderr)
         run_directory = conducting.create_run(path, study, resolved, seed, checked, bench, remarks)
         return conducting.conduct(study, run_directory, bench, [], as_json=arguments.json)
+
+
+def left_out_remark(reasons: dict[str, str]) -> dict[str, str]:
+    """A remark of the record, and a warning, on host factors that were left out; empty if none were."""
+    if not reasons:
+        return {}
+    text = messages.host_factors_left_out(reasons)
+    messages.warn(text)
+    return {"host_factors": text}
 
 
 def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":

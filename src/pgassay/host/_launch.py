@@ -1,8 +1,9 @@
-"""Runs between fork and exec of every program that we start: `python -I -S _launch.py PPID SIGNAL IDS PROGRAM ARGS…`.
+"""Runs between fork and exec of every program that we start: `_launch.py PPID SIGNAL IDS CPUS GROUPS PROGRAM ARGS…`.
 
-It becomes the asked account, asks the kernel for a signal when its parent dies (prctl(2), PR_SET_PDEATHSIG: must come
-after the change of account, which clears it), and becomes the program. A little program of its own rather than
-`preexec_fn`, which is unsafe beside threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…` or `-`.
+It joins the control groups and keeps to the CPUs that it is given (all that the program starts inherits both), becomes
+the asked account, asks the kernel for a signal when its parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the
+change of account, which clears it), and becomes the program. A little program of its own rather than `preexec_fn`,
+which is unsafe beside threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…`, and `-` stands for nothing.
 """
 
 import ctypes
@@ -15,8 +16,14 @@ NOT_RUN = 127
 
 def main(arguments: list[str]) -> int:
     """Become the program; returns only when that fails."""
-    parent, death_signal, ids, *command = arguments
+    parent, death_signal, ids, cpus, groups, *command = arguments
     try:
+        for group in groups.split(":") if groups != "-" else ():
+            descriptor = os.open(f"{group}/cgroup.procs", os.O_WRONLY)
+            os.write(descriptor, str(os.getpid()).encode())
+            os.close(descriptor)
+        if cpus != "-":
+            os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
         if ids != "-":
             uid, gid, groups = ids.split(":")
             os.setgroups([int(group) for group in groups.split(",") if group])

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError
+from pgassay.bench.errors import BenchError, HostError
 from pgassay.bench.places import Account
+from pgassay.errors import UsageError
+from pgassay.study.units import format_size
 
 
 def program_missing(program: str) -> BenchError:
@@ -38,3 +40,72 @@ def unreachable(path: Path, barrier: Path, account: Account) -> BenchError:
 def no_mount(path: Path) -> BenchError:
     """A path whose file system cannot be told."""
     return BenchError(f'could not tell which file system holds "{path}"')
+
+
+def host_refused(path: Path, value: str, error: OSError) -> HostError:
+    """The kernel does not take a value."""
+    return HostError(f'could not write {value} to "{path}": {(error.strerror or str(error)).lower()}')
+
+
+def machine_in_use() -> HostError:
+    """Two labs cannot both have huge pages or limits of their own."""
+    return HostError(
+        "another pgassay is changing this machine's settings",
+        "wait for it to end: the factors host.* are one at a time",
+    )
+
+
+def not_given_back(path: Path, error: OSError) -> HostError:
+    """Something of ours stays behind."""
+    return HostError(
+        f'could not give back "{path}": {(error.strerror or str(error)).lower()}',
+        "it stays on the list of changes: pgassay doctor --repair tries again",
+    )
+
+
+def huge_pages_missing(wanted: int, page: str, got: int) -> HostError:
+    """Memory is too fragmented, or there is too little of it."""
+    return HostError(f"wanted {wanted} huge pages of {page}, this machine gave {got}", code="hugepage_error")
+
+
+def huge_pages_uncounted(answer: str) -> HostError:
+    """The server does not say how many it needs."""
+    return HostError(f'the server did not tell how many huge pages it needs: "{answer}"', code="hugepage_error")
+
+
+def memory_all_huge(limit: int, huge: int) -> HostError:
+    """Huge pages are not counted by a memory limit, so they are taken off it: nothing is left."""
+    return HostError(
+        f"huge pages take {format_size(huge)} of the {format_size(limit)} that the server may have",
+        code="memory_error",
+    )
+
+
+def not_a_host_level(name: str, typed: str, accepted: str) -> UsageError:
+    """A level of another form."""
+    return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {accepted}")
+
+
+def too_many_cpus(name: str, typed: str, there: int) -> UsageError:
+    """More CPUs than this machine has, or than we may use."""
+    return UsageError(f'"{name}" = {typed} wants more than the {there} CPUs that this machine lets us use')
+
+
+def no_such_cpus(name: str, typed: str, missing: str) -> UsageError:
+    """A list that names absent CPUs."""
+    return UsageError(f'"{name}" = {typed}: this machine has no CPU {missing}, or does not let us use it')
+
+
+def no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
+    """A size that this kernel does not have."""
+    return UsageError(f'"{name}" = {typed}: this kernel has no huge pages of that size', f"it has: {sizes or 'none'}")
+
+
+def more_memory_than_there_is(name: str, typed: str, total_bytes: int) -> UsageError:
+    """A limit above the machine's memory limits nothing."""
+    return UsageError(f'"{name}" = {typed} is more than this machine has ({format_size(total_bytes)})')
+
+
+NO_ROOT = "needs root"
+NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
+NO_TRANSPARENT = "this kernel has no transparent huge pages"

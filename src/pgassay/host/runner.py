@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.host import _launch, messages
@@ -105,11 +106,12 @@ class LocalRunner:
         directory: Path | None = None,
         unprivileged: bool = False,
         death_signal: int = signal.SIGTERM,
+        placement: Placement = ANYWHERE,
     ) -> LocalRunning:
         """Start in a session of its own; see `bench.running.Runner.start`."""
         with stdout.open("ab") as out, stderr.open("ab") as err:
             process = subprocess.Popen(
-                self._launched(command, unprivileged, death_signal),
+                self._launched(command, unprivileged, death_signal, placement),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -119,7 +121,9 @@ class LocalRunner:
             )
         return LocalRunning(command, process, stdout, stderr)
 
-    def _launched(self, command: Sequence[str], unprivileged: bool, death_signal: int) -> list[str]:
+    def _launched(
+        self, command: Sequence[str], unprivileged: bool, death_signal: int, placement: Placement = ANYWHERE
+    ) -> list[str]:
         program = shutil.which(command[0])
         if program is None and not Path(command[0]).exists():
             raise messages.program_missing(command[0])
@@ -128,7 +132,10 @@ class LocalRunner:
             groups = ",".join(str(group) for group in groups_of(self._account))
             ids = f"{self._account.uid}:{self._account.gid}:{groups}"
         launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
-        return [*launcher, str(os.getpid()), str(int(death_signal)), ids, program or command[0], *command[1:]]
+        cpus = ",".join(map(str, placement.cpus)) or "-"
+        groups = ":".join(map(str, placement.groups)) or "-"
+        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups]
+        return [*launcher, *how, program or command[0], *command[1:]]
 
     def _environment(self, extra: Mapping[str, str] | None, unprivileged: bool) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -30,8 +30,9 @@ class FactorCatalogue:
 def every_factor() -> FactorCatalogue:
     """The factors of every room of the bench."""
     from pgassay.drive.factors import FACTORS as DRIVE
+    from pgassay.host.factors import FACTORS as HOST
     from pgassay.load.factors import FACTORS as LOAD
     from pgassay.postgres.build_factors import FACTORS as BUILD
     from pgassay.postgres.factors import FACTORS as POSTGRES
 
-    return FactorCatalogue((*BUILD, *POSTGRES, *LOAD, *DRIVE.values()))
+    return FactorCatalogue((*BUILD, *POSTGRES, *LOAD, *DRIVE.values(), *HOST))

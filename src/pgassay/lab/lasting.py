@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Mount, Version
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive
@@ -53,12 +54,19 @@ class Lasting:
         """Is this the clone that lasts?"""
         return self._clone is not None and self._clone[1] == directory
 
-    def start(self, installation: Installation, directory: Path, settings: Mapping[str, str], sockets: Path) -> Server:
+    def start(
+        self,
+        installation: Installation,
+        directory: Path,
+        settings: Mapping[str, str],
+        sockets: Path,
+        placement: Placement,
+    ) -> Server:
         """The first one's server; a server on any other directory is none of ours."""
         if not self.holds(directory):
-            return installation.start(directory, settings, sockets)
+            return installation.start(directory, settings, sockets, placement)
         if self._server is None:
-            self._server = installation.start(directory, settings, sockets)
+            self._server = installation.start(directory, settings, sockets, placement)
         return _LastingServer(self._server)
 
 
@@ -124,8 +132,14 @@ class _LastingInstallation:
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
         self._inner.initialize(directory, options)
 
-    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> Server:
-        return self._lasting.start(self._inner, directory, settings, socket_directory)
+    def start(
+        self,
+        directory: Path,
+        settings: Mapping[str, str],
+        socket_directory: Path,
+        placement: Placement = ANYWHERE,
+    ) -> Server:
+        return self._lasting.start(self._inner, directory, settings, socket_directory, placement)
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         self._inner.check_settings(values)

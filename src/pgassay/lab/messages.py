@@ -1,6 +1,6 @@
 """Every message of the lab for users, in PostgreSQL's manner."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -31,6 +31,25 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
         f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
         "free space there, name another place with --data-dir, or make the data smaller with --set load.scale=…",
     )
+
+
+def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
+    """Factors of the machine that cannot be had here, all at once."""
+    named = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    return UsageError(
+        f"this machine cannot have some of the study's factors: {named}",
+        "run as root, or leave them out with --without-host-factors",
+    )
+
+
+def buffers_beyond(typed: str, limit: str) -> UsageError:
+    """Shared buffers that cannot all be in memory."""
+    return UsageError(f"server.shared_buffers = {typed} does not fit in {limit}", "leave that level out with --levels")
+
+
+def machine_memory(total_bytes: int) -> str:
+    """The machine's memory as the limit."""
+    return f"the memory of this machine, {format_size(total_bytes)}"
 
 
 def busy_neighbour(detail: str) -> PgassayError:

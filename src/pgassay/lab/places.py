@@ -11,6 +11,7 @@ from pathlib import Path
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 
 DATA_VARIABLE = "PGASSAY_DATA_DIR"
+STATE_VARIABLE = "PGASSAY_STATE_DIR"
 
 
 def default_directory(environment: Mapping[str, str]) -> Path:
@@ -32,4 +33,17 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
     if os.geteuid() == 0 or environment.get(DATA_VARIABLE):
         return default_directory(environment).absolute() / "builds"
     home = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home.absolute() / "pgassay"
+
+
+def state_directory(environment: Mapping[str, str]) -> Path:
+    """Where the list of changes to this machine is: $PGASSAY_STATE_DIR; /var/lib/pgassay/state for root; else the
+    user's state home. It is the machine's, so it does not move with the clusters.
+    """
+    named = environment.get(STATE_VARIABLE)
+    if named:
+        return Path(named).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/pgassay/state")
+    home = Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return home.absolute() / "pgassay"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
-from pgassay.lab import fairness, messages
+from pgassay.lab import fairness, hosting, messages
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.preparation import driver_of, load_of
 from pgassay.lab.site import Site
@@ -44,6 +44,7 @@ def check(study: Study, site: Site) -> Checked:
         if name not in known:
             raise messages.unknown_response(name, known)
     for composition in compositions:
+        hosting.require(study, composition, site)
         load_of(composition, site).check(composition.setup.load)
     _check_settings(study, compositions, site)
     return _check_space(compositions, responses, site)

@@ -19,26 +19,38 @@ _RELATIONS = (
 )
 
 
-def settle(server: Server, options: Mapping[str, str], data_directory: Path, caches: Caches) -> str:
-    """Bring the server to its start state; returns how the cache state came about, for the record."""
-    how = _cache_state(options.get("cache", "prewarmed"), server, data_directory, caches)
+def settle(
+    server: Server, options: Mapping[str, str], data_directory: Path, caches: Caches, *, limited: bool = False
+) -> str:
+    """Bring the server to its start state; returns how the cache state came about, for the record.
+
+    Of a server with `limited` memory only its own processes read the files: pages that we read would be charged to us.
+    """
+    how = _cache_state(options.get("cache", "prewarmed"), server, data_directory, caches, limited=limited)
     if options.get("vacuum", "off") == "on":
         server.execute("VACUUM")
     server.execute("CHECKPOINT")
     return how
 
 
-def _cache_state(wanted: str, server: Server, data_directory: Path, caches: Caches) -> str:
+def _cache_state(wanted: str, server: Server, data_directory: Path, caches: Caches, *, limited: bool) -> str:
     if wanted == "cold":
         return f"cold ({caches.make_cold(data_directory)})"
-    if wanted == "warm":
+    if wanted == "warm" and not limited:
         return f"warm ({caches.make_warm(data_directory)})"
+
+    def otherwise(reason: str) -> str:
+        if limited:
+            return f"cold (the server's memory is limited, and it cannot read its files itself: {reason})"
+        return f"page cache only ({caches.make_warm(data_directory)}; {reason})"
+
     if not server.query("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'"):
-        return f"page cache only ({caches.make_warm(data_directory)}; pg_prewarm is not installed)"
+        return otherwise("pg_prewarm is not installed")
+    mode = "read" if wanted == "warm" else "buffer"
     try:
         server.execute("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
         for (relation,) in server.query(_RELATIONS):
-            server.query("SELECT pg_prewarm(%s::regclass)", (relation,))
+            server.query("SELECT pg_prewarm(%s::regclass, %s)", (relation, mode))
     except QueryError as error:
-        return f"page cache only ({caches.make_warm(data_directory)}; pg_prewarm failed: {error.message})"
-    return "prewarmed (pg_prewarm)"
+        return otherwise(f"pg_prewarm failed: {error.message}")
+    return "warm (read by the server)" if wanted == "warm" else "prewarmed (pg_prewarm)"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgassay.bench.counters import Meter, Probe, Reading, Sample
+from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
 from pgassay.bench.load import Load
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
@@ -48,6 +49,10 @@ class Caches(Protocol):
         """Read the files through once; returns how it was done."""
 
 
+def _unknown_peak(pid: int) -> int:
+    raise OSError(f"no process {pid} here")
+
+
 @dataclass(frozen=True)
 class Site:
     """The outside world of a run."""
@@ -65,5 +70,11 @@ class Site:
     socket_directory: Path
     foreign_share_max: float = FOREIGN_SHARE_MAX
     """Beyond this share of the CPU used by others a trial is spoilt; 1 for a machine that is known to be busy."""
+    host: HostChanges = NOTHING_CHANGES
+    """Changes of this machine by the factors of the host stage."""
+    peak_bytes: Callable[[int], int] = _unknown_peak
+    """The greatest virtual size that a process has had."""
+    memory_bytes: int = 1 << 62
+    """This machine's memory."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -6,16 +6,18 @@ faults of the bench and of the record's own disk are raised.
 
 import errno
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError, ClusterError, QueryError, SpaceError
+from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab import outcomes
 from pgassay.lab.composition import Composition, compose
+from pgassay.lab.hosting import hosted
 from pgassay.lab.measures import measure
 from pgassay.lab.messages import operating_system
 from pgassay.lab.notes import Assignment, Notes
@@ -46,6 +48,8 @@ def run_trial(study: Study, assignment: Assignment, site: Site) -> tuple[TrialRe
         _live(study, assignment, composition, site, notes)
     except SpaceError as error:
         notes.problems["no_space"] = error.message
+    except HostError as error:
+        notes.problems[error.code] = error.message
     except ClusterError as error:
         notes.problems["not_started"] = error.message
     except QueryError as error:
@@ -93,13 +97,31 @@ def _serve(
 ) -> None:
     """Everything between the server's start and its end, which is immediate: nobody needs the clone any more."""
     installation = site.installation(composition.setup.installation)
-    with notes.laps("start"):
-        server = installation.start(clone, settings_of(study, composition), site.socket_directory)
+    settings = settings_of(study, composition)
+    with ExitStack() as host:
+        with notes.laps("start"):
+            hosting = host.enter_context(hosted(composition, installation, clone, settings, site))
+            server = installation.start(clone, settings, site.socket_directory, hosting.placement)
+        _use(assignment, composition, load, server, clone, site, notes, limited=hosting.cold)
+
+
+def _use(
+    assignment: Assignment,
+    composition: Composition,
+    load: Load,
+    server: Server,
+    clone: Path,
+    site: Site,
+    notes: Notes,
+    *,
+    limited: bool,
+) -> None:
+    """A started server's life and end."""
     try:
         with notes.laps("settle"):
             notes.settings = _effective(server)
             _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
-            notes.cache = settle(server, composition.setup.load, clone, site.caches)
+            notes.cache = settle(server, composition.setup.load, clone, site.caches, limited=limited)
         with notes.laps("measure"):
             _measure(assignment, composition, load, server, clone, site, notes)
     except QueryError:
@@ -108,8 +130,6 @@ def _serve(
     finally:
         with notes.laps("stop"), site.held():
             server.stop(immediately=True)
-            for bound in reversed(composition.at(Stage.HOST)):
-                bound.factor.give_back(bound.name, bound.level)
             with assignment.keeping("the server's log"):
                 site.disk.write_file(assignment.staging / "server.log", server.log_text().encode())
 

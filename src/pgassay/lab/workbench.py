@@ -21,7 +21,10 @@ from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.factors import directory_of
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
+from pgassay.host.changes import LocalHost
 from pgassay.host.clock import SystemClock
+from pgassay.host.huge_pages import peak_bytes
+from pgassay.host.ledger import Ledger, boot_of
 from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab import messages
@@ -29,7 +32,7 @@ from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.interruption import Interruption
-from pgassay.lab.places import DATA_VARIABLE, default_directory
+from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
 from pgassay.load import drivers
 from pgassay.postgres import repair, sockets
@@ -70,6 +73,7 @@ class Workbench:
         self.runner = LocalRunner(self.account)
         self.finder = Finder(self.runner, self.clock, self.account, environment)
         self.data_directory = wishes.data_directory or default_directory(environment)
+        self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[str, LocalInstallation] = {}
         self._drives: dict[Path, DirectoryDrive] = {}
         self._interruption = Interruption()
@@ -78,6 +82,8 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
+            stack.callback(self.host.close)
+            self.host.repair()
             for abandoned in repair.abandoned_sockets(self.account):
                 repair.remove_sockets(abandoned)
             with self._interruption.held():
@@ -108,6 +114,9 @@ class Workbench:
             sampling=lambda probes: Sampler(probes, self.clock),
             caches=PageCache(),
             disk=RealDisk(),
+            host=self.host,
+            peak_bytes=peak_bytes,
+            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
             held=self._interruption.held,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Version
 from pgassay.bench.running import Clock, Runner, Running
 from pgassay.postgres import initdb, marker, messages, owner, processes, settings, sockets
@@ -50,7 +51,13 @@ class LocalInstallation:
         self._write_settings(directory, {})
         marker.write(directory, self.clock.wall_ns(), str(self.version), self.account)
 
-    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> LocalServer:
+    def start(
+        self,
+        directory: Path,
+        settings: Mapping[str, str],
+        socket_directory: Path,
+        placement: Placement = ANYWHERE,
+    ) -> LocalServer:
         """Write `settings` and start; the log is `server.log` in `socket_directory`; raises `ClusterError`.
 
         Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
@@ -74,7 +81,13 @@ class LocalInstallation:
         log.unlink(missing_ok=True)
         command = [str(self.bindir / "postgres"), "-D", str(directory), *_options(private)]
         running = self.runner.start(
-            command, stdout=log, stderr=log, directory=Path("/"), unprivileged=True, death_signal=signal.SIGQUIT
+            command,
+            stdout=log,
+            stderr=log,
+            directory=Path("/"),
+            unprivileged=True,
+            death_signal=signal.SIGQUIT,
+            placement=placement,
         )
         try:
             self._wait_ready(directory, running, log)

@@ -62,6 +62,38 @@ def resolve(name: str, document: Document, overrides: Overrides) -> Document:
     return resolved
 
 
+def without(document: Document, names: Iterable[str]) -> Document:
+    """The document with some factors left out, wherever they stand; treatments that become the same are one."""
+    gone = frozenset(names)
+
+    def rest(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in table.items() if key not in gone}
+
+    left = dict(document)
+    for key in (*_VARIED, "fixed"):
+        if isinstance(left.get(key), dict):
+            left[key] = rest(left[key])
+    if isinstance(left.get("treatments"), list):
+        kept = [rest(each) for each in left["treatments"]]
+        left["treatments"] = [each for place, each in enumerate(kept) if each and each not in kept[:place]]
+    design = dict(left.get("design", {}))
+    if isinstance(design.get("baseline"), dict):
+        design["baseline"] = rest(design["baseline"])
+        if not design["baseline"]:
+            del design["baseline"]
+    if isinstance(design.get("fixed_order"), list):
+        design["fixed_order"] = [each for each in design["fixed_order"] if each not in gone]
+    return {**left, "design": design} if design else left
+
+
+def names_in(document: Document) -> tuple[str, ...]:
+    """Every factor that the document names, varied, linked or held, but those of its load."""
+    tables = [document[key] for key in (*_VARIED, "fixed") if isinstance(document.get(key), dict)]
+    linked = document.get("treatments", [])
+    tables += [each for each in linked if isinstance(each, dict)] if isinstance(linked, list) else []
+    return tuple(dict.fromkeys(name for table in tables for name in table))
+
+
 def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:
     merged = dict(below)
     for key, value in above.items():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.running import Completed
 
 Program = Callable[[Sequence[str], str], tuple[int, str, str]]
@@ -79,6 +80,7 @@ class FakeRunner:
         directory: Path | None = None,
         unprivileged: bool = False,
         death_signal: int = signal.SIGTERM,
+        placement: Placement = ANYWHERE,
     ) -> FakeRunning:
         """Call the program's function and append to the files what it said."""
         completed = self._outcome(command, "")

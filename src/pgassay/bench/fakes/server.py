@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.errors import ClusterError, QueryError, SettingError
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 from pgassay.study.units import canonical
 
@@ -161,7 +162,7 @@ KNOWN: Answers = {
     ],
     r"SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'": lambda server, found, parameters: [(1,)],
     r"CREATE EXTENSION IF NOT EXISTS pg_prewarm$": lambda server, found, parameters: [],
-    r"SELECT pg_prewarm\(%s::regclass\)": lambda server, found, parameters: [(1,)],
+    r"SELECT pg_prewarm\(%s::regclass": lambda server, found, parameters: [(1,)],
     r"CREATE TABLE (?P<table>[\w.]+)": _create,
     r"ALTER TABLE (?P<table>[\w.]+) SET \(fillfactor = (?P<value>\d+)\)": _alter,
     r"(CHECKPOINT|VACUUM|ANALYZE|REINDEX)\b": lambda server, found, parameters: [],
@@ -176,6 +177,7 @@ class FakeInstallation:
         self._answers = {**(answers or {}), **KNOWN}
         self.start_failure: str | None = None
         self.servers: list[FakeServer] = []
+        self.placements: list[Placement] = []
 
     @property
     def bindir(self) -> Path:
@@ -201,7 +203,13 @@ class FakeInstallation:
         state = {"init": dict(options), "tables": {}}
         (directory / STATE).write_text(json.dumps(state), encoding="utf-8")
 
-    def start(self, directory: Path, settings: Mapping[str, str], socket_directory: Path) -> FakeServer:
+    def start(
+        self,
+        directory: Path,
+        settings: Mapping[str, str],
+        socket_directory: Path,
+        placement: Placement = ANYWHERE,
+    ) -> FakeServer:
         """A fake server on a directory that we made; raises `ClusterError` for any other."""
         if not (directory / MARKER).is_file():
             raise ClusterError(f'directory "{directory}" was not made by pgassay, and is left alone')
@@ -216,6 +224,7 @@ class FakeInstallation:
         (directory / "postmaster.pid").touch()
         server = FakeServer(directory, settings, endpoint, self._version, self._answers)
         self.servers.append(server)
+        self.placements.append(placement)
         return server
 
     def check_settings(self, values: Mapping[str, str]) -> None:

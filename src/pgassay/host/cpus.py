@@ -1,0 +1,100 @@
+"""Which CPUs a server may use: a list as taskset(1) takes it, or a number of them chosen by the machine's topology.
+
+Of a number, siblings of simultaneous multithreading are used last (`4`, `4:apart`: a core each as long as there are
+cores) or first (`4:together`: both siblings of a core, then the next). See the kernel's "CPU topology".
+"""
+
+import os
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ALL = "all"
+APART = "apart"
+TOGETHER = "together"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A parsed level: a list of CPUs, or a number with how siblings are used; neither for all of them."""
+
+    cpus: tuple[int, ...] = ()
+    count: int = 0
+    together: bool = False
+
+    def __str__(self) -> str:
+        if self.cpus:
+            return f"cpu:{show_list(self.cpus)}"
+        return f"{self.count}:{TOGETHER if self.together else APART}" if self.count else ALL
+
+
+def parse_wish(text: str) -> Wish | None:
+    """`all`, `4`, `4:together`, `0-3,6`, `cpu:2`; None for anything else."""
+    stripped = text.strip()
+    if stripped == ALL:
+        return Wish()
+    number, _, how = stripped.partition(":")
+    if number.isdecimal() and int(number) > 0 and how in ("", APART, TOGETHER):
+        return Wish(count=int(number), together=how == TOGETHER)
+    listed = stripped.removeprefix("cpu:")
+    if listed != stripped or "-" in listed or "," in listed:
+        cpus = parse_list(listed)
+        return Wish(cpus=cpus) if cpus else None
+    return None
+
+
+def parse_list(text: str) -> tuple[int, ...]:
+    """`0-3,6` as numbers in order; empty for what is no such list."""
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        span = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
+        if span is None:
+            return ()
+        first, last = int(span[1]), int(span[2] or span[1])
+        if last < first:
+            return ()
+        found |= set(range(first, last + 1))
+    return tuple(sorted(found))
+
+
+def show_list(cpus: Collection[int]) -> str:
+    """`0-3,6`."""
+    spans: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def cores(usable: Collection[int], root: Path = Path("/")) -> list[tuple[int, ...]]:
+    """The usable CPUs by physical core, siblings together, in order of their first CPU."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for cpu in sorted(usable):
+        path = root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
+        try:
+            siblings = parse_list(path.read_text(encoding="ascii")) or (cpu,)
+        except OSError:
+            siblings = (cpu,)
+        found.setdefault(siblings, []).append(cpu)
+    return [tuple(each) for each in found.values()]
+
+
+def choose(wish: Wish, by_core: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The CPUs that a wish means on this machine, in order of their numbers; all of them for `all`."""
+    everything = [cpu for core in by_core for cpu in core]
+    if wish.cpus:
+        return wish.cpus
+    if wish.together or not wish.count:
+        order = everything
+    else:
+        depth = max(map(len, by_core), default=0)
+        order = [core[turn] for turn in range(depth) for core in by_core if turn < len(core)]
+    return tuple(sorted(order[: wish.count or None]))
+
+
+def usable() -> frozenset[int]:
+    """The CPUs that we may use ourselves."""
+    return frozenset(os.sched_getaffinity(0))

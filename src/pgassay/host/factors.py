@@ -1,0 +1,236 @@
+"""The factors of the machine: its huge pages, the server's memory and CPUs.
+
+Set before the server starts, given back after its end. They change only what the server gets: the lab, the load's
+program and drives stay where they are. What needs root says so before a run; docs/host-factors.md tells each.
+"""
+
+import os
+from pathlib import Path
+
+from pgassay.bench.errors import QueryError
+from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.hosting import Hosting
+from pgassay.host import cpus, groups, huge_pages, messages
+from pgassay.host.changes import current
+from pgassay.study.levels import Level
+from pgassay.study.units import format_bytes, parse_memory
+
+NONE = "none"
+HUGE_PAGES_STATUS_SINCE = 17
+_LEAST_MEMORY_BYTES = 32 << 20
+_MEANINGFUL = ("always", "madvise", "never")
+
+
+class HostFactor(Factor):
+    """What all of them share: the machine's root directory, which tests put elsewhere."""
+
+    stage = Stage.HOST
+    hard_to_change = False
+    adopt = "restart"
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root
+
+    def unavailable(self, name: str) -> str | None:
+        """Root alone may change the machine."""
+        return None if os.geteuid() == 0 else messages.NO_ROOT
+
+
+class HugePages(HostFactor):
+    """`host.huge_pages`: the server's shared memory in huge pages of the kernel's pool, obtained for each trial."""
+
+    pattern = "host.huge_pages"
+    summary = "huge pages for shared memory: none, 2MB, 1GB; as many as the server asks for"
+    hard_to_change = True
+
+    def parse(self, name: str, typed: str) -> Level:
+        """`none` or a size."""
+        if typed.strip() in (NONE, "off"):
+            return Level(typed, NONE)
+        if typed.strip()[:1].isdecimal():
+            return Level(typed, format_bytes(parse_memory(typed)))
+        raise messages.not_a_host_level(name, typed, "none, or a size: 2MB, 1GB")
+
+    def require_here(self, name: str, level: Level) -> None:
+        """The kernel must have that size."""
+        found = huge_pages.sizes(self.root)
+        if level.canonical != NONE and parse_memory(level.canonical) not in found:
+            raise messages.no_such_huge_page(name, level.typed, ", ".join(map(format_bytes, found)))
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """`huge_pages = on`, so that a server that does not get them fails; the size where it is not the default."""
+        setup.settings["huge_pages"] = "off" if level.canonical == NONE else "on"
+        if level.canonical != NONE and parse_memory(level.canonical) != huge_pages.default_size(self.root):
+            setup.settings["huge_page_size"] = level.canonical
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """Ask the server for the number, compact memory, obtain them; `HostError` with code `hugepage_error`."""
+        if level.canonical == NONE:
+            return
+        page = parse_memory(level.canonical)
+        if hosting.major >= huge_pages.NEEDED_SINCE:
+            answer = hosting.ask(huge_pages.NEEDED)
+            if not answer.isdecimal():
+                raise messages.huge_pages_uncounted(answer)
+            wanted = int(answer)
+        else:
+            wanted = hosting.peak_bytes() // page + 1
+        huge_pages.obtain(hosting.changes, page, wanted, self.root)
+        hosting.huge_page_bytes = wanted * page
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The page size of the postmaster's shared memory (/proc/pid/smaps), and from 17 `huge_pages_status`."""
+        status = _huge_pages_status(readable)
+        try:
+            text = (self.root / f"proc/{readable.server.postmaster_pid}/smaps").read_text(encoding="utf-8")
+        except OSError:
+            return level.canonical if status == ("off" if level.canonical == NONE else "on") else status
+        found = huge_pages.shared_memory(text)
+        size = format_bytes(found.page_bytes) if found.huge_bytes else NONE
+        if status is not None and (status == "on") != (size != NONE):
+            return f"{size}, but huge_pages_status is {status}"
+        return size
+
+
+def _huge_pages_status(readable: Readable) -> str | None:
+    if readable.server.version.major < HUGE_PAGES_STATUS_SINCE:
+        return None
+    try:
+        return str(readable.server.query("SHOW huge_pages_status")[0][0])
+    except QueryError:
+        return None
+
+
+class TransparentHugePages(HostFactor):
+    """`host.transparent_huge_pages`: the kernel's own, for private memory; shared memory has a switch of its own."""
+
+    pattern = "host.transparent_huge_pages"
+    summary = "the kernel's transparent huge pages: always, madvise, never"
+
+    @property
+    def _path(self) -> Path:
+        return self.root / "sys/kernel/mm/transparent_hugepage/enabled"
+
+    def unavailable(self, name: str) -> str | None:
+        """Needs root, and a kernel that has them."""
+        return super().unavailable(name) or (None if self._path.exists() else messages.NO_TRANSPARENT)
+
+    def parse(self, name: str, typed: str) -> Level:
+        """One of the kernel's words."""
+        if typed.strip() not in _MEANINGFUL:
+            raise messages.not_a_host_level(name, typed, ", ".join(_MEANINGFUL))
+        return Level(typed, typed.strip())
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """Choose the word."""
+        if current(self._path) != level.canonical:
+            hosting.changes.write(self._path, level.canonical)
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The word that is chosen."""
+        try:
+            return current(self._path)
+        except OSError:
+            return None
+
+
+class Memory(HostFactor):
+    """`host.memory`: all that the server may have, its page cache included, by a control group of the server alone."""
+
+    pattern = "host.memory"
+    rank = 1
+    summary = "memory of the server, page cache and huge pages included, by a control group: a size, or all"
+
+    def unavailable(self, name: str) -> str | None:
+        """Needs root and the memory controller."""
+        return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else messages.NO_MEMORY_GROUP)
+
+    def parse(self, name: str, typed: str) -> Level:
+        """`all` or a size."""
+        if typed.strip() == cpus.ALL:
+            return Level(typed, cpus.ALL)
+        if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
+            return Level(typed, format_bytes(parse_memory(typed)))
+        raise messages.not_a_host_level(name, typed, f"all, or a size from {format_bytes(_LEAST_MEMORY_BYTES)}")
+
+    def require_here(self, name: str, level: Level) -> None:
+        """Not more than the machine has."""
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
+            raise messages.more_memory_than_there_is(name, level.typed, total)
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """A group for the server. Huge pages, which such a limit does not count, are taken off the limit."""
+        hierarchy = groups.memory_hierarchy(self.root)
+        if level.canonical == cpus.ALL or hierarchy is None:
+            return
+        limit = parse_memory(level.canonical)
+        huge = 0 if groups.counts_huge_pages(self.root) else hosting.huge_page_bytes
+        if limit - huge < _LEAST_MEMORY_BYTES:
+            raise messages.memory_all_huge(limit, huge)
+        hosting.groups.append(groups.limit_memory(hosting.changes, hierarchy, limit - huge))
+        hosting.cold = True
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The limit of the postmaster's group and its huge pages."""
+        pid = readable.server.postmaster_pid
+        limit = groups.limit_of(pid, self.root)
+        if limit is None:
+            return cpus.ALL
+        try:
+            smaps = (self.root / f"proc/{pid}/smaps").read_text(encoding="utf-8")
+        except OSError:
+            return None
+        huge = 0 if groups.counts_huge_pages(self.root) else huge_pages.shared_memory(smaps).huge_bytes
+        return format_bytes(limit + huge)
+
+
+class Cores(HostFactor):
+    """`host.cores`: the CPUs that the server may use; clients may use all."""
+
+    pattern = "host.cores"
+    summary = "CPUs of the server: all, a number (siblings apart), 4:together, a list 0-3,6 or cpu:2"
+
+    def unavailable(self, name: str) -> str | None:
+        """Anyone may keep to fewer CPUs."""
+        return None
+
+    def parse(self, name: str, typed: str) -> Level:
+        """A number with how siblings are used, or a list."""
+        wish = cpus.parse_wish(typed)
+        if wish is None:
+            raise messages.not_a_host_level(name, typed, "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1")
+        return Level(typed, str(wish))
+
+    def require_here(self, name: str, level: Level) -> None:
+        """The machine must have them, and let us use them."""
+        wish, there = _wish(level), cpus.usable()
+        if wish.count > len(there):
+            raise messages.too_many_cpus(name, level.typed, len(there))
+        if missing := set(wish.cpus) - there:
+            raise messages.no_such_cpus(name, level.typed, cpus.show_list(missing))
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """The server starts on them; all of its processes inherit that (sched_setaffinity(2))."""
+        if level.canonical != cpus.ALL:
+            hosting.cpus = self.chosen(level)
+
+    def chosen(self, level: Level) -> tuple[int, ...]:
+        """The CPUs that a level means here."""
+        return cpus.choose(_wish(level), cpus.cores(cpus.usable(), self.root))
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The postmaster's affinity."""
+        try:
+            found = tuple(sorted(os.sched_getaffinity(readable.server.postmaster_pid)))
+        except OSError:
+            return None
+        return level.canonical if found == self.chosen(level) else f"cpu:{cpus.show_list(found)}"
+
+
+def _wish(level: Level) -> cpus.Wish:
+    return cpus.parse_wish(level.canonical) or cpus.Wish()
+
+
+FACTORS: tuple[Factor, ...] = (HugePages(), TransparentHugePages(), Memory(), Cores())
+"""What the lab's catalogue takes."""

@@ -1,0 +1,102 @@
+"""Control groups that limit memory, version 1 or 2 (the kernel's "Memory Resource Controller", "Control Group v2").
+
+Groups are made at the top of the visible hierarchy: in a container that is the container's own, so its limits hold too.
+Only servers join them, never the lab or a drive's daemon, for whose memory the server's pages would wait (deadlock).
+"""
+
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.hosting import HostChanges
+from pgassay.host.changes import GROUP_PREFIX
+
+V1 = 1
+V2 = 2
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Where groups that limit memory are made, and by which version's files."""
+
+    version: int
+    top: Path
+
+
+def memory_hierarchy(root: Path = Path("/")) -> Hierarchy | None:
+    """The one with the memory controller, by /proc/mounts; None where neither version has it."""
+    try:
+        lines = (root / "proc/mounts").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    mounts = [line.split() for line in lines]
+    for _, where, kind, options, *_ in mounts:
+        if kind == "cgroup" and "memory" in options.split(","):
+            return Hierarchy(V1, root / where.lstrip("/"))
+    for _, where, kind, *_ in mounts:
+        top = root / where.lstrip("/")
+        if kind == "cgroup2" and "memory" in _words(top / "cgroup.controllers"):
+            return Hierarchy(V2, top)
+    return None
+
+
+def counts_huge_pages(root: Path = Path("/")) -> bool:
+    """Version 2 counts huge pages as memory if it is mounted so (memory_hugetlb_accounting, from Linux 6.6)."""
+    try:
+        return "memory_hugetlb_accounting" in (root / "proc/mounts").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+def limit_memory(changes: HostChanges, hierarchy: Hierarchy, limit_bytes: int) -> Path:
+    """A new group in which processes have `limit_bytes` for everything, page cache included, and no swap."""
+    if hierarchy.version == V2 and "memory" not in _words(hierarchy.top / "cgroup.subtree_control"):
+        changes.write(hierarchy.top / "cgroup.subtree_control", "+memory", "-memory")
+    group = hierarchy.top / f"{GROUP_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    changes.make_group(group)
+    # What stood in a group of our own need not be given back: it goes with the group.
+    for name, value in _settings(hierarchy.version, limit_bytes):
+        if (group / name).exists():
+            (group / name).write_text(value, encoding="ascii")
+    return group
+
+
+def _settings(version: int, limit_bytes: int) -> tuple[tuple[str, str], ...]:
+    if version == V1:
+        return (("memory.limit_in_bytes", str(limit_bytes)), ("memory.swappiness", "0"))
+    return (("memory.max", str(limit_bytes)), ("memory.swap.max", "0"))
+
+
+def limit_of(pid: int, root: Path = Path("/")) -> int | None:
+    """The limit of the group of ours that a process is in, in bytes; None if it is in none."""
+    hierarchy = memory_hierarchy(root)
+    group = group_of(pid, hierarchy, root) if hierarchy is not None else None
+    if hierarchy is None or group is None:
+        return None
+    name = "memory.limit_in_bytes" if hierarchy.version == V1 else "memory.max"
+    try:
+        return int((group / name).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def group_of(pid: int, hierarchy: Hierarchy, root: Path = Path("/")) -> Path | None:
+    """The group of ours that a process is in (proc(5), /proc/pid/cgroup)."""
+    try:
+        lines = (root / f"proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        mine = "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0"
+        if mine and Path(path).name.startswith(GROUP_PREFIX):
+            return hierarchy.top / path.lstrip("/")
+    return None
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except OSError:
+        return []

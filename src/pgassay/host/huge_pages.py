@@ -1,0 +1,108 @@
+"""Huge pages of the kernel's pools ("HugeTLB Pages"): how many there are, getting more, and who really uses them.
+
+How many a server needs it says itself from PostgreSQL 15 on (manual, "Linux Huge Pages"); before, the greatest virtual
+size of a server without them tells. Memory is compacted before any are asked for, since free pages must lie together.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.hosting import HostChanges
+from pgassay.host import messages
+from pgassay.study.units import format_bytes
+
+NEEDED = "shared_memory_size_in_huge_pages"
+NEEDED_SINCE = 15
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The pool of one page size: pages in all, free ones, and free ones that are promised already."""
+
+    page_bytes: int
+    total: int
+    free: int
+    reserved: int
+
+
+def folder(page_bytes: int, root: Path) -> Path:
+    """The kernel's files for one page size."""
+    return root / f"sys/kernel/mm/hugepages/hugepages-{page_bytes // 1024}kB"
+
+
+def sizes(root: Path) -> tuple[int, ...]:
+    """The sizes that this kernel has, in bytes, smallest first."""
+    names = (each.name for each in (root / "sys/kernel/mm/hugepages").glob("hugepages-*kB"))
+    return tuple(sorted(int(name.removeprefix("hugepages-").removesuffix("kB")) * 1024 for name in names))
+
+
+def default_size(root: Path) -> int | None:
+    """The size that `huge_page_size = 0` means, in bytes, by /proc/meminfo."""
+    try:
+        found = re.search(r"^Hugepagesize:\s+(\d+) kB$", (root / "proc/meminfo").read_text("utf-8"), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None
+
+
+def pool(page_bytes: int, root: Path) -> Pool:
+    """The pool as it is now; raises `OSError` where this kernel has none of that size."""
+    place = folder(page_bytes, root)
+    total, free, reserved = (int((place / name).read_text("ascii")) for name in ("nr_hugepages", *_FREE))
+    return Pool(page_bytes, total, free, reserved)
+
+
+_FREE = ("free_hugepages", "resv_hugepages")
+
+
+def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> None:
+    """Make the pool so large that `wanted` pages are free beside those of others; raises `HostError`."""
+    place = folder(page_bytes, root)
+    was = pool(page_bytes, root)
+    target = was.total + max(0, wanted - (was.free - was.reserved))
+    if target == was.total:
+        return
+    compact = root / "proc/sys/vm/compact_memory"
+    for attempt in range(TRIES):
+        if compact.exists():
+            compact.write_text("1", encoding="ascii")
+        if attempt == 0:
+            changes.write(place / "nr_hugepages", str(target))
+        else:
+            (place / "nr_hugepages").write_text(str(target), encoding="ascii")
+        now = pool(page_bytes, root)
+        if now.free - now.reserved >= wanted:
+            return
+    raise messages.huge_pages_missing(wanted, format_bytes(page_bytes), now.free - now.reserved)
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    """A process's shared mappings: the largest page that any lies in, and the bytes in huge pages."""
+
+    page_bytes: int
+    huge_bytes: int
+
+
+def shared_memory(smaps: str, base_bytes: int = 4096) -> SharedMemory:
+    """From /proc/pid/smaps; a mapping in pages larger than the base page is one of a huge page pool."""
+    page, huge, size, shared = base_bytes, 0, 0, False
+    for line in smaps.splitlines():
+        if re.match(r"^[0-9a-f]+-[0-9a-f]+ ", line):
+            shared = line.split(" ", 2)[1].endswith("s")
+        elif shared and line.startswith("Size:"):
+            size = int(line.split()[1]) * 1024
+        elif shared and line.startswith("KernelPageSize:"):
+            found = int(line.split()[1]) * 1024
+            page = max(page, found)
+            huge += size if found > base_bytes else 0
+    return SharedMemory(page, huge)
+
+
+def peak_bytes(pid: int, root: Path = Path("/")) -> int:
+    """The greatest virtual size that a process has had (VmPeak); raises `OSError` when it is gone."""
+    text = (root / f"proc/{pid}/status").read_text(encoding="utf-8")
+    found = re.search(r"^VmPeak:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0

@@ -1,0 +1,87 @@
+"""The host stage of a trial: after the clone, before the server's start; given back once the server is gone.
+
+Factors change the machine through `Hosting.changes` only, so that nothing is changed that is not owed back.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgassay.bench.factor import Stage
+from pgassay.bench.hosting import Hosting
+from pgassay.bench.server import Installation
+from pgassay.lab import messages
+from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.composition import Composition
+from pgassay.lab.site import Site
+from pgassay.study.model import Study
+from pgassay.study.units import parse_memory, split_quantity
+
+MEMORY = "host.memory"
+BUFFERS = "server.shared_buffers"
+
+
+@contextmanager
+def hosted(
+    composition: Composition, installation: Installation, clone: Path, settings: Mapping[str, str], site: Site
+) -> Iterator[Hosting]:
+    """Apply the host factors for a server on `clone`; on every way out they are given back. Raises `HostError`."""
+    hosting = Hosting(
+        changes=site.host,
+        ask=lambda name: installation.setting(clone, settings, name),
+        peak_bytes=lambda: _peak_bytes(installation, clone, settings, site),
+        settings=settings,
+        major=installation.version.major,
+    )
+    try:
+        for bound in sorted(composition.at(Stage.HOST), key=lambda each: each.factor.rank):
+            bound.factor.apply(bound.name, bound.level, hosting)
+        if hosting.cold:
+            site.caches.make_cold(clone)
+        yield hosting
+    finally:
+        with site.held():
+            site.host.give_back()
+
+
+def _peak_bytes(installation: Installation, clone: Path, settings: Mapping[str, str], site: Site) -> int:
+    plain = {name: value for name, value in settings.items() if name not in ("huge_pages", "huge_page_size")}
+    server = installation.start(clone, {**plain, "huge_pages": "off"}, site.socket_directory)
+    try:
+        return site.peak_bytes(server.postmaster_pid)
+    finally:
+        with site.held():
+            server.stop()
+
+
+def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, str]:
+    """The host factors among `names` that this machine cannot have, with the reason."""
+    found = {name: catalogue.find(name) for name in names}
+    return {name: reason for name, each in found.items() if each and (reason := each.unavailable(name))}
+
+
+def require(study: Study, composition: Composition, site: Site) -> None:
+    """Raise `UsageError` for host factors that this machine does not have, and for levels that it cannot."""
+    bounds = composition.at(Stage.HOST)
+    missing = unavailable((each.name for each in bounds), site.catalogue)
+    if missing:
+        raise messages.host_factors_unavailable(missing)
+    for each in bounds:
+        each.factor.require_here(each.name, each.level)
+    _require_room(study, composition, site)
+
+
+def _require_room(study: Study, composition: Composition, site: Site) -> None:
+    """shared_buffers must fit in what the server may have."""
+    levels = {each.name: each.level for each in composition.bound}
+    buffers = levels.get(BUFFERS)
+    quantity = split_quantity(buffers.typed) if buffers else None
+    if buffers is None or quantity is None or not quantity[1]:
+        return
+    wanted = parse_memory(buffers.typed)
+    memory = levels.get(MEMORY)
+    limit = parse_memory(memory.canonical) if memory is not None and memory.canonical != "all" else None
+    if limit is not None and wanted >= limit:
+        raise messages.buffers_beyond(buffers.typed, f"{MEMORY} = {memory}")
+    if wanted >= site.memory_bytes:
+        raise messages.buffers_beyond(buffers.typed, messages.machine_memory(site.memory_bytes))

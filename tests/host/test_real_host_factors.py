@@ -1,0 +1,134 @@
+"""The host factors on a real server and a real kernel: they hold while it runs, and nothing of them is left after."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.factor import Readable, Setup
+from pgassay.bench.hosting import Hosting
+from pgassay.bench.server import Server
+from pgassay.host import groups, huge_pages
+from pgassay.host.changes import LocalHost, current
+from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, TransparentHugePages
+from pgassay.host.ledger import Ledger, boot_of
+from pgassay.postgres.installation import LocalInstallation
+from tests.bench import real
+
+pytestmark = [pytest.mark.system, pytest.mark.skipif(os.geteuid() != 0, reason="host factors need root")]
+
+ROOT = Path("/")
+MB2 = 2 << 20
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[LocalInstallation, Path]]:
+    installation = real.installation()
+    with real.private_folder() as folder:
+        installation.initialize(folder / "data", {})
+        yield installation, folder
+
+
+class Bench:
+    """Starts a server under host factors and tells what was read back."""
+
+    def __init__(self, installation: LocalInstallation, folder: Path, host: LocalHost) -> None:
+        self.installation, self.folder, self.host = installation, folder, host
+        self.server: Server | None = None
+
+    def start(self, *asked: tuple[HostFactor, str]) -> dict[str, str | None]:
+        setup = Setup(settings={"shared_buffers": "16MB"})
+        levels = [(each, each.parse(each.pattern, typed)) for each, typed in asked]
+        for factor, level in levels:
+            assert factor.unavailable(factor.pattern) is None
+            factor.require_here(factor.pattern, level)
+            factor.prepare(factor.pattern, level, setup)
+        data = self.folder / "data"
+        hosting = Hosting(
+            changes=self.host,
+            ask=lambda name: self.installation.setting(data, setup.settings, name),
+            peak_bytes=lambda: 0,
+            settings=setup.settings,
+            major=self.installation.version.major,
+        )
+        for factor, level in sorted(levels, key=lambda each: each[0].rank):
+            factor.apply(factor.pattern, level, hosting)
+        self.server = self.installation.start(data, setup.settings, self.folder / "socket", hosting.placement)
+        readable = Readable(self.server)
+        return {factor.pattern: factor.read_back(factor.pattern, level, readable) for factor, level in levels}
+
+
+@pytest.fixture
+def bench(cluster: tuple[LocalInstallation, Path], tmp_path: Path) -> Iterator[Bench]:
+    host = LocalHost(Ledger(tmp_path / "state", boot_of()))
+    made = Bench(*cluster, host)
+    try:
+        yield made
+    finally:
+        if made.server is not None:
+            made.server.stop()
+        host.close()
+
+
+def test_huge_pages_and_a_memory_limit_hold_together_and_are_given_back(bench: Bench) -> None:
+    if MB2 not in huge_pages.sizes(ROOT):
+        pytest.skip("no 2 MB huge pages")
+    if groups.memory_hierarchy() is None:
+        pytest.skip("no memory controller")
+    before = huge_pages.pool(MB2, ROOT)
+    found = bench.start((Memory(), "256MB"), (HugePages(), "2MB"), (Cores(), "1"))
+    assert found == {"host.memory": "256MB", "host.huge_pages": "2MB", "host.cores": "1:apart"}
+    assert bench.server is not None
+    pid = bench.server.postmaster_pid
+    inside = groups.limit_of(pid)
+    assert inside is not None
+    assert inside < 256 << 20, "huge pages are taken off what the group may have"
+    assert groups.limit_of(os.getpid()) is None, "never the lab"
+    backend = int(bench.server.query("SELECT pg_backend_pid()")[0][0])
+    assert groups.limit_of(backend) == inside
+    assert os.sched_getaffinity(backend) == os.sched_getaffinity(pid)
+    assert len(os.sched_getaffinity(pid)) == 1
+    bench.server.stop()
+    bench.host.give_back()
+    assert huge_pages.pool(MB2, ROOT).total == before.total
+
+
+def test_none_is_read_back_as_none(bench: Bench) -> None:
+    assert bench.start((HugePages(), "none"), (Memory(), "all"), (Cores(), "all")) == {
+        "host.huge_pages": "none", "host.memory": "all", "host.cores": "all",
+    }  # fmt: skip
+
+
+def test_transparent_huge_pages_are_put_back(bench: Bench) -> None:
+    path = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not path.exists():
+        pytest.skip("no transparent huge pages")
+    before = current(path)
+    other = "never" if before != "never" else "madvise"
+    assert bench.start((TransparentHugePages(), other)) == {"host.transparent_huge_pages": other}
+    bench.host.give_back()
+    assert current(path) == before
+
+
+def test_what_a_killed_lab_changed_is_put_back(tmp_path: Path) -> None:
+    if groups.memory_hierarchy() is None:
+        pytest.skip("no memory controller")
+    script = (
+        "import os, signal, sys; from pathlib import Path; from pgassay.host import groups\n"
+        "from pgassay.host.changes import LocalHost; from pgassay.host.ledger import Ledger, boot_of\n"
+        "host = LocalHost(Ledger(Path(sys.argv[1]), boot_of()))\n"
+        "print(groups.limit_memory(host, groups.memory_hierarchy(), 1 << 26), flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
+    group = Path(said.stdout.strip())
+    assert group.is_dir()
+    sleeper = subprocess.Popen([shutil.which("sleep") or "sleep", "100"])
+    (group / "cgroup.procs").write_text(str(sleeper.pid))
+    assert LocalHost(Ledger(tmp_path, boot_of())).repair() == (str(group),)
+    assert not group.exists()
+    assert sleeper.wait(10) == -9, "what still ran in our group is ended"

@@ -1,0 +1,165 @@
+"""The host stage of a trial: applied in order before the start, given back on every way out, refused before a run."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import ClusterError, HostError
+from pgassay.bench.factor import Factor, Readable, Stage
+from pgassay.bench.hosting import Hosting, Placement
+from pgassay.errors import UsageError
+from pgassay.lab import hosting as stage
+from pgassay.lab.catalogue import FactorCatalogue, every_factor
+from pgassay.lab.composition import compose
+from pgassay.lab.notes import Assignment
+from pgassay.lab.site import Site
+from pgassay.lab.trial import run_trial
+from pgassay.record.values import Status, TrialRecord
+from pgassay.study.document import names_in, without
+from pgassay.study.levels import Level
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+from tests.lab.simulation import DOCUMENT, SEED, Simulation, simulate
+
+
+@dataclass
+class Changes:
+    """A machine whose changes are a list of words."""
+
+    log: list[str] = field(default_factory=list)
+
+    def write(self, path: Path, value: str, back: str | None = None) -> None:
+        self.log.append(f"{path.name}={value}")
+
+    def make_group(self, path: Path) -> None:
+        self.log.append(f"group {path.name}")
+
+    def give_back(self) -> None:
+        self.log.append("give back")
+
+
+class Knob(Factor):
+    """A host factor of tests; the level `refused` cannot be had."""
+
+    stage = Stage.HOST
+
+    def __init__(self, pattern: str, rank: int, reason: str | None = None) -> None:
+        self.pattern, self.rank, self._reason = pattern, rank, reason
+
+    def parse(self, name: str, typed: str) -> Level:
+        return Level(typed, typed)
+
+    def unavailable(self, name: str) -> str | None:
+        return self._reason
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        if level.canonical == "refused":
+            raise HostError("wanted 80, got 3", code="hugepage_error")
+        hosting.changes.write(Path(name), level.canonical)
+        hosting.groups.append(Path("/groups") / name)
+        hosting.cold = True
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        return level.canonical
+
+
+KNOBS = (Knob("host.late", 1), Knob("host.early", 0), Knob("host.absent", 0, "needs root"))
+CATALOGUE = FactorCatalogue((*every_factor().all(), *KNOBS))
+
+
+def study_of(fixed: Mapping[str, str]) -> Study:
+    return parse("hosted", {**DOCUMENT, "fixed": fixed}, CATALOGUE)
+
+
+@contextmanager
+def started(place: Path, fixed: Mapping[str, str]) -> Iterator[tuple[Simulation, Study, Site, Changes]]:
+    simulation = simulate(place)
+    changes = Changes()
+    yield simulation, study_of(fixed), replace(simulation.site(), catalogue=CATALOGUE, host=changes), changes
+
+
+def trial(simulation: Simulation, study: Study, site: Site) -> TrialRecord:
+    staging = Path("/runs/hosted/trials/000001")
+    simulation.machine.disk.make_root(staging)
+    return run_trial(study, Assignment(1, 1, 1, study.arms[0], SEED, staging), site)[0]
+
+
+def test_factors_are_applied_by_rank_before_the_start_and_given_back_after(place: Path) -> None:
+    with started(place, {"host.late": "a", "host.early": "b"}) as (simulation, study, site, changes):
+        record = trial(simulation, study, site)
+        assert changes.log == ["host.early=b", "host.late=a", "give back"]
+        assert simulation.machine.installation.placements[-1] == Placement(
+            groups=(Path("/groups/host.early"), Path("/groups/host.late"))
+        )
+        assert record.levels["host.late"].read_back == "a"
+        assert record.status is not Status.OUTCOME
+
+
+def test_what_cannot_be_had_is_the_trials_outcome_under_its_own_name(place: Path) -> None:
+    with started(place, {"host.early": "x", "host.late": "refused"}) as (simulation, study, site, changes):
+        record = trial(simulation, study, site)
+        assert (record.status, record.reasons[0].code) == (Status.OUTCOME, "hugepage_error")
+        assert changes.log == ["host.early=x", "give back"]
+        assert simulation.machine.left_behind() == []
+
+
+def test_a_server_that_does_not_start_leaves_nothing_changed(place: Path) -> None:
+    with started(place, {"host.early": "x"}) as (simulation, study, site, changes):
+        stage_study = study
+        trial(simulation, stage_study, site)  # makes the snapshot, whose server must start
+        simulation.machine.installation.start_failure = "could not map anonymous shared memory"
+        changes.log.clear()
+        record = trial(simulation, stage_study, site)
+        assert record.reasons[0].code == "not_started"
+        assert changes.log == ["host.early=x", "give back"]
+
+
+def test_missing_factors_are_refused_all_at_once_or_left_out(place: Path) -> None:
+    with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, site, _changes):
+        composition = compose(study.levels_of(study.arms[0]), site.catalogue)
+        with pytest.raises(UsageError, match=r"host\.absent: needs root") as caught:
+            stage.require(study, composition, site)
+        assert "--without-host-factors" in str(caught.value.hint)
+    document = {**DOCUMENT, "fixed": {"host.absent": "x", "host.early": "y"}}
+    gone = stage.unavailable(names_in(document), CATALOGUE)
+    assert gone == {"host.absent": "needs root"}
+    assert without(document, gone)["fixed"] == {"host.early": "y"}
+
+
+def test_linked_treatments_that_become_one_are_one() -> None:
+    document = {
+        "treatments": [{"a.b": "1", "host.x": "on"}, {"a.b": "1", "host.x": "off"}, {"a.b": "2"}],
+        "design": {"baseline": {"host.x": "on"}, "fixed_order": ["host.x", "a.b"]},
+    }
+    assert without(document, ["host.x"]) == {
+        "treatments": [{"a.b": "1"}, {"a.b": "2"}], "design": {"fixed_order": ["a.b"]},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fixed", "limit"),
+    [
+        ({"server.shared_buffers": "1GB", "host.memory": "512MB"}, "host.memory = 512MB"),
+        ({"server.shared_buffers": "64GB"}, "the memory of this machine, 16GB"),
+    ],
+)
+def test_shared_buffers_beyond_the_memory_are_refused(place: Path, fixed: Mapping[str, str], limit: str) -> None:
+    with started(place, fixed) as (_, study, site, _changes):
+        small = replace(site, memory_bytes=16 << 30)
+        with pytest.raises(UsageError, match=limit):
+            stage._require_room(study, compose(study.levels_of(study.arms[0]), CATALOGUE), small)
+
+
+def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path) -> None:
+    simulation = simulate(place)
+    clone = place / "clone"
+    simulation.machine.installation.initialize(clone, {})
+    site = replace(simulation.site(), peak_bytes=lambda pid: 123)
+    settings = {"shared_buffers": "1GB", "huge_pages": "on"}
+    assert stage._peak_bytes(simulation.machine.installation, clone, settings, site) == 123
+    assert simulation.machine.left_behind() == []
+    with pytest.raises(ClusterError):
+        stage._peak_bytes(simulation.machine.installation, place, settings, site)
