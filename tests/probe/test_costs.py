@@ -77,6 +77,17 @@ def test_thirteen_counts_wal_by_position() -> None:
     assert found["wal_bytes_per_transaction"] == 2100.0
 
 
+def test_what_the_server_wrote_is_told_by_io_or_by_its_buffers() -> None:
+    buffers = {f"checkpoints.buffers_{kind}": 10.0 for kind in ("checkpoint", "clean", "backend")}
+    old = {**COUNTERS, **buffers, "sizes.block_bytes": 8192.0}
+    assert costs(old, 1000)["relation_written_bytes_per_transaction"] == pytest.approx(30 * 8.192)
+    new = {**old, "io.relation_write_bytes": 5_000.0, "checkpoints.buffers_backend": None}
+    assert costs(new, 1000)["relation_written_bytes_per_transaction"] == 5.0
+    untold = {**old, "checkpoints.buffers_backend": None}
+    assert costs(untold, 1000)["relation_written_bytes_per_transaction"] is None
+    assert costs(old, 1000)["full_page_bytes_per_transaction"] == pytest.approx(0.25 * 8192)
+
+
 def test_nothing_done_has_no_cost() -> None:
     found = costs(COUNTERS, 0)
     assert all(value is None for name, value in found.items() if name.endswith("_per_transaction"))

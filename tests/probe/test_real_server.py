@@ -75,6 +75,10 @@ def test_a_window_counts_exactly_what_the_load_did(bench: Bench, tmp_path: Path)
     assert counters["tables.n_tup_upd"] == result.transactions
     assert counters["tables.n_tup_ins"] == result.transactions
     assert counters["tables.n_tup_del"] == 0
+    # An account of 97 bytes and a line of history of 40 to 56 (its columns were never analysed), 28 more for each.
+    row_bytes = counters["tuples.written_bytes"]
+    assert row_bytes is not None
+    assert 180 <= row_bytes / result.transactions <= 260
     commits = counters["database.xact_commit"]
     assert commits is not None
     assert result.transactions <= commits <= result.transactions + 400, "ours and the sampler's own"

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.probe import checkpoints, database, io, sizes, tables, wal
+from pgassay.probe import checkpoints, database, io, sizes, tables, tuples, wal
 from pgassay.probe.views import View, counter, gauge, share_out, statement
 
 FOLDER = Path(__file__).parents[1] / "samples"
 VERSIONS = range(13, 19)
-MODULES = (database, tables, wal, checkpoints, io, sizes)
+MODULES = (database, tables, wal, checkpoints, io, sizes, tuples)
 FUNCTIONS = {"coalesce", "sum", "pg_current_wal_insert_lsn", "current_database"}
 
 

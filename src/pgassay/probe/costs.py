@@ -16,6 +16,7 @@ _PER_TRANSACTION: Mapping[str, tuple[tuple[str, ...], str, str, Scale]] = {
     "server_cpu_us": (("process_tree.user_us", "process_tree.system_us"), "server CPU", "us", _RATIO),
     "client_cpu_us": (("lab_tree.user_us", "lab_tree.system_us"), "CPU of the load program and the lab", "us", _RATIO),
     "context_switches": (("process_tree.context_switches",), "context switches of the server", "count", _RATIO),
+    "tuple_bytes": (("tuples.written_bytes",), "row versions written, by the planner's widths", "bytes", _DIFFERENCE),
     "wal_bytes": (("wal.wal_bytes",), "WAL", "bytes", _RATIO),
     "wal_records": (("wal.wal_records",), "WAL records", "count", _RATIO),
     "full_page_images": (("wal.wal_fpi",), "full-page images", "count", _DIFFERENCE),
@@ -31,6 +32,12 @@ _PER_TRANSACTION: Mapping[str, tuple[tuple[str, ...], str, str, Scale]] = {
         _DIFFERENCE,
     ),
     "disk_written_bytes": (("diskstats.written_bytes",), "written to the device", "bytes", _RATIO),
+    "wal_disk_written_bytes": (
+        ("diskstats_wal.written_bytes",),
+        "written to the WAL's own device",
+        "bytes",
+        _DIFFERENCE,
+    ),
     "disk_read_bytes": (("diskstats.read_bytes",), "read from the device", "bytes", _RATIO),
     "disk_writes": (("diskstats.writes",), "writes to the device", "count", _RATIO),
     "disk_reads": (("diskstats.reads",), "reads from the device", "count", _DIFFERENCE),
@@ -69,6 +76,22 @@ RESPONSES: tuple[Response, ...] = (
         Response(name, title, "share", better, _DIFFERENCE, cost=True)
         for name, (_, _, title, better) in _SHARES.items()
     ),
+    Response(
+        "relation_written_bytes_per_transaction",
+        "tables and indexes written by the server, per transaction",
+        "bytes",
+        _LOWER,
+        _DIFFERENCE,
+        cost=True,
+    ),
+    Response(
+        "full_page_bytes_per_transaction",
+        "full-page images at their whole size, per transaction",
+        "bytes",
+        _LOWER,
+        _DIFFERENCE,
+        cost=True,
+    ),
     Response("database_bytes", "size of the database at the end", "bytes", _LOWER),
     Response("table_bytes", "size of the tables at the end, with TOAST and maps", "bytes", _LOWER),
     Response("index_bytes", "size of the indexes at the end", "bytes", _LOWER),
@@ -101,6 +124,9 @@ def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
     }
     if found["wal_bytes_per_transaction"] is None:  # 13 has no pg_stat_wal.
         found["wal_bytes_per_transaction"] = _quotient(counters.get("wal.lsn_bytes"), transactions)
+    found["relation_written_bytes_per_transaction"] = _quotient(_relation_written(counters), transactions)
+    images = _product(counters.get("wal.wal_fpi"), counters.get("sizes.block_bytes"))
+    found["full_page_bytes_per_transaction"] = _quotient(images, transactions)
     for name, (part, whole, _, _) in _SHARES.items():
         found[name] = _quotient(_total(counters, part), _total(counters, whole))
     for name in ("database_bytes", "table_bytes", "index_bytes"):
@@ -111,6 +137,17 @@ def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
     found["checkpoints"] = _total(counters, ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested"))
     found["foreign_write_share"] = _foreign_writes(counters)
     return found | _machine_shares(counters)
+
+
+def _relation_written(counters: Differences) -> float | None:
+    """What the server wrote of tables and indexes: pg_stat_io tells from 16 on, before it every writer's buffers."""
+    told = counters.get("io.relation_write_bytes")
+    if told is not None:
+        return told
+    buffers = _total(
+        counters, ("checkpoints.buffers_checkpoint", "checkpoints.buffers_clean", "checkpoints.buffers_backend")
+    )
+    return _product(buffers, counters.get("sizes.block_bytes"))
 
 
 def _foreign_writes(counters: Differences) -> float | None:
@@ -140,6 +177,10 @@ def _machine_shares(counters: Differences) -> dict[str, float | None]:
 def _total(counters: Differences, names: tuple[str, ...]) -> float | None:
     values = [counters.get(name) for name in names]
     return None if any(value is None for value in values) else sum(value for value in values if value is not None)
+
+
+def _product(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one * other
 
 
 def _quotient(part: float | None, whole: float | None) -> float | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pgassay.bench.counters import Probe
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
-from pgassay.probe import checkpoints, database, io, sizes, tables, wal
+from pgassay.probe import checkpoints, database, io, sizes, tables, tuples, wal
 from pgassay.probe.devices import device_under
 from pgassay.probe.diskstats import Diskstats
 from pgassay.probe.machine import Machine
@@ -19,6 +19,7 @@ from pgassay.probe.session import Session
 from pgassay.probe.statistics import Statistics
 
 _PER_SECOND = (database, tables, wal, checkpoints, io)
+_AT_EDGES = (sizes, tuples)
 
 
 def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Probe, ...]:
@@ -34,7 +35,7 @@ def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Prob
         Statistics(
             session, version, [module.view(version) for module in _PER_SECOND], clock, other_session=server.query
         ),
-        Statistics(session, version, [sizes.view(version)], clock, per_second=False),
+        Statistics(session, version, [module.view(version) for module in _AT_EDGES], clock, per_second=False),
     )
 
 

@@ -12,7 +12,7 @@ import jinja2
 import vl_convert
 
 from pgassay.analysis.explanation import amount
-from pgassay.report import adoption, configuration, words
+from pgassay.report import adoption, configuration, ladder, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
@@ -78,6 +78,8 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         trials_all=len(findings.trials),
         cost_tables=_cost_tables(findings),
         amount=amount,
+        ladders=ladder.ladders_of(findings),
+        rung=ladder.shown,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pgassay.analysis.effects import Effect
 from pgassay.report import companions_plain
 from pgassay.report.findings import Findings
+from pgassay.report.ladder import ladders_of
 from pgassay.report.trials_table import rows_of
 
 FORMAT = 1
@@ -49,6 +50,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         },
         "costs": [_effect(effect) for effect in findings.costs],
         "explanations": [explanation.text for explanation in findings.explanations],
+        "ladders": [asdict(ladder) for ladder in ladders_of(findings)],
         "claims": [
             {"text": judged.claim.text, "source": judged.claim.source, "mark": judged.mark, "found": judged.text}
             for judged in findings.claims

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.report import words
+from pgassay.report import ladder, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
@@ -27,6 +27,7 @@ def _lines(findings: Findings) -> Iterator[str]:
         yield from table(findings, response)
     yield ""
     yield from _why(findings)
+    yield from _ladders(findings)
     yield from _beside(findings)
     if findings.claims:
         yield ""
@@ -67,6 +68,14 @@ def _why(findings: Findings) -> Iterator[str]:
     yield "Why (costs of a transaction; secondary)"
     for explanation in findings.explanations:
         yield f"  {explanation.text}"
+
+
+def _ladders(findings: Findings) -> Iterator[str]:
+    for found in ladder.ladders_of(findings):
+        yield ""
+        place = f": {found.place}" if found.place else ""
+        yield f"The write ladder{place} (medians; the page and --json give the sources)"
+        yield from _columns(ladder.text(found))
 
 
 def _beside(findings: Findings) -> Iterator[str]:

@@ -1,0 +1,106 @@
+"""The write ladder: what one transaction's row versions become on their way down to the flash, rung by rung.
+
+Row versions, tables and indexes, WAL and its full-page images, file system, block layer, host writes, NAND writes:
+bytes per transaction (medians over the valid trials), each with the source of the number. A rung that nothing tells
+says so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pgassay.report import words
+from pgassay.report.findings import Findings
+
+NOT_AVAILABLE = "not available"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rung's name, the response that tells it, and where that comes from."""
+
+    title: str
+    response: str
+    source: str
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "row versions", "tuple_bytes_per_transaction", "rows inserted and updated × the planner's widths: an estimate"
+    ),
+    Step(
+        "tables and indexes",
+        "relation_written_bytes_per_transaction",
+        "pg_stat_io (from 16), before it buffers written × block size",
+    ),
+    Step("WAL", "wal_bytes_per_transaction", "pg_stat_wal, in 13 the distance of positions"),
+    Step(
+        "of it full-page images, at most",
+        "full_page_bytes_per_transaction",
+        "pg_stat_wal's count × block size; holes and compression make them smaller",
+    ),
+    Step("handed to the file system", "file_written_bytes_per_transaction", "/proc/PID/io of the server's processes"),
+    Step(
+        "block layer, data",
+        "disk_written_bytes_per_transaction",
+        "/sys/dev/block of the data's device: the journal and everybody else included",
+    ),
+    Step(
+        "block layer, WAL's own device", "wal_disk_written_bytes_per_transaction", "/sys/dev/block of the WAL's device"
+    ),
+    Step("host writes to the drive", "host_bytes_per_transaction", "the drive's own count"),
+    Step("NAND writes", "nand_bytes_per_transaction", "the drive's own count"),
+)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One rung of one place: bytes per transaction by treatment, None where nothing tells."""
+
+    title: str
+    response: str
+    source: str
+    bytes_per_transaction: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The rungs of one condition and covariate point (`place`, empty where there are none)."""
+
+    place: str
+    treatments: tuple[str, ...]
+    rungs: tuple[Rung, ...]
+
+
+def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
+    """A ladder for every place in which something was written; none for runs that tell no bytes at all."""
+    treatments = tuple(treatment.name for treatment in findings.study.treatments)
+    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    found = []
+    for place in places:
+        rungs = tuple(
+            Rung(step.title, step.response, step.source, tuple(_medians(findings, step, place, treatments)))
+            for step in STEPS
+        )
+        if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
+            found.append(Ladder(", ".join(part for part in place if part), treatments, rungs))
+    return tuple(found)
+
+
+def _medians(
+    findings: Findings, step: Step, place: tuple[str, str], treatments: tuple[str, ...]
+) -> Iterator[float | None]:
+    response = findings.responses.get(step.response)
+    rows = findings.summaries(response) if response is not None else ()
+    medians = {row.treatment: row.median for row in rows if (row.condition, row.covariate) == place and row.n}
+    return (medians.get(name) for name in treatments)
+
+
+def shown(value: float | None) -> str:
+    """Bytes as everywhere else in a report, or that nothing tells them."""
+    return NOT_AVAILABLE if value is None else words.size(value)
+
+
+def text(ladder: Ladder) -> list[list[str]]:
+    """The rows of a table on a terminal: rung, bytes of each treatment, source. The sources follow as notes."""
+    head = ["written per transaction", *ladder.treatments]
+    return [head, *([rung.title, *map(shown, rung.bytes_per_transaction)] for rung in ladder.rungs)]

@@ -1,0 +1,33 @@
+"""The write ladder of a run: every rung in its order, medians by treatment, and "not available" where nothing tells."""
+
+from pathlib import Path
+
+from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.report import ladder
+from pgassay.report.findings import Findings
+from tests.report.made import WAL, make_run
+
+
+def test_rungs_stand_in_order_with_the_planted_bytes(tmp_path: Path) -> None:
+    (found,) = ladder.ladders_of(Findings(make_run(tmp_path / "run")))
+    assert [rung.title for rung in found.rungs] == [step.title for step in ladder.STEPS]
+    assert found.treatments == tuple(f"table.fillfactor={level}" for level in WAL)
+    (wal,) = (rung for rung in found.rungs if rung.response == "wal_bytes_per_transaction")
+    for value, planted in zip(wal.bytes_per_transaction, WAL.values(), strict=True):
+        assert value is not None
+        assert abs(value / planted - 1) < 0.01
+
+
+def test_a_rung_that_nothing_tells_says_so(tmp_path: Path) -> None:
+    (found,) = ladder.ladders_of(Findings(make_run(tmp_path / "run")))
+    rows = ladder.text(found)
+    nand = next(row for row in rows if row[0] == "NAND writes")
+    assert nand[1:] == [ladder.NOT_AVAILABLE] * len(found.treatments)
+    assert all(rung.source for rung in found.rungs)
+
+
+def test_what_the_server_tells_is_declared_by_the_probes() -> None:
+    """A rung whose response nobody declares would always be empty."""
+    declared = {response.name for response in COSTS}
+    own = {step.response for step in ladder.STEPS if not step.title.endswith(("to the drive", "NAND writes"))}
+    assert own <= declared
