@@ -156,3 +156,11 @@ def test_a_missing_script_is_named_with_a_near_one() -> None:
 def test_a_factor_is_a_value() -> None:
     assert isinstance(BY_NAME["load.scale"], LoadFactor)
     assert repr(BY_NAME["load.scale"]).startswith("LoadFactor(option='scale'")
+
+
+def test_jobs_follow_the_clients_of_each_trial() -> None:
+    followed = read_options({"clients": "7", "jobs": "clients"})
+    assert (followed.jobs, followed.threads, followed.jobs_follow) == (7, 7, True)
+    assert not read_options({"clients": "7", "jobs": "7"}).jobs_follow
+    with pytest.raises(UsageError):
+        read_options({"jobs": "cores"})

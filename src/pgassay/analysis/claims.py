@@ -56,6 +56,25 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
     return _not_testable(claim, f"the interval is too wide, {found}, {messages.more(blocks, None)}", blocks)
 
 
+def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJudgement:
+    """Mark a claim on a figure that was fitted (a kink, a gain) by its interval; the claim's range is of the figure."""
+    if claim.low is None and claim.high is None:
+        return _not_testable(claim, "the claim states no range that a run could test")
+    wanted_low = -inf if claim.low is None else claim.low
+    wanted_high = inf if claim.high is None else claim.high
+    found = f"here {value:.3g} [{low:.3g}, {high:.3g}]"
+    if wanted_low <= low and high <= wanted_high:
+        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}")
+    if high < wanted_low or low > wanted_high:
+        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
+    return _not_testable(claim, f"the interval is too wide, {found}")
+
+
+def not_testable(claim: Claim, reason: str) -> ClaimJudgement:
+    """Mark a claim that this run cannot speak to."""
+    return _not_testable(claim, reason)
+
+
 def effect_of(claim: Claim, effects: Sequence[Effect]) -> Effect | None:
     """The first effect whose treatment, condition and covariate hold every level that the claim names.
 

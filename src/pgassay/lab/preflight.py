@@ -13,7 +13,7 @@ from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.preparation import driver_of, load_of
 from pgassay.lab.site import Site
 from pgassay.lab.starting import settings_of
-from pgassay.load import drivers
+from pgassay.load import drivers, yardstick
 from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
@@ -51,7 +51,8 @@ def check(study: Study, site: Site) -> Checked:
 
 
 def _responses(composition: Composition, site: Site) -> tuple[Response, ...]:
-    return (*load_of(composition, site).responses, *COSTS)
+    asked = (yardstick.RESPONSE,) if composition.setup.load.get("yardstick", "none") != "none" else ()
+    return (*load_of(composition, site).responses, *asked, *COSTS)
 
 
 def _check_settings(study: Study, compositions: list[Composition], site: Site) -> None:

@@ -76,5 +76,7 @@ class Site:
     """The greatest virtual size that a process has had."""
     memory_bytes: int = 1 << 62
     """This machine's memory."""
+    yardstick: Callable[[Mapping[str, str]], float | None] = lambda options: None
+    """Measures the CPU yardstick that a load's options ask for; None where it cannot be had."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -26,6 +26,7 @@ from pgassay.lab.recording import record_of
 from pgassay.lab.settling import settle
 from pgassay.lab.site import Site
 from pgassay.lab.starting import settings_of
+from pgassay.load import yardstick
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.units import parse_time_s
@@ -176,6 +177,9 @@ def _measure(
     notes.samples = (*warm_up, *series, *result.series)
     notes.problems.update(outcomes.named(result.problems))
     notes.measures = measure(before, after, result, sampling.meters())
+    if options.get("yardstick", "none") != "none":
+        value = site.yardstick(options)
+        notes.measures = replace(notes.measures, responses={**notes.measures.responses, yardstick.RESPONSE.name: value})
     if notes.alive:
         _read_back(composition, Readable(server, result), notes, Stage.RUN)
 

@@ -34,7 +34,7 @@ from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
-from pgassay.load import drivers
+from pgassay.load import drivers, yardstick
 from pgassay.postgres import repair, sockets
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder
@@ -119,6 +119,7 @@ class Workbench:
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
+            yardstick=lambda options: yardstick.measure(self.runner, options),
             held=self._interruption.held,
         )
 

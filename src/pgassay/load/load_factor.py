@@ -66,6 +66,11 @@ def row_bytes(name: str, typed: str) -> str:
     return str(values.parse_row_bytes(name, typed))
 
 
+def count_or_clients(name: str, typed: str) -> str:
+    """A whole number from 1, or `clients`: as many as there are clients, whatever their number in this trial."""
+    return values.CLIENTS if typed.strip() == values.CLIENTS else str(values.parse_count(name, typed))
+
+
 def optional_count(name: str, typed: str) -> str:
     """A whole number from 1, or `none`."""
     number = values.parse_optional_count(name, typed)

@@ -8,6 +8,7 @@ from pgassay.load.load_factor import (
     LoadFactor,
     choice,
     count,
+    count_or_clients,
     length,
     length_or_nothing,
     limit,
@@ -15,6 +16,7 @@ from pgassay.load.load_factor import (
     rate,
     switch,
 )
+from pgassay.load.yardstick import YARDSTICKS
 
 CACHES = ("cold", "warm", "prewarmed")
 CHECKPOINTS = ("cycle", "wal", "none")
@@ -25,12 +27,13 @@ EVERY = (
     LoadFactor("warmup", length_or_nothing, "length of a run of its own before the window"),
     LoadFactor("cache", choice(*CACHES), "the cache state that a window starts from"),
     LoadFactor("checkpoint", choice(*CHECKPOINTS), "whole checkpoint cycles by time or by WAL, or the burst after one"),
+    LoadFactor("yardstick", choice(*YARDSTICKS), "what is measured after each window: sysbench cpu, where installed"),
     LoadFactor("vacuum", switch, "VACUUM before the window"),
 )
 
 PROTOCOL = LoadFactor("protocol", choice(*PROTOCOLS), "pgbench -M: how statements are sent")
 CLIENTS = LoadFactor("clients", count, "pgbench -c: concurrent connections")
-JOBS = LoadFactor("jobs", count, "pgbench -j: threads of the program")
+JOBS = LoadFactor("jobs", count_or_clients, "pgbench -j: threads of the program; clients for as many as there are")
 TRANSACTIONS = LoadFactor(
     "transactions", optional_count, "pgbench -t: of each client, instead of a duration", optional=True
 )

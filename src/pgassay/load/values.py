@@ -13,6 +13,8 @@ from pgassay.study.units import format_number, parse_boolean, parse_memory, pars
 NONE = "none"
 ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
 """A filler of some bytes at least; no page has more than 32 kB."""
+CLIENTS = "clients"
+"""As many threads as clients."""
 
 
 def parse_count(name: str, text: str, least: int = 1) -> int:

@@ -61,6 +61,17 @@ _SHARES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str, Better]] = {
     ),
 }
 
+_WAITS: Mapping[str, str] = {
+    "on_cpu": "had or wanted a CPU",
+    "client": "waited for the client",
+    "lock": "waited for a lock of another transaction",
+    "wal_flush": "waited for WAL to be written or flushed",
+    "data_read": "waited for data to be read",
+    "data_write": "waited for data to be written",
+    "lwlock": "waited for an internal lock",
+}
+"""Kind of wait (see `probe.waits`) to what backends did when they were looked at."""
+
 _ALL_CPU = tuple(
     f"machine.{kind}_us" for kind in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 )
@@ -91,6 +102,10 @@ RESPONSES: tuple[Response, ...] = (
         _LOWER,
         _DIFFERENCE,
         cost=True,
+    ),
+    *(
+        Response(f"waits_{kind}_share", f"share of looks in which backends {words}", "share", _NEITHER, _DIFFERENCE)
+        for kind, words in _WAITS.items()
     ),
     Response("database_bytes", "size of the database at the end", "bytes", _LOWER),
     Response("table_bytes", "size of the tables at the end, with TOAST and maps", "bytes", _LOWER),
@@ -129,6 +144,8 @@ def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
     found["full_page_bytes_per_transaction"] = _quotient(images, transactions)
     for name, (part, whole, _, _) in _SHARES.items():
         found[name] = _quotient(_total(counters, part), _total(counters, whole))
+    for kind in _WAITS:
+        found[f"waits_{kind}_share"] = _quotient(counters.get(f"waits.{kind}"), counters.get("waits.all"))
     for name in ("database_bytes", "table_bytes", "index_bytes"):
         found[name] = counters.get(f"sizes.{name}")
     for kind, operations in (("read", "reads"), ("write", "writes")):

@@ -17,6 +17,7 @@ from pgassay.probe.process_io import ProcessIo
 from pgassay.probe.process_tree import ProcessTree
 from pgassay.probe.session import Session
 from pgassay.probe.statistics import Statistics
+from pgassay.probe.waits import Waits
 
 _PER_SECOND = (database, tables, wal, checkpoints, io)
 _AT_EDGES = (sizes, tuples)
@@ -36,6 +37,7 @@ def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Prob
             session, version, [module.view(version) for module in _PER_SECOND], clock, other_session=server.query
         ),
         Statistics(session, version, [module.view(version) for module in _AT_EDGES], clock, per_second=False),
+        Waits(Session(server.endpoint), clock),  # a session of its own: it looks between the others' questions
     )
 
 

@@ -19,6 +19,7 @@ from pgassay.analysis.observations import Cell, by_cell
 from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
 from pgassay.report.capacities import capacities, costs_with_cpu
 from pgassay.report.covariates import in_order
+from pgassay.report.scaling import YARDSTICK, Processors, Scaling, processors_of, scalings
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -105,6 +106,22 @@ class Companions:
             replace(curve, points=tuple(sorted(curve.points, key=lambda point: order.get(point.covariate, len(order)))))
             for curve in found
         )
+
+    @cached_property
+    def scalings(self) -> tuple[Scaling, ...]:
+        """Kink and Universal Scalability Law of each curve over clients; empty for other covariates."""
+        return scalings(self._findings, self._findings.primary.name)
+
+    @cached_property
+    def yardsticks(self) -> tuple[Scaling, ...]:
+        """The same of the CPU yardstick that was measured beside the load, where it was."""
+        findings = self._findings
+        return scalings(findings, YARDSTICK) if YARDSTICK in findings.responses else ()
+
+    @cached_property
+    def processors(self) -> Processors:
+        """Of the machine that the record was made on."""
+        return processors_of(self._findings.run.host)
 
     @cached_property
     def bounds(self) -> tuple[Bounded, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.report.companions import Companions
+from pgassay.report.scaling import Scaling
 
 
 def as_plain(companions: Companions) -> Mapping[str, Any]:
@@ -35,6 +36,8 @@ def as_plain(companions: Companions) -> Mapping[str, Any]:
             "confounded": list(factors.confounded),
         },
         "curves": [_curve(curve) for curve in companions.curves],
+        "scalings": [_scaling(each) for each in companions.scalings],
+        "yardsticks": [_scaling(each) for each in companions.yardsticks],
         "bounds": [asdict(each) for each in companions.bounds],
     }
 
@@ -43,6 +46,39 @@ def _curve(curve: Curve) -> dict[str, Any]:
     """Its points with null for both ends of a band that is not known."""
     points = [{**asdict(each), **({} if each.bounded else {"low": None, "high": None})} for each in curve.points]
     return {**asdict(curve), "points": points}
+
+
+def _scaling(found: Scaling) -> dict[str, Any]:
+    """Estimates with their intervals; what is infinite becomes null with the rest of the JSON."""
+    kink, law = found.kink, found.law
+    return {
+        "treatment": found.treatment,
+        "condition": found.condition,
+        "kink": None
+        if kink is None
+        else {
+            "seen": kink.seen,
+            "located": kink.located,
+            "clients": asdict(kink.at),
+            "gain": asdict(kink.gain),
+            "slope": kink.slope,
+            "misfit": kink.misfit,
+            "level": kink.level,
+        },
+        "universal_scalability_law": None
+        if law is None
+        else {
+            "rate": asdict(law.rate),
+            "contention": asdict(law.contention),
+            "coherency": asdict(law.coherency),
+            "peak_clients": asdict(law.peak_clients),
+            "peak": asdict(law.peak),
+            "peak_seen": law.peak_seen,
+            "measured_clients": law.measured,
+            "misfit": law.misfit,
+            "level": law.level,
+        },
+    }
 
 
 def _place(effect: Effect) -> dict[str, str]:

@@ -4,7 +4,6 @@ Each part is a title with rows of texts, the first row the head; parts without d
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite
 
 from pgassay.analysis.curves import Curve
@@ -13,18 +12,10 @@ from pgassay.analysis.factorial import Factorial
 from pgassay.analysis.instability import Instability
 from pgassay.analysis.messages import nothing_bounds
 from pgassay.analysis.robust import Companion
-from pgassay.report import words
+from pgassay.report import scaling_text, words
 from pgassay.report.companions import Companions
+from pgassay.report.part import Part
 from pgassay.study.responses import Response
-
-
-@dataclass(frozen=True)
-class Part:
-    """A titled table; `notes` are sentences below it."""
-
-    title: str
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
 
 
 def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[Part]:
@@ -35,6 +26,12 @@ def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[
         yield _factors(companions.factorial, primary)
     for curve in companions.curves:
         yield _curve(curve, primary)
+    scaling = scaling_text.part(companions.scalings, companions.processors, primary)
+    if scaling is not None:
+        yield scaling
+    yardstick = scaling_text.yardstick(companions.yardsticks, companions.processors)
+    if yardstick is not None:
+        yield yardstick
     if companions.bounds:
         yield _bounds(companions)
 

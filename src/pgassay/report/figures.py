@@ -12,7 +12,7 @@ from altair.utils.schemapi import debug_mode
 
 from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
-from pgassay.report import curve_figures, series_figures, words
+from pgassay.report import curve_figures, scaling_figures, series_figures, words
 from pgassay.report.findings import Findings
 from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, data, panels, styled
 from pgassay.study.responses import Response, Scale
@@ -47,6 +47,7 @@ def _figures(findings: Findings) -> tuple[Figure, ...]:
     made += [distribution(findings, response) for response in findings.secondary]
     made.append(_costs(findings))
     made.append(_curve(findings))
+    made.append(_scaling(findings))
     made.append(_seconds(findings))
     return tuple(figure for figure in made if figure is not None)
 
@@ -259,6 +260,19 @@ def _curve(findings: Findings) -> Figure | None:
         "curve",
         f"{_capital(findings.primary.title)} along {', '.join(findings.study.covariates)}",
         "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
+        styled(found).to_dict(),
+    )
+
+
+def _scaling(findings: Findings) -> Figure | None:
+    found = scaling_figures.with_fits(findings)
+    if found is None:
+        return None
+    return Figure(
+        "scaling",
+        "Fits: where it bends, and where it peaks",
+        "Points: means over blocks with their intervals. Grey: where the kink lies. Shaded: what the data leave to the "
+        "Universal Scalability Law, point by point. The yardstick is scaled to the curve's first point. Secondary.",
         styled(found).to_dict(),
     )
 

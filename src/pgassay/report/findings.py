@@ -22,6 +22,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
+from pgassay.report import scaling_claims
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
 from pgassay.report.overload import overloads
@@ -237,6 +238,9 @@ class Findings:
 
     def _judge(self, index: int) -> ClaimJudgement:
         claim = self.study.claims[index]
+        fitted = scaling_claims.judged(claim, self.companions)
+        if fitted is not None:
+            return fitted
         response = self.responses.get(claim.response)
         against = ", ".join(f"{name}={typed}" for name, typed in claim.against.items())
         effect = None

@@ -18,6 +18,7 @@ from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
 from pgassay.report.findings import Findings, varied_names
 from pgassay.report.hostfacts import host_rows
+from pgassay.report.scaling_text import curve_sentences
 from pgassay.report.trials_table import rows_of, shown
 
 PAGE = "report.html"
@@ -73,6 +74,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         adoption=_adoption(findings),
         host=host_rows(findings.run.host),
         parts=tuple(parts(findings.companions, findings.primary, findings.baseline)),
+        curve_sentences=tuple(curve_sentences(findings.companions, findings.primary)),
         doubts=(*findings.overloads, *doubts(findings.trials, findings.courses)),
         trial_rows=shown(rows_of(findings)),
         trials_all=len(findings.trials),

@@ -6,6 +6,7 @@ from pgassay.report import ladder, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
+from pgassay.report.scaling_text import curve_sentences
 from pgassay.study.responses import Response
 
 
@@ -40,6 +41,11 @@ def _lines(findings: Findings) -> Iterator[str]:
 
 
 def _verdicts(findings: Findings) -> Iterator[str]:
+    if not findings.verdicts and findings.study.covariates:
+        yield f"{words.titled(findings.primary, '')} along {', '.join(findings.study.covariates)}"
+        for sentence in curve_sentences(findings.companions, findings.primary):
+            yield f"  {sentence}"
+        return
     yield f"Verdicts on {findings.primary.title} against {findings.baseline}"
     rows = []
     for judged in findings.verdicts:

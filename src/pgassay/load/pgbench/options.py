@@ -40,6 +40,8 @@ class Options:
     scale: int
     clients: int
     jobs: int
+    jobs_follow: bool
+    """Were as many threads as clients asked for, whatever their number?"""
     duration_s: int | None
     transactions: int | None
     rate_tps: float | None
@@ -67,6 +69,8 @@ class Options:
 def read_options(levels: Mapping[str, str]) -> Options:
     """The options for these levels (names without `load.`); raises `UsageError`."""
     given = {**DEFAULTS, **levels}
+    clients = values.parse_count("load.clients", given["clients"])
+    jobs_follow = given["jobs"] == values.CLIENTS
     transactions = values.parse_optional_count("load.transactions", given["transactions"])
     if given["protocol"] not in PROTOCOLS:
         raise messages.not_a_choice("load.protocol", given["protocol"], PROTOCOLS)
@@ -74,8 +78,9 @@ def read_options(levels: Mapping[str, str]) -> Options:
         scripts=parse_scripts(given["script"]),
         protocol=given["protocol"],
         scale=values.parse_count("load.scale", given["scale"]),
-        clients=values.parse_count("load.clients", given["clients"]),
-        jobs=values.parse_count("load.jobs", given["jobs"]),
+        clients=clients,
+        jobs=clients if jobs_follow else values.parse_count("load.jobs", given["jobs"]),
+        jobs_follow=jobs_follow,
         duration_s=None if transactions else values.parse_seconds("load.duration", given["duration"]),
         transactions=transactions,
         rate_tps=values.parse_rate("load.rate", given["rate"]),

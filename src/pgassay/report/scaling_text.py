@@ -1,0 +1,136 @@
+"""What the fits of a curve over clients say, in sentences and a table, with the caveats that belong to them."""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.scaling.profile import Estimate
+from pgassay.report import words
+from pgassay.report.part import Part
+from pgassay.report.scaling import Processors, Scaling
+from pgassay.study.responses import Better, Response
+
+if TYPE_CHECKING:
+    from pgassay.report.companions import Companions
+
+EVENTS = Response("cpu_yardstick_per_s", "events of sysbench cpu per second", "1/s", Better.HIGHER)
+
+
+def part(scalings: Sequence[Scaling], processors: Processors, response: Response) -> Part | None:
+    """The table of all fits of the primary; None without a single fit."""
+    return _table("Scaling with clients", scalings, processors, response)
+
+
+def _table(title: str, scalings: Sequence[Scaling], processors: Processors, response: Response) -> Part | None:
+    fitted = [each for each in scalings if each.kink is not None or each.law is not None]
+    if not fitted:
+        return None
+    head = (
+        "curve",
+        "kink at, clients",
+        "slope beyond ÷ before",
+        "contention",
+        "coherency",
+        "peak at, clients",
+        f"peak, {words.unit(response)}",
+        "misfit",
+    )
+    rows = [(place(each, response), *_kink(each), *_law(each), _misfit(each)) for each in fitted]
+    notes = [sentence for each in fitted for sentence in sentences(each, processors, response)]
+    notes.append(
+        "in brackets what the data do not exclude at 95 %, each figure on its own (profile intervals); "
+        "docs/scaling.md tells how"
+    )
+    return Part(title, (head, *rows), tuple(notes))
+
+
+def curve_sentences(companions: "Companions", response: Response) -> Iterator[str]:
+    """Every curve in words: what a study of covariates alone has for a verdict."""
+    for each in companions.scalings:
+        yield from sentences(each, companions.processors, response)
+
+
+def yardstick(scalings: Sequence[Scaling], processors: Processors) -> Part | None:
+    """The same table of the CPU yardstick; None where it was not measured."""
+    return _table("CPU yardstick: sysbench cpu with as many threads as clients", scalings, processors, EVENTS)
+
+
+def place(scaling: Scaling, response: Response) -> str:
+    """The curve's name; its response where it has no other."""
+    return ", ".join(each for each in (scaling.treatment, scaling.condition) if each) or response.title
+
+
+def sentences(scaling: Scaling, processors: Processors, response: Response) -> Iterator[str]:
+    """The curve in words."""
+    name = place(scaling, response)
+    found = scaling.kink
+    if found is not None and not found.seen:
+        yield f"{name}: no kink up to {scaling.upto:g} clients, one straight line is not excluded"
+    elif found is not None:
+        yield f"{name}: {_bend(scaling, processors)}"
+    law = scaling.law
+    if law is None:
+        return
+    if law.peak_seen:
+        yield f"{name}: throughput peaks at about {law.peak_clients.value:.0f} clients and falls beyond"
+    elif isfinite(law.peak_clients.value):
+        yield (
+            f"{name}: a peak at {_clients(law.peak_clients.value)} clients is an extrapolation from the "
+            f"{law.measured:g} that were measured"
+        )
+    else:
+        yield f"{name}: nothing speaks for a peak up to {law.measured:g} clients"
+
+
+def _bend(scaling: Scaling, processors: Processors) -> str:
+    found = scaling.kink
+    assert found is not None  # asked only for curves that have one
+    at, gain = found.at, found.gain
+    text = f"the curve bends at {at.value:.1f} clients [{at.low:.1f}, {at.high:.1f}]"
+    cores = processors.cores
+    if cores is not None:
+        within = at.low <= cores <= at.high
+        text += f"; {cores} physical cores {'are' if within else 'are not'} among what the data allow"
+    share = f"{gain.value:+.0%} of a client's throughput before [{gain.low:+.0%}, {gain.high:+.0%}]"
+    if (processors.threads_per_core or 1.0) > 1.0:
+        text += f"; beyond, another client adds {share}: what a second hardware thread adds to a core"
+    else:
+        text += f"; beyond, another client adds {share} (no second hardware threads here that could add anything)"
+    if not found.located:
+        text += "; the bend reaches the end of what was measured, so its place is not known"
+    return text
+
+
+def _kink(scaling: Scaling) -> tuple[str, str]:
+    found = scaling.kink
+    if found is None:
+        return words.MISSING, words.MISSING
+    return (_range(found.at, ".1f") if found.seen else "none seen"), _range(found.gain, ".2f")
+
+
+def _law(scaling: Scaling) -> tuple[str, str, str, str]:
+    law = scaling.law
+    if law is None:
+        return (words.MISSING,) * 4
+    peak = f"{words.number(law.peak.value)} [{words.number(law.peak.low)}, {_open(law.peak.high)}]"
+    place = law.peak_clients
+    where = f"{_clients(place.value)} [{_clients(place.low)}, {_clients(place.high)}]"
+    return _range(law.contention, ".3f"), _range(law.coherency, ".4f"), where, peak if isfinite(law.peak.value) else "∞"
+
+
+def _clients(value: float) -> str:
+    return f"{value:.0f}" if isfinite(value) else "∞"
+
+
+def _open(value: float) -> str:
+    return words.number(value) if isfinite(value) else "∞"
+
+
+def _misfit(scaling: Scaling) -> str:
+    lines = f"lines {scaling.kink.misfit:.1%}" if scaling.kink else ""
+    law = f"law {scaling.law.misfit:.1%}" if scaling.law else ""
+    return ", ".join(each for each in (lines, law) if each)
+
+
+def _range(found: Estimate, form: str) -> str:
+    return f"{found.value:{form}} [{found.low:{form}}, {found.high:{form}}]"

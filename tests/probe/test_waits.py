@@ -1,0 +1,106 @@
+"""Waits by kind: every look counts, ours do not, a lost server is None, and a real server tells a lock from a CPU."""
+
+import threading
+import time
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgassay.bench.fakes.clock import FakeClock
+from pgassay.host.clock import SystemClock
+from pgassay.probe.costs import costs
+from pgassay.probe.session import Session
+from pgassay.probe.waits import KINDS, SOURCE, Waits
+from tests.bench import real
+
+
+class Answers:
+    """A session that answers with the same row, or not at all."""
+
+    def __init__(self, row: tuple[int, ...] | None) -> None:
+        self.row = row
+        self.closed = False
+
+    def fetch(self, sql: bytes) -> tuple[Any, ...] | None:
+        return self.row
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def waits(answers: Answers, interval_s: float = 3600.0) -> Waits:
+    return Waits(answers, FakeClock(), interval_s)  # type: ignore[arg-type]
+
+
+def test_looks_add_up() -> None:
+    probe = waits(Answers((1, 0, 3, 0, 0, 0, 0, 4)))
+    probe.read()
+    (reading,) = probe.read()
+    probe.close()
+    assert reading.source == SOURCE
+    assert (reading.values["looks"], reading.values["on_cpu"], reading.values["lock"], reading.values["all"]) == (
+        2.0, 2.0, 6.0, 8.0,
+    )  # fmt: skip
+
+
+def test_it_looks_between_the_readings() -> None:
+    probe = waits(Answers((1,) * (len(KINDS) + 1)), 0.001)
+    probe.read()
+    deadline = time.monotonic() + 5.0
+    looks = 0.0
+    while looks < 20 and time.monotonic() < deadline:
+        time.sleep(0.005)
+        looks = probe.read()[0].values["looks"] or 0.0
+    probe.close()
+    assert looks >= 20
+    assert threading.active_count() >= 1
+    assert all(thread.name != "waits" for thread in threading.enumerate())
+
+
+def test_a_lost_server_is_none_and_starts_no_thread() -> None:
+    answers = Answers(None)
+    probe = waits(answers)
+    (reading,) = probe.read()
+    assert set(reading.values.values()) == {None}
+    probe.close()
+    probe.close()
+    assert answers.closed
+
+
+def test_shares_are_of_all_backends_seen() -> None:
+    found = costs({"waits.lock": 6.0, "waits.on_cpu": 2.0, "waits.all": 8.0}, 100)
+    assert (found["waits_lock_share"], found["waits_on_cpu_share"]) == (0.75, 0.25)
+    assert found["waits_client_share"] is None
+    assert costs({"waits.lock": 0.0, "waits.all": 0.0}, 0)["waits_lock_share"] is None
+
+
+@pytest.mark.system
+def test_a_real_server_tells_a_lock_from_a_client() -> None:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+        try:
+            conninfo = server.endpoint.conninfo().replace("application_name=pgassay", "application_name=load")
+            probe = Waits(Session(server.endpoint), SystemClock(), 3600.0)
+            with psycopg.connect(conninfo) as holder, psycopg.connect(conninfo) as waiter:
+                holder.execute("CREATE TABLE t ()")
+                holder.execute("SELECT pg_advisory_lock(1)")
+                blocked = threading.Thread(target=lambda: waiter.execute("SELECT pg_advisory_lock(1)"))
+                blocked.start()
+                seen: dict[str, float | None] = {}
+                for _ in range(100):
+                    before = probe.read()[0].values["lock"] or 0.0
+                    seen = dict(probe.read()[0].values)
+                    if (seen["lock"] or 0.0) > before:
+                        break
+                    time.sleep(0.02)
+                holder.execute("SELECT pg_advisory_unlock(1)")
+                blocked.join()
+            probe.close()
+        finally:
+            server.stop()
+    assert (seen["lock"] or 0) >= 1
+    assert (seen["client"] or 0) >= 1
+    assert seen["data_read"] == 0

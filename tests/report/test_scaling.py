@@ -1,0 +1,81 @@
+"""Planted curves: kink, gain, peak and claims are found, said in every form, and not claimed where they cannot be."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pgassay.analysis.claims import Mark
+from pgassay.report import page, text
+from pgassay.report.figures import figures
+from pgassay.report.findings import Findings
+from pgassay.report.plain import as_plain
+from pgassay.report.scaling import scaling
+from tests.report.crossed import make_crossed
+from tests.report.scaled import CORES, GAIN, READ, WRITE, make_scaled
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(make_scaled(tmp_path_factory.mktemp("scaled") / "run"))
+
+
+def test_the_planted_kink_and_gain_are_found(findings: Findings) -> None:
+    found = {each.condition: each for each in findings.companions.scalings}
+    kink = found[READ].kink
+    assert kink is not None
+    assert kink.located
+    assert kink.at.low <= CORES <= kink.at.high
+    assert kink.gain.low <= GAIN <= kink.gain.high
+    law = found[WRITE].law
+    assert law is not None
+    assert law.peak_seen
+    assert law.peak_clients.low <= (0.95 / 0.02) ** 0.5 <= law.peak_clients.high
+
+
+def test_claims_on_fits_are_judged_by_their_intervals(findings: Findings) -> None:
+    assert [judged.mark for judged in findings.claims] == [Mark.REPRODUCED, Mark.CONTRADICTED, Mark.REPRODUCED]
+
+
+def test_a_machine_without_hyper_threads_cannot_speak_to_them(tmp_path: Path) -> None:
+    claims = Findings(make_scaled(tmp_path / "run", cores=8)).claims
+    assert [judged.mark for judged in claims] == [Mark.CONTRADICTED, Mark.NOT_TESTABLE, Mark.NOT_TESTABLE]
+    assert "one hardware thread a core" in claims[1].text
+
+
+def test_lines_are_fitted_up_to_the_processors_where_that_is_enough(findings: Findings) -> None:
+    seen = findings.observations("tps")
+    assert scaling(seen, "", READ, 6).upto == 6.0
+    assert scaling(seen, "", READ, 3).upto == 8.0, "too few points up to three"
+    assert scaling(seen, "", READ, None).upto == 8.0
+    assert scaling((), "", READ, 8).kink is None
+
+
+def test_every_form_says_it(findings: Findings, tmp_path: Path) -> None:
+    said = text.render(findings)
+    assert "Transactions per second along load.clients" in said
+    assert "the curve bends at 4.0 clients" in said
+    assert "what a second hardware thread adds" in said
+    assert "throughput peaks at about 7 clients" in said
+    assert "CPU yardstick" in said
+    plain = json.loads(json.dumps(as_plain(findings), allow_nan=False))
+    assert plain["beside"]["scalings"][1]["kink"]["located"] is True
+    assert plain["beside"]["scalings"][0]["universal_scalability_law"]["peak_seen"] is True
+    html = page.write(findings, tmp_path, pictures=False).read_text(encoding="utf-8")
+    body = html[: html.index('<script type="module">')]
+    assert "one treatment, so there is a curve" in body
+    assert body.count('id="scaling"') == 1
+    assert body.index('id="scaling"') < body.index("Measurements</h2>")
+
+
+def test_the_figure_has_every_line(findings: Findings) -> None:
+    figure = next(each for each in figures(findings) if each.name == "scaling")
+    drawn = json.dumps(figure.specification)
+    for name in ("measured", "two lines with a kink", "Universal Scalability Law", "sysbench cpu, scaled"):
+        assert name in drawn
+
+
+def test_two_points_and_other_covariates_have_no_fit(tmp_path: Path) -> None:
+    crossed = Findings(make_crossed(tmp_path / "run"))
+    assert all(each.kink is None and each.law is None for each in crossed.companions.scalings)
+    assert all(figure.name != "scaling" for figure in figures(crossed))
