@@ -1,4 +1,4 @@
-"""What every load keeps: the fake, and the real pgbench of this machine on a private server."""
+"""What every load keeps: the fake, and the real programs of this machine on a private server."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,17 +15,26 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
+from pgassay.load import drivers
 from pgassay.load.factors import FACTORS
 from pgassay.load.load_factor import LoadFactor
-from pgassay.load.pgbench import PgbenchLoad
 from tests.bench import real
 
-OPTIONS: Mapping[str, str] = {
+PGBENCH: Mapping[str, str] = {
     "script": "simple-update",
     "protocol": "prepared",
     "scale": "2",
     "clients": "2",
     "jobs": "2",
+    "duration": "2s",
+    "warmup": "0s",
+}
+SYSBENCH: Mapping[str, str] = {
+    "scenario": "oltp_update_non_index",
+    "protocol": "prepared",
+    "tables": "2",
+    "rows": "10000",
+    "threads": "2",
     "duration": "2s",
     "warmup": "0s",
 }
@@ -39,31 +48,46 @@ class Bench:
     clock: Clock
     start: Callable[[], Server]
     server: Server
+    options: Mapping[str, str]
+    size: str
+    """The option that makes the data larger."""
 
 
-@pytest.fixture(scope="module", params=["fake", pytest.param("real", marks=pytest.mark.system)])
+REAL = [pytest.param(name, marks=pytest.mark.system) for name in ("pgbench", "sysbench")]
+
+
+@pytest.fixture(scope="module", params=["fake", *REAL])
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     if request.param == "fake":
         clock = FakeClock()
-        yield from _benches(FakeLoad(clock), clock, FakeInstallation(answers=ANSWERS), tmp_path_factory.mktemp("fake"))
-    else:
-        with real.private_folder() as folder:
-            installation = real.installation()
-            load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
-            yield from _benches(load, SystemClock(), installation, folder)
+        folder = tmp_path_factory.mktemp("fake")
+        yield from _benches(FakeLoad(clock), clock, FakeInstallation(answers=ANSWERS), folder, PGBENCH, "scale")
+        return
+    with real.private_folder() as folder:
+        installation = real.installation()
+        tools = drivers.Tools(installation.bindir, real.runner(), SystemClock())
+        load = drivers.find(request.param).make(tools)
+        options, size = (SYSBENCH, "rows") if request.param == "sysbench" else (PGBENCH, "scale")
+        try:
+            load.check(options)
+        except UsageError as error:
+            pytest.skip(error.message)
+        yield from _benches(load, tools.clock, installation, folder, options, size)
 
 
-def _benches(load: Load, clock: Clock, installation: Installation, folder: Path) -> Iterator[Bench]:
+def _benches(
+    load: Load, clock: Clock, installation: Installation, folder: Path, options: Mapping[str, str], size: str
+) -> Iterator[Bench]:
     installation.initialize(folder / "data", {})
 
     def start() -> Server:
         return installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
 
-    bench = Bench(load, clock, start, start())
+    bench = Bench(load, clock, start, start(), options, size)
     try:
-        load.create(bench.server, OPTIONS)
-        load.fill(bench.server, OPTIONS)
-        load.age(bench.server, OPTIONS)
+        load.create(bench.server, options)
+        load.fill(bench.server, options)
+        load.age(bench.server, options)
         yield bench
     finally:
         bench.server.stop()
@@ -77,7 +101,7 @@ def test_responses_are_declared_once(bench: Bench) -> None:
 
 def test_a_run_tells_what_it_did(bench: Bench, tmp_path: Path) -> None:
     before = bench.clock.monotonic_ns()
-    result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 1)
+    result = bench.load.run(bench.server, bench.options, tmp_path / "out", 1)
     assert (result.status, dict(result.problems)) == (0, {})
     assert before <= result.started_monotonic_ns < result.finished_monotonic_ns <= bench.clock.monotonic_ns()
     assert 1.9e9 < result.finished_monotonic_ns - result.started_monotonic_ns < 60e9
@@ -90,61 +114,64 @@ def test_a_run_tells_what_it_did(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_the_series_lies_inside_the_run(bench: Bench, tmp_path: Path) -> None:
-    result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 2)
+    result = bench.load.run(bench.server, bench.options, tmp_path / "out", 2)
     tps = [sample for sample in result.series if sample.name == "tps"]
     assert tps
     for sample in result.series:
-        assert sample.source == "pgbench"
+        assert sample.source == bench.load.name
         assert result.started_monotonic_ns <= sample.monotonic_ns <= result.finished_monotonic_ns
         assert result.started_wall_ns <= sample.wall_ns <= result.finished_wall_ns
 
 
 def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
-    result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 3)
-    for name in ("clients", "jobs", "protocol", "script", "duration"):
-        assert result.read_back[f"load.{name}"] == OPTIONS[name]
+    result = bench.load.run(bench.server, bench.options, tmp_path / "out", 3)
+    assert result.read_back
+    for name, value in result.read_back.items():
+        assert bench.options.get(name.removeprefix("load."), value) == value
     factors = {factor.pattern: factor for factor in FACTORS}
-    clients = factors["load.clients"]
-    level = clients.parse("load.clients", "2")
-    assert clients.read_back("load.clients", level, Readable(bench.server, result)) == "2"
+    for option in ("scale", "rows", "tables"):
+        if option in bench.options:
+            factor = factors[f"load.{option}"]
+            level = factor.parse(factor.pattern, bench.options[option])
+            found = factor.read_back(factor.pattern, level, Readable(bench.server))
+            assert found == bench.options[option], "counted in the data"
     scale = factors["load.scale"]
-    level = scale.parse("load.scale", "2")
-    assert scale.read_back("load.scale", level, Readable(bench.server)) == "2", "counted in the data"
     assert isinstance(scale, LoadFactor)
     absent = replace(scale, rows_of="no_such_table")
+    level = scale.parse("load.scale", "2")
     assert absent.read_back("load.scale", level, Readable(bench.server)) is None, "the user's own data have no scale"
 
 
 def test_equal_work_instead_of_a_length(bench: Bench, tmp_path: Path) -> None:
-    wanted = {**{name: value for name, value in OPTIONS.items() if name != "duration"}, "transactions": "50"}
+    wanted = {**{name: value for name, value in bench.options.items() if name != "duration"}, "transactions": "50"}
     result = bench.load.run(bench.server, wanted, tmp_path / "out", 4)
     assert result.transactions == pytest.approx(100, abs=1)
-    assert result.read_back["load.transactions"] == "50"
+    assert result.read_back.get("load.transactions", "50") == "50"
     assert "load.duration" not in result.read_back
 
 
 def test_only_what_the_data_depend_on_is_in_their_key(bench: Bench) -> None:
-    key = bench.load.data_key(OPTIONS)
-    assert bench.load.data_key({**OPTIONS, "clients": "9", "protocol": "simple"}) == key
-    assert bench.load.data_key({**OPTIONS, "scale": "9"}) != key
-    assert bench.load.data_key({**OPTIONS, "age": "2x"}) != key
+    key = bench.load.data_key(bench.options)
+    assert bench.load.data_key({**bench.options, "clients": "9", "threads": "9", "protocol": "simple"}) == key
+    assert bench.load.data_key({**bench.options, bench.size: "9"}) != key
 
 
 def test_more_data_take_more_room(bench: Bench) -> None:
-    small, large = (bench.load.estimated_bytes({**OPTIONS, "scale": scale}) for scale in ("10", "100"))
-    assert 100_000_000 < small < large
+    small, large = (bench.load.estimated_bytes({**bench.options, bench.size: size}) for size in ("10", "100"))
+    assert 10 * small == large
 
 
-def test_a_missing_script_is_refused_before_the_run(bench: Bench, tmp_path: Path) -> None:
-    bench.load.check(OPTIONS)
+def test_what_cannot_run_is_refused_before_the_run(bench: Bench, tmp_path: Path) -> None:
+    bench.load.check(bench.options)
+    absent = str(tmp_path / "absent.sql")
     with pytest.raises(UsageError, match=r"absent\.sql"):
-        bench.load.check({**OPTIONS, "script": str(tmp_path / "absent.sql")})
+        bench.load.check({**bench.options, "script": absent, "scenario": absent})
 
 
 def test_a_dead_server_is_a_result_not_an_error(bench: Bench, tmp_path: Path) -> None:
     bench.server.stop()
     try:
-        result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 5)
+        result = bench.load.run(bench.server, bench.options, tmp_path / "out", 5)
     finally:
         bench.server = bench.start()
     assert result.status != 0

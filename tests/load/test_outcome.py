@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.running import Completed
+from pgassay.load import watching
 from pgassay.load.pgbench import echo, outcome, responses
 from pgassay.load.pgbench.options import read_options
 from pgassay.load.pgbench.summary import parse_summary
@@ -48,13 +49,13 @@ def test_a_log_that_holds_less_than_the_summary_is_incomplete() -> None:
 
 def test_an_early_end_is_short_and_a_late_one_overdue() -> None:
     options = read_options({"duration": "10s"})
-    assert outcome.problems_of_length(options, 10_000_000_000) == {}
-    assert set(outcome.problems_of_length(options, 9_000_000_000)) == {"short"}
-    assert outcome.overdue(options, 60_000_000_000, 60.0) == {}
-    assert set(outcome.overdue(options, 71_000_000_000, 60.0)) == {"overran"}
+    assert watching.short("pgbench", options.duration_s, 10_000_000_000) == {}
+    assert set(watching.short("pgbench", options.duration_s, 9_000_000_000)) == {"short"}
+    assert watching.overdue("pgbench", options.duration_s, 60_000_000_000) == {}
+    assert set(watching.overdue("pgbench", options.duration_s, 71_000_000_000)) == {"overran"}
     endless = read_options({"transactions": "10"})
-    assert outcome.problems_of_length(endless, 1) == {}
-    assert outcome.overdue(endless, 10**18, 60.0) == {}
+    assert watching.short("pgbench", endless.duration_s, 1) == {}
+    assert watching.overdue("pgbench", endless.duration_s, 10**18) == {}
 
 
 def test_shares_are_of_all_that_were_due() -> None:

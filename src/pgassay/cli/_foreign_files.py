@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.cli import _pgbench_files
-from pgassay.record.foreign import delimited, hammerdb, postgresbench, sysbench
+from pgassay.cli import _pgbench_files, _sysbench_files
+from pgassay.load.sysbench.summary import is_sysbench
+from pgassay.record.foreign import delimited, hammerdb, postgresbench
 from pgassay.record.foreign import messages as words
 from pgassay.record.foreign.naming import (
     REPETITION,
@@ -123,8 +124,8 @@ def _readings(paths: Sequence[Path], options: Options) -> Iterator[Reading]:
 def _text(path: Path, options: Options) -> Reading | str:
     text = path.read_text(encoding="utf-8", errors="replace")
     place = str(path)
-    if sysbench.is_sysbench(text):
-        return sysbench.read_sysbench(place, text)
+    if is_sysbench(text):
+        return _sysbench_files.read_sysbench(place, text)
     if postgresbench.is_postgresbench(text):
         return postgresbench.read_postgresbench(place, text)
     if not text.strip():

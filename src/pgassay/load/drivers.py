@@ -14,6 +14,7 @@ from pgassay.load import messages
 from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
 from pgassay.load.shared_factors import EVERY
+from pgassay.load.sysbench.factors import FACTORS as SYSBENCH
 
 DEFAULT = "pgbench"
 _PREFIX = "load."
@@ -48,8 +49,15 @@ def _pgbench(tools: Tools) -> Load:
     return PgbenchLoad(tools.bindir, tools.runner, tools.clock)
 
 
+def _sysbench(tools: Tools) -> Load:
+    from pgassay.load.sysbench.driver import SysbenchLoad
+
+    return SysbenchLoad(tools.runner, tools.clock)
+
+
 DRIVERS: tuple[Driver, ...] = (
     Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
+    Driver("sysbench", "the oltp_* tests of the installed sysbench", _sysbench, SYSBENCH),
 )
 
 

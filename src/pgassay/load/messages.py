@@ -108,6 +108,23 @@ def no_rows_for_own_data(name: str) -> UsageError:
     return UsageError(f'"{name}" widens pgbench\'s own table, not those of "load.init"', "widen it in the init file")
 
 
+def too_many_rows(name: str, rows: int, most: int) -> UsageError:
+    """More rows than sysbench's INTEGER keys can number."""
+    return UsageError(f'"{name}" = {rows} is more than the {most} that an INTEGER key can number', "raise load.tables")
+
+
+def no_sysbench(program: str) -> UsageError:
+    """sysbench is not installed."""
+    return UsageError(
+        f'"{program}" is not installed', "it is the package sysbench: apt install sysbench, dnf install sysbench (EPEL)"
+    )
+
+
+def filling_failed(detail: str) -> LoadError:
+    """A COPY or an index build failed."""
+    return LoadError(f"the tables could not be filled: {detail.splitlines()[0]}")
+
+
 def unknown_version(path: Path, text: str) -> LoadError:
     """`pgbench --version` says something else."""
     return LoadError(f'"{path}" does not say which version it is: "{text.strip()[:80]}"')

@@ -1,4 +1,4 @@
-"""sysbench, HammerDB and PostgresBench: their numbers, their failures, and what only looks like theirs."""
+"""HammerDB and PostgresBench: their numbers, their failures, and what only looks like theirs."""
 
 import sqlite3
 from contextlib import closing
@@ -8,48 +8,8 @@ import pytest
 
 from pgassay.record.foreign.hammerdb import is_sqlite, read_hammerdb
 from pgassay.record.foreign.postgresbench import is_postgresbench, read_postgresbench
-from pgassay.record.foreign.sysbench import is_sysbench, read_sysbench
 from pgassay.record.foreign.values import Reading
-from tests.record.foreign.made import SAMPLES, hammerdb, postgresbench
-
-
-def sysbench(name: str) -> Reading | str:
-    text = (SAMPLES / f"{name}.txt").read_text(encoding="utf-8")
-    assert is_sysbench(text)
-    return read_sysbench(name, text)
-
-
-def test_sysbench_s_totals_and_seconds() -> None:
-    reading = sysbench("sysbench_oltp_update_index")
-    assert isinstance(reading, Reading)
-    (run,) = reading.runs
-    assert run.fields == {"threads": "4"}
-    assert run.seconds == 20.0128
-    assert run.responses == {
-        "tps": 10461.13, "qps": 10461.13, "latency_ms": 0.38, "latency_max_ms": 15.0, "latency_p99_ms": 0.64,
-        "ignored_errors_share": 0.0,
-    }  # fmt: skip
-    assert len(run.series) == 20
-    assert [run.series[0].value, run.series[19].value] == [11248.87, 10218.44]
-    assert not run.problems
-
-
-def test_sysbench_s_ignored_errors_are_a_share() -> None:
-    reading = sysbench("sbtpcc_RR")
-    assert isinstance(reading, Reading)
-    assert reading.runs[0].responses["ignored_errors_share"] == pytest.approx(186 / (1412 + 186))
-    assert any("ignored errors" in remark for remark in reading.remarks)
-
-
-def test_sysbench_that_died_or_measured_something_else_is_no_run() -> None:
-    died = sysbench("sysbench_missing_table_insert")
-    assert died == 'sysbench gave up without a result: PQexec() failed: 7 relation "sbtest3" does not exist'
-    assert sysbench("sysbench_cpu") == "is sysbench's output of another test than a database's"
-    text = (SAMPLES / "sysbench_oltp_update_index.txt").read_text(encoding="utf-8")
-    assert "cut short" in str(read_sysbench("x", text.partition("SQL statistics")[0]))
-    late = read_sysbench("x", f"FATAL: lost it\n{text}")
-    assert isinstance(late, Reading)
-    assert [reason.code for reason in late.runs[0].problems] == ["aborted"]
+from tests.record.foreign.made import hammerdb, postgresbench
 
 
 def test_hammerdb_s_jobs(tmp_path: Path) -> None:

@@ -12,19 +12,13 @@ from pathlib import Path
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
-from pgassay.load import messages
+from pgassay.load import messages, watching
 from pgassay.load.pgbench import ageing, command, echo, log, outcome, preparing, progress, responses, summary
 from pgassay.load.pgbench.options import Options, read_options
 from pgassay.load.pgbench.scripts import check_scripts
 from pgassay.study.responses import Response
-
-POLL_S = 5.0
-"""How often a run under way is looked at."""
-OVERRUN_S = 60.0
-"""How much longer than asked a timed run may take to end (a checkpoint, a late fsync)."""
-_DEAD_PATIENCE_S = 20.0
 
 
 class PgbenchLoad:
@@ -116,7 +110,9 @@ class PgbenchLoad:
             self._bindir / "pgbench", server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
         )
         began = self._clock.monotonic_ns(), self._clock.wall_ns()
-        done, problems = self._watch(server, options, arguments, output, source)
+        done, problems = watching.watch(
+            self._runner, self._clock, server, arguments, output, source, options.duration_s
+        )
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         problems = problems | outcome.problems_of_status(done)
         found: dict[str, float | None] = {}
@@ -133,7 +129,7 @@ class PgbenchLoad:
             problems |= outcome.problems_of_summary(said)
             if done.status == 0 and logged.log is not None:
                 problems |= outcome.problems_of_log(said, logged.count)
-        problems = problems or outcome.problems_of_length(options, ended[0] - began[0])
+        problems = problems or watching.short("pgbench", options.duration_s, ended[0] - began[0])
         log.put_away(prefix, output / f"{source}_latency.json", logged, keep=options.keep_log)
         series = log.series(logged, progress.parse_progress(done.stderr), source, began)
         return LoadResult(
@@ -148,32 +144,3 @@ class PgbenchLoad:
             problems=problems,
             read_back=told,
         )
-
-    def _watch(
-        self, server: Server, options: Options, arguments: list[str], output: Path, source: str
-    ) -> tuple[Completed, dict[str, str]]:
-        """Wait for the end, but not for ever: an overrun, or a server that is gone, ends the program."""
-        started_ns = self._clock.monotonic_ns()
-        running = self._runner.start(
-            arguments,
-            stdout=output / f"{source}.out",
-            stderr=output / f"{source}.err",
-            environment=server.endpoint.environment(),
-        )
-        gone_since_ns: int | None = None
-        try:
-            while True:
-                try:
-                    return running.wait(POLL_S), {}
-                except TimeoutError:
-                    now_ns = self._clock.monotonic_ns()
-                gone_since_ns = None if server.alive() else (gone_since_ns or now_ns)
-                problem = outcome.overdue(options, now_ns - started_ns, OVERRUN_S)
-                if gone_since_ns is not None and now_ns - gone_since_ns > _DEAD_PATIENCE_S * 1e9:
-                    problem = {"server_gone": "the server was gone and pgbench did not end"}
-                if problem:
-                    running.terminate()
-                    return running.wait(), problem
-        except BaseException:
-            running.terminate()
-            raise

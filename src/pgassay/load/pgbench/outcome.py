@@ -14,9 +14,6 @@ from pgassay.load.pgbench.options import Options
 from pgassay.load.pgbench.progress import first_abort, first_error
 from pgassay.load.pgbench.summary import Summary
 
-SHORT_SHARE = 0.95
-"""A timed run that lasts less than this share of its length ended early."""
-
 
 def problems_of_status(done: Completed) -> dict[str, str]:
     """What the exit status and stderr tell (status 1: it could not begin; 2: errors during the run)."""
@@ -50,20 +47,6 @@ def problems_of_log(said: Summary, logged: int) -> dict[str, str]:
     if logged == said.processed:
         return {}
     return {"log_incomplete": f"the log holds {logged} of {said.processed} transactions"}
-
-
-def problems_of_length(options: Options, elapsed_ns: int) -> dict[str, str]:
-    """Did a timed run end before its time, for no reason that it gave?"""
-    if options.duration_s is None or elapsed_ns / 1e9 >= SHORT_SHARE * options.duration_s:
-        return {}
-    return {"short": f"pgbench ended after {elapsed_ns / 1e9:.1f} s of {options.duration_s} s"}
-
-
-def overdue(options: Options, elapsed_ns: int, overrun_s: float) -> dict[str, str]:
-    """Is a timed run far over its length?"""
-    if options.duration_s is None or elapsed_ns / 1e9 <= options.duration_s + overrun_s:
-        return {}
-    return {"overran": f"pgbench did not end {overrun_s:.0f} s after its {options.duration_s} s"}
 
 
 def warm_up_of(options: Options) -> Options:

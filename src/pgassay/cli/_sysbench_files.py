@@ -1,0 +1,60 @@
+"""sysbench's output of a database test as a foreign run; here, because only the command line may call `load`.
+
+What is printed is read where the load reads it (`load.sysbench.summary`); a text without the totals is no run.
+"""
+
+from pgassay.load.sysbench import summary
+from pgassay.record.foreign.units import response
+from pgassay.record.foreign.values import ABORTED, ForeignRun, Reading, Second
+from pgassay.record.values import Reason
+from pgassay.study.responses import Better, Response, Scale
+
+RESPONSES = (
+    response("tps"),
+    response("qps"),
+    Response("latency_ms", "mean latency", "ms", Better.LOWER),
+    Response("latency_p95_ms", "95th percentile of latency", "ms", Better.LOWER),
+    Response("latency_p99_ms", "99th percentile of latency", "ms", Better.LOWER),
+    Response("latency_max_ms", "greatest latency", "ms", Better.LOWER),
+    Response("ignored_errors_share", "share of transactions that failed", "share", Better.LOWER, Scale.DIFFERENCE),
+)
+SUGGESTED = ("threads", "folder")
+_NS = 1_000_000_000
+
+
+def read_sysbench(place: str, text: str) -> Reading | str:
+    """The one run of an output, or why there is none."""
+    totals, fatal = summary.parse_totals(text), summary.first_fatal(text)
+    if totals is None:
+        if fatal:
+            return f"sysbench gave up without a result: {fatal}"
+        if summary.ended_without_database(text):
+            return "is sysbench's output of another test than a database's"
+        return "is sysbench's output without its totals: it was cut short, or the program died"
+    due = totals.transactions + totals.ignored_errors
+    known = {each.name for each in RESPONSES}
+    run = ForeignRun(
+        place=place,
+        fields={"threads": str(totals.threads) if totals.threads else ""},
+        responses={
+            "tps": totals.tps,
+            "qps": totals.qps,
+            **{name: value for name, value in totals.latencies.items() if name in known},
+            "ignored_errors_share": totals.ignored_errors / due if due else None,
+        },
+        seconds=totals.seconds,
+        problems=(Reason(ABORTED, fatal),) if fatal else (),
+        series=_series(text),
+    )
+    remark = "sysbench counts transactions that failed apart, as ignored errors; its tps is without them"
+    return Reading(
+        "sysbench", (run,), RESPONSES, suggested=SUGGESTED, remarks=(remark,) if totals.ignored_errors else ()
+    )
+
+
+def _series(text: str) -> tuple[Second, ...]:
+    """Whole intervals as they were reported; wall time is not told, so it counts from the start."""
+    return tuple(
+        Second(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
+        for each in summary.parse_seconds(text)
+    )

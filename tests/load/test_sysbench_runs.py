@@ -1,0 +1,118 @@
+"""The real sysbench on a real private server: fillfactor, missing tables, empty deletes, the rows' shape."""
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.errors import UsageError
+from pgassay.host.clock import SystemClock
+from pgassay.load.sysbench import SysbenchLoad
+from pgassay.load.sysbench.options import SCENARIOS
+from tests.bench import real
+
+pytestmark = pytest.mark.system
+
+BASE: Mapping[str, str] = {"tables": "2", "rows": "2000", "threads": "2", "duration": "1s"}
+
+
+@pytest.fixture(scope="module")
+def load() -> SysbenchLoad:
+    found = SysbenchLoad(real.runner(), SystemClock())
+    try:
+        found.check(BASE)
+    except UsageError as error:
+        pytest.skip(error.message)
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(load: SysbenchLoad) -> Iterator[Server]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        settings = {"fsync": "off", "autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0"}
+        server = installation.start(folder / "data", settings, folder / "socket")
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def reload(load: SysbenchLoad, server: Server, **options: str) -> Mapping[str, str]:
+    wanted = {**BASE, **options}
+    load.create(server, wanted)
+    load.fill(server, wanted)
+    return wanted
+
+
+def test_options_on_empty_tables_outlive_the_fill(load: SysbenchLoad, server: Server) -> None:
+    load.create(server, BASE)
+    server.execute("ALTER TABLE sbtest1 SET (fillfactor = 50)")
+    server.execute("ALTER INDEX sbtest2_pkey SET (fillfactor = 40)")
+    load.fill(server, BASE)
+    sizes = server.query("SELECT pg_relation_size('sbtest1'), pg_relation_size('sbtest2')")[0]
+    assert sizes[0] > 1.8 * sizes[1]
+    indexes = server.query("SELECT indexdef FROM pg_indexes WHERE tablename LIKE 'sbtest%' ORDER BY indexname")
+    assert len(indexes) == 4
+    keys = server.query(
+        "SELECT conname::text FROM pg_constraint WHERE contype = 'p' AND conname LIKE 'sbtest%' ORDER BY 1"
+    )
+    assert keys == [("sbtest1_pkey",), ("sbtest2_pkey",)]
+    options = server.query("SELECT reloptions::text FROM pg_class WHERE relname = 'sbtest2_pkey'")
+    assert options == [("{fillfactor=40}",)]
+
+
+def test_the_tables_are_those_of_sysbench_prepare(load: SysbenchLoad, server: Server) -> None:
+    ours = {}
+    reload(load, server)
+    for side in ("ours", "theirs"):
+        if side == "theirs":
+            server.execute("DROP TABLE sbtest1, sbtest2")
+            at = server.endpoint
+            subprocess.run(
+                ["sysbench", "oltp_insert", "--db-driver=pgsql", f"--pgsql-host={at.socket_directory}",
+                 f"--pgsql-port={at.port}", f"--pgsql-user={at.user}", f"--pgsql-db={at.database}",
+                 "--tables=2", "--table_size=2000", "prepare"],
+                check=True, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+        ours[side] = server.query(
+            "SELECT (SELECT array_agg(a.attname || format_type(a.atttypid, a.atttypmod) || a.attnotnull"
+            "   || coalesce(pg_get_expr(d.adbin, d.adrelid), '') ORDER BY a.attnum) FROM pg_attribute a"
+            "   LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)"
+            "   WHERE a.attrelid = 'sbtest2'::regclass AND a.attnum > 0)::text,"
+            " (SELECT array_agg(indexdef ORDER BY indexname) FROM pg_indexes WHERE tablename = 'sbtest2')::text,"
+            " pg_relation_size('sbtest2'), (SELECT last_value FROM sbtest2_id_seq), count(*), min(length(c)),"
+            " max(length(pad)), bool_and(c ~ '^([0-9]{11}-){9}[0-9]{11}$'),"
+            " bool_and(pad ~ '^([0-9]{11}-){4}[0-9]{11}$'),"
+            " round(avg(k), -2), round(stddev(k) / 40) FROM sbtest2"
+        )
+    assert ours["ours"] == ours["theirs"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_runs(load: SysbenchLoad, server: Server, tmp_path: Path, scenario: str) -> None:
+    wanted = reload(load, server, scenario=scenario)
+    result = load.run(server, wanted, tmp_path / "out", 1)
+    assert (result.status, dict(result.problems)) == (0, {})
+    assert result.responses["latency_p999_ms"] is not None
+    empty = result.responses["empty_delete_share"]
+    assert (empty is not None and empty > 0.5) == (scenario == "oltp_delete"), "two thousand rows are soon deleted"
+
+
+def test_missing_tables_are_a_named_outcome_and_no_crash(load: SysbenchLoad, server: Server, tmp_path: Path) -> None:
+    wanted = reload(load, server)
+    server.execute("DROP TABLE sbtest2")
+    result = load.run(server, wanted, tmp_path / "out", 1)
+    assert result.problems == {"missing_tables": "there is no sbtest2"}
+    assert result.transactions == 0
+
+
+def test_more_threads_than_connections_is_said_in_the_servers_words(
+    load: SysbenchLoad, server: Server, tmp_path: Path
+) -> None:
+    wanted = reload(load, server, threads="150")
+    result = load.run(server, wanted, tmp_path / "out", 1)
+    assert "too many clients" in str(result.problems)
