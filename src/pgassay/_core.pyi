@@ -454,3 +454,41 @@ def flash_theory(
     separated: Sequence[float] | None = None,
 ) -> float | None:
     """Write amplification by formula, for classes as of ``FlashInput.popularity``; None where there is no formula."""
+
+# ---- Compressibility (compressibility/) ----
+
+__all__ += ["relay_tables", "scan_blocks", "stored_bytes"]
+
+def stored_bytes(data: bytes, codec: str) -> NDArray[np.uint16]:
+    """What a drive stores for each 4 KiB block: 0 for zeros, 4096 for what does not shrink; ``ValueError``."""
+
+def scan_blocks(
+    paths: Sequence[str | os.PathLike[str]],
+    files: NDArray[np.uint32],
+    offsets: NDArray[np.uint64],
+    lengths: NDArray[np.uint32],
+    *,
+    codecs: Sequence[str],
+    granularities: Sequence[int],
+    threads: int | None = None,
+) -> NDArray[np.uint64]:
+    """A row a chunk: blocks, blocks of zeros, bytes stored for each codec and (innermost) granularity.
+
+    A file that is gone counts as empty; another that cannot be read is an ``OSError`` with its name.
+    """
+
+def relay_tables(
+    paths: Sequence[str | os.PathLike[str]],
+    tables: NDArray[np.uint32],
+    files: NDArray[np.uint32],
+    offsets: NDArray[np.uint64],
+    lengths: NDArray[np.uint32],
+    *,
+    page_bytes: int,
+    fillfactors: Sequence[int],
+    codecs: Sequence[str],
+    granularities: Sequence[int],
+    threads: int | None = None,
+) -> NDArray[np.uint64]:
+    """Lays out samples of heaps anew. A row a table and (innermost) fillfactor: pages read, rows in them that are not
+    known to be dead, pages filled, rows in these, then as ``scan_blocks``."""

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "learn this machine's noise, and what it can resolve in which time",
     "postgres": "build, list, verify and remove PostgreSQLs of any page size",
     "simulate": "simulate what a load becomes inside a drive",
+    "compressibility": "estimate what a compressing drive would make of an existing cluster",
     "doctor": "tell whether this machine is fit to measure on",
 }
 

@@ -193,3 +193,24 @@ def unreachable_server(detail: str) -> ClusterError:
         f"could not read the server: {detail}",
         "give a libpq connection string or URI, as for psql; nothing is changed there",
     )
+
+
+def not_a_cluster(directory: Path) -> ClusterError:
+    """`pgassay compressibility` was given something else."""
+    return ClusterError(
+        f'"{directory}" is not the data directory of a PostgreSQL cluster',
+        "it has the file PG_VERSION and the folder base; SHOW data_directory tells where it is",
+    )
+
+
+def unreadable_cluster(path: Path) -> ClusterError:
+    """The account may not read it."""
+    return ClusterError(f'no permission to read "{path}"', "run as root, or as the account that the server runs under")
+
+
+def server_elsewhere(directory: Path) -> ClusterError:
+    """The server's files are not this machine's."""
+    return ClusterError(
+        f'the server\'s data directory "{directory}" is not on this machine',
+        "run this where the server runs; its files are read directly",
+    )

@@ -1,0 +1,101 @@
+"""Which files a cluster has: relations' segments and forks, WAL segments, and the rest.
+
+PostgreSQL manual, "Database File Layout". Names of relations are the catalogue's business (offline.py, live.py): here
+a relation is the number of its file.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.postgres.files.wal import is_recycled
+from pgassay.postgres.messages import not_a_cluster, unreadable_cluster
+
+_RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")
+_WAL_FILE = re.compile(r"[0-9A-F]{24}")
+
+SHARED = 0
+"""The database of the catalogues that all databases share (global/)."""
+
+
+@dataclass(frozen=True, order=True)
+class RelationFile:
+    """The number that a relation's files carry, in its database."""
+
+    database: int
+    filenode: int
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file; `owner` is a relation, or the words "WAL", "WAL, recycled" or "other"."""
+
+    path: Path
+    owner: RelationFile | str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A cluster's files as they were found."""
+
+    directory: Path
+    major: str
+    files: tuple[DataFile, ...]
+
+
+def take(directory: Path) -> Inventory:
+    """Walk the cluster in `directory`, its tablespaces and its WAL; raises `ClusterError` if that is no cluster."""
+    try:
+        major = (directory / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
+        if not re.fullmatch(r"\d+(\.\d+)?", major) or not (directory / "base").is_dir():
+            raise not_a_cluster(directory)
+        found = tuple(_walk(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        raise not_a_cluster(directory) from None
+    except PermissionError as error:
+        raise unreadable_cluster(Path(error.filename)) from None
+    return Inventory(directory, major, found)
+
+
+def _walk(directory: Path) -> Iterator[DataFile]:
+    relations = [(directory / "global", SHARED), *_databases(directory / "base")]
+    for link in _folders(directory / "pg_tblspc"):
+        for version in _folders(link):
+            if version.name.startswith("PG_"):
+                relations += _databases(version)
+    for folder, database in relations:
+        for path, size in _plain_files(folder):
+            named = _RELATION_FILE.fullmatch(path.name)
+            yield DataFile(path, RelationFile(database, int(named[1])) if named else "other", size)
+    for path, size in _plain_files(directory / "pg_wal"):
+        if _WAL_FILE.fullmatch(path.name):
+            yield DataFile(path, "WAL, recycled" if is_recycled(path, size) else "WAL", size)
+        else:
+            yield DataFile(path, "other", size)
+    for name in ("pg_xact", "pg_multixact/offsets", "pg_multixact/members", "pg_subtrans", "pg_commit_ts"):
+        for path, size in _plain_files(directory / name):
+            yield DataFile(path, "other", size)
+
+
+def _databases(folder: Path) -> list[tuple[Path, int]]:
+    return [(each, int(each.name)) for each in _folders(folder) if each.name.isdigit()]
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+
+
+def _plain_files(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Each file with its size; one that is removed meanwhile, as a running server does, is none."""
+    if not folder.is_dir():
+        return
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path), entry.stat().st_size
+            except FileNotFoundError:
+                continue

@@ -1,0 +1,123 @@
+"""Names of relations read from the catalogues' own files, with no server to ask.
+
+The few fixed columns that open pg_class, pg_namespace and pg_database have kept their places since PostgreSQL 12; where
+these catalogues lie says `pg_filenode.map` (relmapper.c). Rows that are known to be dead are passed over; what was
+changed since the last checkpoint may be missing, and then a number stays a number.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from pgassay.postgres.files.inventory import SHARED, Inventory, RelationFile
+from pgassay.postgres.files.names import FIRST_USER_OID, Name, kind_of
+
+_PG_DATABASE, _PG_CLASS, _PG_NAMESPACE, _PG_INDEX = 1262, 1259, 2615, 2610
+_MAP_MAGIC = 0x592717
+
+_HEADER_BYTES = 24
+_XMIN_COMMITTED, _XMIN_INVALID, _XMAX_COMMITTED, _NO_DELETION = 0x0100, 0x0200, 0x0400, 0x0800 | 0x1000 | 0x0080
+
+# oid, relname, relnamespace, reltype, reloftype, relowner, relam, relfilenode, then what a newer version inserted.
+_CLASS = struct.Struct("=I64s I 4I I")
+_RELKIND_AT = {True: 119, False: 115}
+_TOAST_AT = {True: 112, False: 108}
+_CLASS_BYTES = 120
+_NAMED = struct.Struct("=I64s")
+_INDEX = struct.Struct("=II")
+
+
+def names(inventory: Inventory) -> dict[RelationFile, Name]:
+    """The name of each relation that the catalogues tell; the others are left out."""
+    databases = dict(_named_rows(inventory, SHARED, _mapped(inventory.directory / "global").get(_PG_DATABASE)))
+    known: dict[RelationFile, Name] = {}
+    for database in sorted({file.owner.database for file in inventory.files if isinstance(file.owner, RelationFile)}):
+        if database != SHARED:
+            known |= _names_of(inventory, database, databases.get(database, f"database {database}"))
+    return known
+
+
+def _names_of(inventory: Inventory, database: int, database_name: str) -> dict[RelationFile, Name]:
+    mapped = _mapped(inventory.directory / "base" / str(database))
+    shared = _mapped(inventory.directory / "global")
+    has_frozen_count = int(inventory.major.partition(".")[0]) >= 18
+    rows = []
+    for row in _rows(inventory, database, mapped.get(_PG_CLASS), _CLASS_BYTES):
+        oid, name, namespace, *_, filenode = _CLASS.unpack_from(row)
+        toast = struct.unpack_from("=I", row, _TOAST_AT[has_frozen_count])[0]
+        relkind = chr(row[_RELKIND_AT[has_frozen_count]])
+        rows.append((oid, _text(name), namespace, filenode, toast, relkind))
+    namespaces: dict[int, str] = {}
+    served = {toast: oid for oid, _, _, _, toast, _ in rows if toast}
+    for oid, _, _, filenode, _, _ in rows:
+        if oid == _PG_NAMESPACE:
+            namespaces |= dict(_named_rows(inventory, database, filenode))
+        if oid == _PG_INDEX:
+            served |= dict(map(_INDEX.unpack_from, _rows(inventory, database, filenode, _INDEX.size)))
+    named = {oid: name for oid, name, *_ in rows}
+    known: dict[RelationFile, Name] = {}
+    for oid, name, namespace, filenode, _, relkind in rows:
+        place = RelationFile(database, filenode or mapped.get(oid, 0))
+        if not place.filenode:
+            place = RelationFile(SHARED, shared.get(oid, 0))
+        schema = namespaces.get(namespace, "")
+        where = database_name if place.database else ""
+        known[place] = Name(where, schema, name, kind_of(relkind), oid < FIRST_USER_OID, named.get(served.get(oid, 0)))
+    return known
+
+
+def _mapped(folder: Path) -> dict[int, int]:
+    """Which file holds each catalogue that cannot look itself up."""
+    try:
+        data = (folder / "pg_filenode.map").read_bytes()
+        magic, count = struct.unpack_from("=iI", data)
+        if magic != _MAP_MAGIC:
+            return {}
+        return dict(struct.unpack_from("=II", data, 8 + 8 * index) for index in range(count))
+    except (OSError, struct.error):
+        return {}
+
+
+def _named_rows(inventory: Inventory, database: int, filenode: int | None) -> Iterator[tuple[int, str]]:
+    """Number and name, with which pg_database and pg_namespace begin."""
+    for row in _rows(inventory, database, filenode, _NAMED.size):
+        oid, name = _NAMED.unpack_from(row)
+        yield oid, _text(name)
+
+
+def _text(name: bytes) -> str:
+    return name.partition(b"\0")[0].decode("utf-8", "backslashreplace")
+
+
+def _rows(inventory: Inventory, database: int, filenode: int | None, least_bytes: int) -> Iterator[bytes]:
+    """The data of every row that is not known to be dead and has its fixed columns."""
+    wanted = RelationFile(database, filenode or 0)
+    for file in inventory.files:
+        if file.owner != wanted or "_" in file.path.name:
+            continue
+        try:
+            data = file.path.read_bytes()
+        except OSError:
+            continue
+        yield from (row for row in _living(data) if len(row) >= least_bytes)
+
+
+def _living(data: bytes) -> Iterator[bytes]:
+    if len(data) < _HEADER_BYTES:
+        return
+    page_bytes = struct.unpack_from("=H", data, 18)[0] & 0xFF00
+    if page_bytes < 1024 or len(data) % page_bytes:
+        return
+    for start in range(0, len(data), page_bytes):
+        page = data[start : start + page_bytes]
+        (lower,) = struct.unpack_from("=H", page, 12)
+        for at in range(_HEADER_BYTES, min(lower, page_bytes - 3), 4):
+            (pointer,) = struct.unpack_from("=I", page, at)
+            row = page[pointer & 0x7FFF : (pointer & 0x7FFF) + (pointer >> 17)]
+            if pointer >> 15 & 3 != 1 or len(row) < _HEADER_BYTES:
+                continue
+            (infomask,) = struct.unpack_from("=H", row, 20)
+            never = infomask & (_XMIN_COMMITTED | _XMIN_INVALID) == _XMIN_INVALID
+            deleted = infomask & _XMAX_COMMITTED and not infomask & _NO_DELETION
+            if not never and not deleted:
+                yield row[row[22] :]
