@@ -40,3 +40,10 @@ def test_a_missing_file_and_a_binary_one_are_named(tmp_path: Path) -> None:
     (tmp_path / "bin.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="could not read study file"):
         builtin.find(str(tmp_path / "bin.toml"))
+
+
+def test_a_quick_size_has_a_name_of_its_own() -> None:
+    assert builtin.sized("cache-quick") == ("cache", "quick")
+    assert builtin.sized("page-size") == ("page-size", ""), "a study of that name comes first"
+    assert builtin.sized("no-such-quick") == ("no-such-quick", "")
+    assert builtin.sized("./cache-quick") == ("./cache-quick", "")

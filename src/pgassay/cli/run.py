@@ -69,7 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the study, check it, run it."""
     from pgassay.study import builtin, document
 
-    name, text = builtin.find(arguments.study)
+    named, size = builtin.sized(arguments.study)
+    if size:
+        if arguments.as_published:
+            raise messages.excluded(arguments.study, "--as-published")
+        arguments.quick = True
+    name, text = builtin.find(named)
     return run_document(name, document.read(name, text), arguments)
 
 

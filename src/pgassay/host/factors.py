@@ -159,6 +159,11 @@ class Memory(HostFactor):
         if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
             raise messages.more_memory_than_there_is(name, level.typed, total)
 
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """A load may size its data by it."""
+        if level.canonical != cpus.ALL:
+            setup.load["memory"] = str(parse_memory(level.canonical))
+
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """A group for the server. Huge pages, which such a limit does not count, are taken off the limit."""
         hierarchy = groups.memory_hierarchy(self.root)

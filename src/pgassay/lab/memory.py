@@ -3,9 +3,10 @@
 So a resumed run decides as an uninterrupted one would have: time is the sum of what was measured, pauses left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pgassay.design.history import FinishedTrial, History
+from pgassay.load import drivers
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
@@ -40,8 +41,13 @@ def planned_s(study: Study) -> float:
 
 def length_known(study: Study) -> bool:
     """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
-    given = (study.levels_of(arm).get("load.transactions") for arm in study.arms)
-    return all(level is None or level.canonical == "none" for level in given)
+    return all(_timed({name: level.canonical for name, level in study.levels_of(arm).items()}) for arm in study.arms)
+
+
+def _timed(options: Mapping[str, str]) -> bool:
+    return drivers.find(options.get("load.driver", drivers.DEFAULT)).timed and (
+        options.get("load.transactions", "none") == "none"
+    )
 
 
 def _planned_s(study: Study, arm: Arm) -> float:

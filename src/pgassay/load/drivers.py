@@ -11,6 +11,7 @@ from pathlib import Path
 from pgassay.bench.load import Load
 from pgassay.bench.running import Clock, Runner
 from pgassay.load import messages
+from pgassay.load.cacheprobe.factors import FACTORS as CACHEPROBE
 from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
 from pgassay.load.shared_factors import EVERY
@@ -37,6 +38,8 @@ class Driver:
     summary: str
     make: Callable[[Tools], Load]
     factors: tuple[LoadFactor, ...]
+    timed: bool = True
+    """Does its window last a given time? Else it ends when its work is done."""
 
     def knows(self, option: str) -> bool:
         """Does it understand this option (`clients`, without the prefix)?"""
@@ -55,9 +58,16 @@ def _sysbench(tools: Tools) -> Load:
     return SysbenchLoad(tools.runner, tools.clock)
 
 
+def _cacheprobe(tools: Tools) -> Load:
+    from pgassay.load.cacheprobe.driver import CacheprobeLoad
+
+    return CacheprobeLoad(tools.bindir, tools.runner, tools.clock)
+
+
 DRIVERS: tuple[Driver, ...] = (
     Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
     Driver("sysbench", "the oltp_* tests of the installed sysbench", _sysbench, SYSBENCH),
+    Driver("cacheprobe", "index probes around a scan that washes the caches", _cacheprobe, CACHEPROBE, timed=False),
 )
 
 

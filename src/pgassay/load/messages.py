@@ -148,3 +148,27 @@ def not_a_summary(why: str) -> LoadError:
 def not_a_log(detail: str) -> LoadError:
     """pgbench's per-transaction log cannot be read."""
     return LoadError(f"pgbench's transaction log cannot be read: {detail}")
+
+
+def not_a_table_size(name: str, text: str) -> UsageError:
+    """A table of some size was wanted."""
+    return UsageError(
+        f'"{name}" must be rows, bytes or a multiple of the memory, at least 1000 rows, not "{text}"',
+        'for example "75000000rows", "16GB", "2x"',
+    )
+
+
+def no_length(driver: str) -> UsageError:
+    """A load that ends when its work is done."""
+    return UsageError(f'"load.duration" means nothing to {driver}, which ends when its work is done', "leave it out")
+
+
+def needs_warm_up(driver: str) -> UsageError:
+    """Without one, the caches would be in no known state."""
+    return UsageError(f'{driver} needs a "load.warmup" of at least 1s', "its authors took 100s")
+
+
+def copy_failed(table: str, detail: str) -> LoadError:
+    """The server did not take the rows."""
+    lines = detail.strip().splitlines() or ["no message"]
+    return LoadError(f"loading {table} failed: {lines[0]}")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pgassay.study import messages
 
+QUICK = "quick"
+
 
 def names() -> tuple[str, ...]:
     """The built-in studies' names, sorted."""
@@ -25,6 +27,14 @@ def find(name: str) -> tuple[str, str]:
     if path.is_file():
         return path.stem, _text(path)
     raise messages.unknown_study(name, names())
+
+
+def sized(name: str) -> tuple[str, str]:
+    """`cache-quick` as the study `cache` in its size `quick`; any other name with no size."""
+    study, dash, size = name.rpartition("-")
+    if dash and size == QUICK and name not in names() and study in names():
+        return study, QUICK
+    return name, ""
 
 
 def _text(path: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgassay.study import messages
+from pgassay.study.ranges import expand
 
 Document = dict[str, Any]
 
@@ -115,7 +116,7 @@ def _varied_in(document: Document, name: str) -> str | None:
 
 def _with_levels(document: Document, name: str, values: str) -> Document:
     table = _varied_in(document, name) or "factors"
-    levels = [value.strip() for value in values.split(",")]
+    levels = [level for value in values.split(",") for level in expand(value.strip())]
     changed = _without_fixed(document, name)
     merged = _laid_over(changed, {table: {name: levels}})
     return _with_baseline_among(merged, name, levels)

@@ -59,6 +59,19 @@ def no_levels(name: str) -> UsageError:
     return UsageError(f'factor "{name}" has an empty level or none at all', "give at least one value, or fix it")
 
 
+def mixed_range(text: str) -> UsageError:
+    """Sizes and times, or numbers and sizes, in one range."""
+    return UsageError(f'the range "{text}" mixes units', 'for example "128kB..8GB*2", "1..8", "10..100+30"')
+
+
+def endless_range(text: str) -> UsageError:
+    """A step that leads nowhere, or a range of thousands."""
+    return UsageError(
+        f'the range "{text}" does not say how to get from the first level to the last, in at most 1000 steps',
+        'for example "128kB..8GB*2" (doubling), "10..100+30" (adding), "1..8" (counting)',
+    )
+
+
 def duplicate_level(name: str, first: str, second: str) -> UsageError:
     """Two levels that mean the same."""
     same = first if first == second else f'{first}" and "{second}'

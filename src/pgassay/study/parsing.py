@@ -13,6 +13,7 @@ from pgassay.study.claims import parse_claims, parse_published
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import DEFAULTS, PINNED, Design, Study, combinations
+from pgassay.study.ranges import expand
 
 FORMAT = 1
 _TOP = (
@@ -106,9 +107,11 @@ def _level(where: str, name: str, value: object, catalogue: FactorNames) -> Leve
 def _varied(key: str, table: Mapping[str, Any], catalogue: FactorNames) -> dict[str, tuple[Level, ...]]:
     varied = {}
     for name, values in table.items():
-        if not isinstance(values, list):
+        listed = [values] if isinstance(values, str) and len(expand(values)) > 1 else values
+        if not isinstance(listed, list):
             raise messages.wrong_type(f"[{key}]", name, "a list of levels", values)
-        levels = tuple(_level(f"[{key}]", name, value, catalogue) for value in values)
+        each = [one for value in listed for one in (expand(value) if isinstance(value, str) else [value])]
+        levels = tuple(_level(f"[{key}]", name, value, catalogue) for value in each)
         if not levels:
             raise messages.no_levels(name)
         seen: dict[str, str] = {}

@@ -1,0 +1,183 @@
+"""`bench.load.Load` by cacheprobe: 100 index probes, a sequential scan of the whole table, 100 index probes again.
+
+The lab's warm-up of this load is the published one: pg_prewarm of the table, then of the index, then probes for a while
+(pg_prewarm alone is not enough). Blocks read and hit are differences over the window, which is what the published reset
+of the table's counters came to, and leaves other readers of these counters their own.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pgassay.bench.counters import Sample
+from pgassay.bench.errors import QueryError
+from pgassay.bench.load import LoadResult
+from pgassay.bench.running import Clock, Runner
+from pgassay.bench.server import Server
+from pgassay.load import messages, values
+from pgassay.load.cacheprobe import responses, table
+from pgassay.load.cacheprobe.options import DEFAULTS, Options, read_options
+from pgassay.load.cacheprobe.phases import SCRIPTS, Outcome, Phase, command, outcome
+from pgassay.load.cacheprobe.residency import residency
+from pgassay.load.cacheprobe.sizes import INDEX_SHARE, PAGE_BYTES, ROWS_PER_PAGE
+from pgassay.study.responses import Response
+
+_LONGEST_S = 86400.0
+_FLUSHED_SINCE = 15
+"""From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
+_COLLECTOR_S = 2.0
+_COUNTERS = (
+    "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
+    f" WHERE relname = '{table.TABLE}'"
+)
+
+
+class CacheprobeLoad:
+    """See `bench.load.Load`."""
+
+    def __init__(self, bindir: Path, runner: Runner, clock: Clock) -> None:
+        self._pgbench = bindir / "pgbench"
+        self._runner = runner
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """`cacheprobe`."""
+        return "cacheprobe"
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """What it can yield."""
+        return responses.RESPONSES
+
+    def check(self, options: Mapping[str, str]) -> None:
+        """Refuse a length, and a run without a warm-up; raises `UsageError`."""
+        read_options(options)
+        if "duration" in options:
+            raise messages.no_length("cacheprobe")
+        if values.parse_seconds("load.warmup", options.get("warmup", DEFAULTS["warmup"]), least=0) == 0:
+            raise messages.needs_warm_up("cacheprobe")
+        if not self._pgbench.exists():
+            raise messages.missing_program(self._pgbench, "which runs the probes")
+
+    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The number of rows, whichever way it was said, and the words that the data carry."""
+        wanted = read_options(options)
+        return {"rows": str(wanted.rows), "size": str(wanted.size)}
+
+    def estimated_bytes(self, options: Mapping[str, str]) -> int:
+        """Heap and index."""
+        return int(read_options(options).rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))
+
+    def create(self, server: Server, options: Mapping[str, str]) -> None:
+        """Create the empty table."""
+        table.create(server)
+
+    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+        """Load the rows, build the index, VACUUM ANALYZE; raises `LoadError`."""
+        table.fill(server, read_options(options))
+
+    def age(self, server: Server, options: Mapping[str, str]) -> None:
+        """Nothing writes to this table."""
+
+    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+        """The three phases, or with a duration the warm-up alone."""
+        wanted = read_options(options)
+        output.mkdir(parents=True, exist_ok=True)
+        for name, text in SCRIPTS.items():
+            (output / f"{name}.sql").write_text(text + "\n", encoding="utf-8")
+        began = self._clock.monotonic_ns(), self._clock.wall_ns()
+        if wanted.warm_up_s is not None:
+            found, problems = self._warm_up(server, wanted.warm_up_s, output)
+        else:
+            found, problems = self._protocol(server, wanted, output)
+        return LoadResult(
+            status=0 if not problems else 1,
+            started_monotonic_ns=began[0],
+            finished_monotonic_ns=self._clock.monotonic_ns(),
+            started_wall_ns=began[1],
+            finished_wall_ns=self._clock.wall_ns(),
+            transactions=2 * wanted.probes + 1,
+            responses=responses.derived(found),
+            series=tuple[Sample, ...](),
+            problems=problems,
+            read_back={"load.probes": str(wanted.probes), "load.method": "each" if wanted.each else "published"},
+        )
+
+    def _warm_up(
+        self, server: Server, seconds: int, output: Path
+    ) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
+        try:
+            for relation in (table.TABLE, table.INDEX):
+                server.query("SELECT pg_prewarm(%s::regclass)", [relation])
+        except QueryError as error:
+            return {}, {"not_prewarmed": error.message}
+        return {}, self._phase(server, Phase("warmup", seconds=seconds), output).problems
+
+    def _protocol(
+        self, server: Server, options: Options, output: Path
+    ) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
+        found: dict[str, float | None] = {}
+        problems: dict[str, str] = {}
+        try:
+            found |= _shares(server, "warm")
+            before = self._blocks(server)
+            for phase in (
+                Phase("idx1", options.probes, each=options.each),
+                Phase("seq", 1),
+                Phase("idx2", options.probes, each=options.each),
+            ):
+                yielded = self._phase(server, phase, output)
+                found |= responses.of_phase(phase.name, yielded.mean_ms, yielded.each_ms)
+                problems |= yielded.problems
+                if yielded.problems:
+                    break
+                if phase.name == "seq":
+                    found |= _shares(server, "scan")
+            after = self._blocks(server)
+            found |= {name: end - start for name, start, end in zip(responses.BLOCKS, before, after, strict=True)}
+            found |= _sizes(server)
+        except QueryError as error:
+            problems.setdefault("server", error.message)
+        return found, problems
+
+    def _phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
+        """Run one pgbench to its end, whatever that is; its outputs stay."""
+        arguments = command(self._pgbench, server.endpoint, phase, output)
+        running = self._runner.start(
+            arguments,
+            stdout=output / f"{phase.name}.out",
+            stderr=output / f"{phase.name}.err",
+            environment=server.endpoint.environment(),
+        )
+        try:
+            done = running.wait(_LONGEST_S)
+        except BaseException:
+            running.terminate()
+            raise
+        logs = sorted(output.glob(f"{phase.name}_log.*"))
+        return outcome(phase, done, "".join(each.read_text(encoding="ascii") for each in logs))
+
+    def _blocks(self, server: Server) -> tuple[int, ...]:
+        if server.version.major < _FLUSHED_SINCE:
+            self._clock.sleep(_COLLECTOR_S)
+        rows = server.query(_COUNTERS)
+        return tuple(int(value or 0) for value in rows[0]) if rows else (0, 0, 0, 0)
+
+
+def _shares(server: Server, moment: str) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name, relation in (("heap", table.TABLE), ("index", table.INDEX)):
+        where = residency(server, relation)
+        found[f"{name}_page_cache_{moment}_share"] = where.page_cache
+        found[f"{name}_buffers_{moment}_share"] = where.buffers
+    return found
+
+
+def _sizes(server: Server) -> dict[str, float | None]:
+    """Of heap and index in bytes, and the machine's huge pages (the published table's first column)."""
+    ((heap, index),) = server.query("SELECT pg_relation_size(%s), pg_relation_size(%s)", [table.TABLE, table.INDEX])
+    found: dict[str, float | None] = {"table_bytes": float(heap), "index_bytes": float(index), "huge_pages": None}
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("HugePages_Total:"):
+            found["huge_pages"] = float(line.split()[1])
+    return found
