@@ -104,6 +104,17 @@ def test_a_window_by_time_spans_two_checkpoints() -> None:
     assert settings_of(made(load__duration="5s"))["checkpoint_timeout"] == "30s", "PostgreSQL takes no less"
 
 
+def test_equal_work_has_one_cycle_and_no_checkpoint_by_time_or_wal() -> None:
+    settings = settings_of(made(load__transactions="1000", load__duration="66s", load__checkpoint="cycle"))
+    assert settings == {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}
+    assert [regime.mode_of(each) for each in ({}, {"transactions": "none"}, {"transactions": "9"})] == [
+        "cycle",
+        "cycle",
+        "work",
+    ]
+    assert regime.mode_of({"transactions": "9", "checkpoint": "wal"}) == "wal", "the user's own word stands"
+
+
 def test_what_the_user_sets_is_left_alone() -> None:
     settings = settings_of(made(load__duration="66s", server__max_wal_size="1GB", server__checkpoint_timeout="5min"))
     assert settings == {"max_wal_size": "1GB", "checkpoint_timeout": "5min"}
@@ -129,6 +140,7 @@ def test_many_clients_get_connections() -> None:
         ("wal", 1.0, "only one whole checkpoint cycle in the window: mostly the burst after a checkpoint"),
         ("cycle", 0.0, "no whole checkpoint cycle in the window: mostly the burst after a checkpoint"),
         ("none", 3.0, "the burst after a checkpoint"),
+        ("work", 1.0, "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window"),
         ("cycle", None, "whole checkpoint cycles, by time; the number of cycles could not be read"),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 
 from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab.preflight import WAL_BYTES, check
+from pgassay.lab.preflight import check
+from pgassay.lab.space import WAL_BYTES
 from pgassay.load import drivers
 from tests.lab.simulation import Simulation, simulate, study_of
 

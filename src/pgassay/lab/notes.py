@@ -43,6 +43,8 @@ class Notes:
     how_cloned: str = ""
     samples: tuple[Sample, ...] = ()
     measures: Measures | None = None
+    upkeep: dict[str, float | None] = field(default_factory=dict)
+    """What timed maintenance yielded (see `upkeep`)."""
     alive: bool = True
     problems: dict[str, str] = field(default_factory=dict)
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
-from pgassay.lab import fairness, hosting, messages
-from pgassay.lab.composition import Composition, compose, snapshot_key
+from pgassay.lab import fairness, hosting, messages, space, upkeep
+from pgassay.lab.composition import Composition, compose
 from pgassay.lab.preparation import driver_of, load_of
 from pgassay.lab.site import Site
 from pgassay.lab.starting import settings_of
@@ -17,9 +17,6 @@ from pgassay.load import drivers, yardstick
 from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
-
-WAL_BYTES = 1 << 30
-"""Room for WAL beside a clone's data."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,8 @@ def check(study: Study, site: Site) -> Checked:
     compositions = [compose(study.levels_of(arm), site.catalogue) for arm in study.arms]
     for composition in compositions:
         drivers.refuse_foreign(driver_of(composition), [each.name for each in composition.bound])
-    responses = _responses(compositions[0], site)
+    options = [composition.setup.load for composition in compositions]
+    responses = (*_responses(compositions[0], site), *upkeep.responses(options))
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
         if name not in known:
@@ -47,7 +45,8 @@ def check(study: Study, site: Site) -> Checked:
         hosting.require(study, composition, site)
         load_of(composition, site).check(composition.setup.load)
     _check_settings(study, compositions, site)
-    return _check_space(compositions, responses, site)
+    needed, snapshots = space.require(compositions, site)
+    return Checked(responses, needed, site.drive(compositions[0].setup.drive).mount(), snapshots)
 
 
 def _responses(composition: Composition, site: Site) -> tuple[Response, ...]:
@@ -64,23 +63,3 @@ def _check_settings(study: Study, compositions: list[Composition], site: Site) -
         if mark not in seen:
             seen.add(mark)
             installation.check_settings(settings)
-
-
-def _check_space(compositions: list[Composition], responses: tuple[Response, ...], site: Site) -> Checked:
-    sizes: dict[str, int] = {}
-    missing = 0
-    for composition in compositions:
-        load = load_of(composition, site)
-        installation = site.installation(composition.setup.installation)
-        key = snapshot_key(composition, installation, load)
-        if key in sizes:
-            continue
-        fill = next((each.level.canonical for each in composition.bound if each.name == "table.fillfactor"), "100")
-        sizes[key] = load.estimated_bytes(composition.setup.load) * 100 // max(10, int(fill))
-        if not site.drive(composition.setup.drive).has_snapshot(key):
-            missing += sizes[key]
-    needed = missing + max(sizes.values()) + WAL_BYTES
-    mount = site.drive(compositions[0].setup.drive).mount()
-    if needed > mount.free_bytes:
-        raise messages.too_little_space(mount.path, needed, mount.free_bytes)
-    return Checked(responses, needed, mount, len(sizes))

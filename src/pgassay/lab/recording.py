@@ -42,13 +42,13 @@ def record_of(study: Study, assignment: Assignment, composition: Composition, no
 
 def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
     measures = notes.measures
-    mode = options.get("checkpoint", "cycle")
+    mode = regime.mode_of(options)
     cycles = regime.cycles_covered(measures.counters) if measures else None
     defaults = fairness.describe(study)
     return {
         **({"defaults": defaults} if defaults else {}),
         "window_s": measures.window_monotonic_ns / 1e9 if measures else None,
-        "warmup_s": parse_time_s(options.get("warmup", "0")),
+        "warmup_s": parse_time_s(options.get("warmup", "0s")),
         "checkpoint": mode,
         "checkpoint_cycles": cycles,
         "checkpoint_words": regime.describe(mode, cycles),

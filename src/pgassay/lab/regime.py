@@ -2,7 +2,8 @@
 
 A window between two checkpoints sees only the burst of full-page images after the first. So checkpoints are pinned: by
 time (`cycle`), by WAL volume (`wal`, for short trials), or not at all (`none`, labelled a burst). See the PostgreSQL
-manual, "WAL Configuration".
+manual, "WAL Configuration". Where a trial counts transactions, neither time nor WAL would give every treatment the same
+checkpoints: then `cycle` means one whole cycle, from the CHECKPOINT before the work to one that closes it.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from pgassay.study.units import format_bytes, parse_memory, parse_time_s
 
 CYCLES_WANTED = 2
+WORK = "work"
+"""One cycle of equal work: what `cycle` becomes where transactions are counted."""
 _TIMEOUT_MIN_S = 30
 """The least checkpoint_timeout that PostgreSQL takes."""
 _SLACK_S = 2
@@ -24,7 +27,15 @@ WORDS = {
     "cycle": "whole checkpoint cycles, by time",
     "wal": "whole checkpoint cycles, short ones driven by WAL",
     "none": "the burst after a checkpoint",
+    WORK: "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window",
 }
+
+
+def mode_of(options: Mapping[str, str]) -> str:
+    """What a load's options mean for its checkpoints: their own word, or `work`."""
+    mode = options.get("checkpoint", "cycle")
+    counted = options.get("transactions", "none") != "none"
+    return WORK if mode == "cycle" and counted else mode
 
 
 def pinned(mode: str, duration: str | None, settings: Mapping[str, str]) -> dict[str, str]:
@@ -58,8 +69,8 @@ _CHECKPOINT_METERS = ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_
 
 def describe(mode: str, cycles: float | None) -> str:
     """The regime in words, honest about a window that did not cover what was wanted."""
-    if mode == "none":
-        return WORDS["none"]
+    if mode in ("none", WORK):
+        return WORDS[mode]
     if cycles is None:
         return f"{WORDS.get(mode, mode)}; the number of cycles could not be read"
     if cycles < CYCLES_WANTED:

@@ -15,9 +15,8 @@ _CONNECTIONS_SPARE = 20
 def settings_of(study: Study, composition: Composition) -> dict[str, str]:
     """GUC to value."""
     setup = composition.setup
-    mode = setup.load.get("checkpoint", "cycle")
     duration = None if setup.load.get("transactions") else setup.load.get("duration")
-    pinned = regime.pinned(mode, duration, setup.settings)
+    pinned = regime.pinned(regime.mode_of(setup.load), duration, setup.settings)
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
     settings = {**setup.settings, **fairness.pinned(study, composition), **pinned}

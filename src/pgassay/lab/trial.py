@@ -15,7 +15,7 @@ from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
-from pgassay.lab import outcomes
+from pgassay.lab import outcomes, regime, space, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.hosting import hosted
 from pgassay.lab.measures import measure
@@ -125,6 +125,9 @@ def _use(
             notes.cache = settle(server, composition.setup.load, clone, site.caches, limited=limited)
         with notes.laps("measure"):
             _measure(assignment, composition, load, server, clone, site, notes)
+        if notes.alive and notes.measures is not None and upkeep.wanted(composition.setup.load):
+            with notes.laps("maintain"):
+                _maintain(server, site, notes)
     except QueryError:
         notes.alive = server.alive()
         raise
@@ -167,8 +170,10 @@ def _measure(
         sampling.start()
         warm_up = _warm_up(options, load, server, assignment, site)
         before = sampling.read_all()
-        result = _run(load, server, {**options, "warmup": "0"}, assignment.staging, assignment.seed, assignment)
+        result = _run(load, server, {**options, "warmup": "0s"}, assignment.staging, assignment.seed, assignment)
         notes.alive = server.alive()
+        if notes.alive and regime.mode_of(options) == regime.WORK:
+            notes.upkeep.update(upkeep.checkpoint(server, site.clock))
         after = sampling.read_all()
         series = sampling.stop()
     finally:
@@ -176,7 +181,11 @@ def _measure(
             sampling.close()
     notes.samples = (*warm_up, *series, *result.series)
     notes.problems.update(outcomes.named(result.problems))
-    notes.measures = measure(before, after, result, sampling.meters())
+    measures = measure(before, after, result, sampling.meters())
+    taken = space.relations(server) if notes.alive else {}
+    notes.measures = replace(
+        measures, responses={**measures.responses, **notes.upkeep}, counters={**measures.counters, **taken}
+    )
     if options.get("yardstick", "none") != "none":
         value = site.yardstick(options)
         notes.measures = replace(notes.measures, responses={**notes.measures.responses, yardstick.RESPONSE.name: value})
@@ -184,16 +193,25 @@ def _measure(
         _read_back(composition, Readable(server, result), notes, Stage.RUN)
 
 
+def _maintain(server: Server, site: Site, notes: Notes) -> None:
+    """Time a CHECKPOINT (unless one closed the window) and a VACUUM."""
+    if not notes.upkeep:
+        notes.upkeep.update(upkeep.checkpoint(server, site.clock))
+    notes.upkeep.update(upkeep.vacuum(server, site.clock))
+    assert notes.measures is not None
+    notes.measures = replace(notes.measures, responses={**notes.measures.responses, **notes.upkeep})
+
+
 def _warm_up(
     options: Mapping[str, str], load: Load, server: Server, assignment: Assignment, site: Site
 ) -> tuple[Sample, ...]:
-    if parse_time_s(options.get("warmup", "0")) <= 0:
+    if parse_time_s(options.get("warmup", "0s")) <= 0:
         return ()
     output = assignment.staging / "warmup"
     with assignment.keeping("the warm-up"):
         site.disk.mkdir(output)
     timed = {key: value for key, value in options.items() if key != "transactions"}
-    wanted = {**timed, "duration": options["warmup"], "warmup": "0"}
+    wanted = {**timed, "duration": options["warmup"], "warmup": "0s"}
     result = _run(load, server, wanted, output, assignment.seed + 1, assignment)
     return tuple(replace(sample, source=f"{sample.source}_warmup") for sample in result.series)
 

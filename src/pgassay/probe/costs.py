@@ -78,10 +78,20 @@ _ALL_CPU = tuple(
 _BUSY_CPU = tuple(name for name in _ALL_CPU if name not in ("machine.idle_us", "machine.iowait_us", "machine.steal_us"))
 _OURS = ("process_tree.user_us", "process_tree.system_us", "lab_tree.user_us", "lab_tree.system_us")
 
+_PAGES: Mapping[str, tuple[str, str]] = {
+    "pages_written": ("pages of tables and indexes written out", "count"),
+    "page_read_bytes": ("pages read from outside the cache, in bytes", "bytes"),
+}
+"""Each change of page size changes both: how many pages a transaction dirties or reads, and how many bytes they are."""
+
 RESPONSES: tuple[Response, ...] = (
     *(
         Response(f"{name}_per_transaction", f"{title}, per transaction", unit, _LOWER, scale, cost=True)
         for name, (_, title, unit, scale) in _PER_TRANSACTION.items()
+    ),
+    *(
+        Response(f"{name}_per_transaction", f"{title}, per transaction", unit, _LOWER, _DIFFERENCE, cost=True)
+        for name, (title, unit) in _PAGES.items()
     ),
     *(
         Response(name, title, "share", better, _DIFFERENCE, cost=True)
@@ -110,6 +120,7 @@ RESPONSES: tuple[Response, ...] = (
     Response("database_bytes", "size of the database at the end", "bytes", _LOWER),
     Response("table_bytes", "size of the tables at the end, with TOAST and maps", "bytes", _LOWER),
     Response("index_bytes", "size of the indexes at the end", "bytes", _LOWER),
+    Response("wal_directory_bytes", "size of pg_wal at the end", "bytes", _LOWER),
     Response("disk_read_latency_ms", "mean time of a read of the device", "ms", _LOWER, _DIFFERENCE),
     Response("disk_write_latency_ms", "mean time of a write to the device", "ms", _LOWER, _DIFFERENCE),
     Response("checkpoints", "checkpoints begun in the window", "count", _NEITHER, _DIFFERENCE),
@@ -146,7 +157,8 @@ def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
         found[name] = _quotient(_total(counters, part), _total(counters, whole))
     for kind in _WAITS:
         found[f"waits_{kind}_share"] = _quotient(counters.get(f"waits.{kind}"), counters.get("waits.all"))
-    for name in ("database_bytes", "table_bytes", "index_bytes"):
+    found |= _pages(counters, transactions)
+    for name in ("database_bytes", "table_bytes", "index_bytes", "wal_directory_bytes"):
         found[name] = counters.get(f"sizes.{name}")
     for kind, operations in (("read", "reads"), ("write", "writes")):
         taken_ms = counters.get(f"diskstats.{kind}_ms")
@@ -165,6 +177,19 @@ def _relation_written(counters: Differences) -> float | None:
         counters, ("checkpoints.buffers_checkpoint", "checkpoints.buffers_clean", "checkpoints.buffers_backend")
     )
     return _product(buffers, counters.get("sizes.block_bytes"))
+
+
+def _pages(counters: Differences, transactions: int) -> dict[str, float | None]:
+    """Pages in and out of shared_buffers. A page dirtied again before it is written out counts once."""
+    written = counters.get("io.relation_writes")
+    if written is None:  # before 16, pg_stat_bgwriter has all three kinds of writers
+        kinds = ("buffers_checkpoint", "buffers_clean", "buffers_backend")
+        written = _total(counters, tuple(f"checkpoints.{kind}" for kind in kinds))
+    read = _total(counters, ("tables.heap_blks_read", "tables.idx_blks_read"))
+    return {
+        "pages_written_per_transaction": _quotient(written, transactions),
+        "page_read_bytes_per_transaction": _quotient(_product(read, counters.get("sizes.block_bytes")), transactions),
+    }
 
 
 def _foreign_writes(counters: Differences) -> float | None:

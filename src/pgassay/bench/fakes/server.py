@@ -156,6 +156,9 @@ KNOWN: Answers = {
     r"SELECT name, setting, unit": _pg_settings,
     r"SELECT name, current_setting\(name\)": lambda server, found, parameters: list(server.settings.items()),
     r"SELECT f\.setting FROM pg_file_settings": lambda server, found, parameters: [],
+    r"SELECT c\.relkind = 'i', c\.oid::regclass::text": lambda server, found, parameters: [
+        (False, each, 8192) for each in server.state["tables"]
+    ],
     r"SELECT c\.oid::regclass::text, ": _relations,
     r"SELECT c\.oid::regclass::text FROM": lambda server, found, parameters: [
         (each,) for each in server.state["tables"]

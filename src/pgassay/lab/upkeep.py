@@ -1,0 +1,86 @@
+"""What a window leaves to do, timed after it: a CHECKPOINT, and a VACUUM that visits every page of every table.
+
+Both go by the page, so larger pages have fewer to do (Coelho 2014 names it); `load.maintenance = "on"` asks for it.
+Where a trial counts transactions, the CHECKPOINT lies inside the window and closes its one cycle: see `regime`.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Server
+from pgassay.lab import regime
+from pgassay.probe import checkpoints
+from pgassay.probe.tables import FIRST_USER_OID
+from pgassay.probe.views import share_out, statement
+from pgassay.study.responses import Better, Response
+
+CHECKPOINT = (
+    Response("closing_checkpoint_ms", "CHECKPOINT at the end of the work", "ms", Better.LOWER),
+    Response("closing_checkpoint_pages", "pages that it wrote", "count", Better.LOWER),
+    Response("checkpoint_ms_per_1000_pages", "its time for 1000 pages", "ms", Better.LOWER),
+)
+VACUUM = (
+    Response("vacuum_ms", "VACUUM of every page of all tables", "ms", Better.LOWER),
+    Response("vacuum_pages", "pages of the tables and indexes that it visited", "count", Better.LOWER),
+    Response("vacuum_ms_per_1000_pages", "its time for 1000 pages", "ms", Better.LOWER),
+)
+
+_TOLD_S = 2.0
+"""The checkpointer answers first and counts a moment later (before 15 up to half a second)."""
+_PAUSE_S = 0.02
+_OURS = f"FROM pg_class WHERE oid >= {FIRST_USER_OID} AND relkind"
+_TABLES = f"SELECT oid::regclass::text {_OURS} IN ('r', 'm') ORDER BY oid"
+_PAGES = f"SELECT coalesce(sum(relpages), 0)::bigint {_OURS} IN ('r', 'm', 't', 'i')"
+
+
+def wanted(options: Mapping[str, str]) -> bool:
+    """Is maintenance timed after the window?"""
+    return options.get("maintenance", "off") == "on"
+
+
+def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
+    """What trials with these load options yield."""
+    options = list(every)
+    vacuum = any(wanted(each) for each in options)
+    closing = vacuum or any(regime.mode_of(each) == regime.WORK for each in options)
+    return (*(CHECKPOINT if closing else ()), *(VACUUM if vacuum else ()))
+
+
+def checkpoint(server: Server, clock: Clock) -> dict[str, float | None]:
+    """One CHECKPOINT: its length, the pages that it wrote (None where the server did not say in time)."""
+    before = _counted(server)
+    started_ns = clock.monotonic_ns()
+    server.execute("CHECKPOINT")
+    taken_ms = (clock.monotonic_ns() - started_ns) / 1e6
+    pages = None
+    for _ in range(int(_TOLD_S / _PAUSE_S)):
+        after = _counted(server)
+        if after["checkpoints_requested"] != before["checkpoints_requested"]:
+            pages = _less(after["buffers_checkpoint"], before["buffers_checkpoint"])
+            break
+        clock.sleep(_PAUSE_S)
+    return _named(CHECKPOINT, taken_ms, pages)
+
+
+def vacuum(server: Server, clock: Clock) -> dict[str, float | None]:
+    """VACUUM every table, indexes included, skipping nothing: the work then goes by pages alone."""
+    tables = [str(name) for (name,) in server.query(_TABLES)]
+    started_ns = clock.monotonic_ns()
+    for table in tables:
+        server.execute(f"VACUUM (DISABLE_PAGE_SKIPPING, INDEX_CLEANUP ON) {table}")
+    taken_ms = (clock.monotonic_ns() - started_ns) / 1e6
+    return _named(VACUUM, taken_ms, float(server.query(_PAGES)[0][0]))
+
+
+def _counted(server: Server) -> Mapping[str, float | None]:
+    views = [checkpoints.view(server.version.major)]
+    return share_out(views, server.query(statement(views))[0])[checkpoints.SOURCE]
+
+
+def _less(end: float | None, start: float | None) -> float | None:
+    return None if end is None or start is None else end - start
+
+
+def _named(declared: tuple[Response, ...], taken_ms: float, pages: float | None) -> dict[str, float | None]:
+    each = taken_ms * 1000 / pages if pages else None
+    return dict(zip((response.name for response in declared), (taken_ms, pages, each), strict=True))

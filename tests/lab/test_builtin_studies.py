@@ -1,0 +1,41 @@
+"""Every built-in study, in every size, names only factors and levels that this bench knows, and claims to be met."""
+
+import pytest
+
+from pgassay.lab.catalogue import every_factor
+from pgassay.study import builtin
+from pgassay.study.document import SIZES, Overrides, read, resolve
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+
+SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
+
+
+def study_of(name: str, size: str) -> Study:
+    document = read(name, builtin.find(name)[1])
+    return parse(name, resolve(name, document, Overrides(size=size)), every_factor(), size=size)
+
+
+@pytest.mark.parametrize(("name", "size"), SIZED)
+def test_it_parses_in_this_size(name: str, size: str) -> None:
+    study = study_of(name, size)
+    assert study.design.blocks_min >= 5, "no verdict comes from fewer"
+    assert len(study.treatments) > 1 or study.covariates
+
+
+@pytest.mark.parametrize("name", builtin.names())
+def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
+    """A level misspelt in a claim would leave it untestable for ever, without a word."""
+    arms = {arm.name for size in ("", *SIZES) for arm in study_of(name, size).arms}
+    known = [set(arm.split(", ")) for arm in arms]
+    for claim in study_of(name, "").claims:
+        for levels in (claim.treatment, claim.against):
+            parts = {f"{factor}={typed}" for factor, typed in levels.items()}
+            assert claim.untestable or any(parts <= arm for arm in known), (claim.text, levels)
+
+
+def test_page_and_wal_block_are_crossed_in_every_size_of_wal_block() -> None:
+    for size in ("", *SIZES):
+        study = study_of("wal-block", size)
+        pages, blocks = (len(study.factors[f"build.{each}"]) for each in ("block_size", "wal_block_size"))
+        assert len(study.treatments) == pages * blocks >= 4
