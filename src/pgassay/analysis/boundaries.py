@@ -12,16 +12,29 @@ from math import exp, lgamma, log, pi, sqrt
 
 import numpy as np
 import numpy.typing as npt
+from numpy.polynomial import chebyshev
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 FIRST_LOOK = 5
 """Blocks before the first look; below it there is no interval and no verdict."""
 
-_GRID = 800
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
-_SINES = np.sin(np.pi / 2 * np.linspace(0.0, 1.0, _GRID))  # dense towards 1, where the boundary will lie
-
 Floats = npt.NDArray[np.float64]
+
+_POINTS = 32
+"""Points in each of a density's two panels; it is smooth there, so few hold it to about ten digits."""
+_DENSE = 2000
+"""Points in each panel on the grid that a step looks densities up on."""
+_REACH = 10.0
+"""Standard deviations of one step beyond which there is nothing."""
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_ROOTS = np.cos(pi * (np.arange(_POINTS) + 0.5) / _POINTS)
+_EVEN = np.linspace(-1.0, 1.0, _DENSE)
+_COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(_ROOTS, _POINTS - 1))
+_SPREAD_OUT = chebyshev.chebvander(_EVEN, _POINTS - 1) @ _COEFFICIENTS
+"""Takes a function's values at `_ROOTS` to its values at `_EVEN`."""
+_INTEGRAL = chebyshev.chebvander(_EVEN, _POINTS) @ chebyshev.chebint(np.eye(_POINTS), lbnd=-1) @ _COEFFICIENTS
+"""Takes a function's values at `_ROOTS` to its integrals from -1 to `_EVEN`."""
 
 
 def spent(blocks: int, horizon: int) -> float:
@@ -51,15 +64,14 @@ def criticals(horizon: int, alpha: float) -> tuple[float, ...]:
     value = float(-stdtrit(blocks - 1, alpha * spent(blocks, horizon) / 2))
     values = [value]
     edge = _ratio_of(value, blocks)
-    grid = edge * _SINES
+    grid = np.linspace(0.0, edge, _DENSE)
     density = _density_at_first_look(grid)
     while blocks < horizon:
-        reach, stepped = _step(grid, density, edge, blocks)
+        stepped = _step(grid, density, edge, blocks)
         blocks += 1
-        edge = _edge(reach, stepped, alpha * (spent(blocks, horizon) - spent(blocks - 1, horizon)))
+        edge = stepped.edge(alpha * (spent(blocks, horizon) - spent(blocks - 1, horizon)))
         values.append(edge * sqrt(blocks - 1) / sqrt(blocks - edge * edge))
-        grid = edge * _SINES
-        density = np.interp(grid, reach, stepped)
+        grid, density = stepped.dense()
     return tuple(values)
 
 
@@ -89,24 +101,51 @@ def _density_at_first_look(ratio: Floats) -> Floats:
     return np.asarray(constant * (1.0 - ratio * ratio / n) ** ((n - 3) / 2), dtype=np.float64)
 
 
-def _step(grid: Floats, density: Floats, edge: float, blocks: int) -> tuple[Floats, Floats]:
-    """One block more: the points that can be reached from |r| <= edge, and the density there before any exit."""
+class _Stepped:
+    """The density of |r| after one block more, before any exit, on both sides together half of it.
+
+    As a function of s, where r = top cos(s): smooth to the very end of what can be reached, where it falls like a root.
+    Two panels in s, the first about the boundary to come.
+    """
+
+    def __init__(self, top: float, split: float) -> None:
+        self.top = top
+        self.half = np.array([[split / 2], [(pi / 2 - split) / 2]])
+        self.middle = np.array([[split / 2], [(pi / 2 + split) / 2]])
+        self.points: Floats = self.middle + self.half * _ROOTS
+        self.values: Floats = np.zeros_like(self.points)
+        self._even: Floats = self.middle + self.half * _EVEN
+
+    def edge(self, alpha: float) -> float:
+        """The |r| beyond which, on both sides together, `alpha` of the mass lies."""
+        mass = 2.0 * self.half * ((self.values * self.top * np.sin(self.points)) @ _INTEGRAL.T)
+        outside = np.concatenate((mass[0], mass[0, -1] + mass[1, 1:]))[1:]
+        ends = np.concatenate((self._even[0], self._even[1, 1:]))[1:]
+        logs = np.log(np.maximum(outside, 1e-300))
+        return float(self.top * np.cos(np.exp(np.interp(log(alpha), logs, np.log(ends)))))
+
+    def dense(self) -> tuple[Floats, Floats]:
+        """Rising r, and the density there."""
+        values = self.values @ _SPREAD_OUT.T
+        ends = np.concatenate((self._even[0], self._even[1, 1:]))
+        return self.top * np.cos(ends[::-1]), np.concatenate((values[0], values[1, 1:]))[::-1]
+
+
+def _step(grid: Floats, density: Floats, edge: float, blocks: int) -> _Stepped:
+    """One block more, from |r| <= edge."""
     top = sqrt(1.0 + edge * edge)
-    reach = top * _SINES
-    spread = np.arccos(np.clip(reach / top, -1.0, 1.0))
+    # Where a step may begin on both sides the density has a kink, at r = 1: it is an end of a panel or far too small.
+    stepped = _Stepped(top, float(np.arccos(max(1.0, edge - 3.0 / sqrt(blocks)) / top)))
+    spread = stepped.points.ravel()
     tilt = np.arctan(1.0 / edge)
-    limit = min(pi / 2, 12.0 / sqrt(blocks))  # cos(phi)^(n-1) is nothing beyond
+    limit = min(pi / 2, _REACH / sqrt(blocks))  # cos(phi)^(n-1) is nothing beyond
     low = np.maximum(np.maximum(tilt - spread, -tilt - (pi - spread)), -limit)
     high = np.maximum(np.minimum(np.minimum(tilt + spread, -tilt + pi - spread), limit), low)
-    angle = ((low + high) / 2)[:, None] + ((high - low) / 2)[:, None] * _NODES
-    came_from = np.abs((reach[:, None] - np.sin(angle)) / np.cos(angle))
+    half = (high - low) / 2
+    angle = ((low + high) / 2)[:, None] + half[:, None] * _NODES
+    cosine = np.cos(angle)
+    came_from = np.abs((top * np.cos(spread)[:, None] - np.sin(angle)) / cosine)
     constant = exp(lgamma((blocks + 1) / 2) - lgamma(blocks / 2)) / sqrt(pi)
-    mass = np.interp(came_from, grid, density) * constant * np.cos(angle) ** (blocks - 2)
-    return reach, np.asarray((mass * _WEIGHTS).sum(axis=1) * (high - low) / 2, dtype=np.float64)
-
-
-def _edge(reach: Floats, density: Floats, alpha: float) -> float:
-    """The |r| beyond which, on both sides together, `alpha` of the mass lies."""
-    inside = np.concatenate(([0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(reach))))
-    outside = np.maximum(2.0 * (inside[-1] - inside), 1e-300)
-    return float(np.interp(-log(alpha), -np.log(outside), reach))
+    mass = np.interp(came_from, grid, density) * cosine ** (blocks - 2)
+    stepped.values = ((mass @ _WEIGHTS) * half * constant).reshape(2, _POINTS)
+    return stepped
