@@ -15,6 +15,7 @@ from benchmarks.validity.agreement import disagreements
 from benchmarks.validity.answers import Answer, answers
 from benchmarks.validity.cells import CELLS, Cell
 from benchmarks.validity.rates import Rates, rates
+from benchmarks.validity.steadiness import FALSE_ALARM_MAX, LENGTHS, Alarm, alarms, broken_alarm, broken_power, power
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken = _print_agreement(asked.seed)
     broken += _print_rates((rates(cell, asked.studies, asked.seed) for cell in CELLS[asked.cells]()), asked.studies)
     broken += _print_answers(answers(asked.studies, asked.seed))
+    broken += _print_steadiness(asked.studies, asked.seed)
     print(f"\n{broken} bounds broken; {time.monotonic() - started:.0f} s, seed {asked.seed}")
     return 1 if broken else 0
 
@@ -74,6 +76,30 @@ def _print_answers(rows: Sequence[Answer]) -> int:
             f"{row.treatments:4} {100 * row.cv:5.0f} {100 * row.effect:9.0f} {row.blocks_max:8}   "
             f"{low:4.0f} {median:4.0f} {high:4.0f}   {row.forecast if row.forecast is not None else '-':>8}   "
             f"{', '.join(row.failures)}"
+        )
+    return broken
+
+
+def _print_steadiness(trials: int, seed: int) -> int:
+    print(f"\ntrials without cycles called cyclic, {trials} of each kind (at most {100 * FALSE_ALARM_MAX:.0f} %)")
+    print("kind           " + "".join(f"{seconds:>7} s" for seconds in LENGTHS))
+    rows: dict[str, list[Alarm]] = {}
+    for alarm in alarms(trials, seed):
+        rows.setdefault(alarm.kind, []).append(alarm)
+    broken = 0
+    for kind, mine in rows.items():
+        worse = sum(broken_alarm(alarm, trials) for alarm in mine)
+        broken += worse
+        shares = "".join(f"{100 * alarm.share:7.2f} %" for alarm in mine)
+        print(f"{kind:<15}{shares}{'  BROKEN' if worse else ''}")
+    print("\ncheckpoint-like dips found, period right within a fifth")
+    print("window s  cycles  depth %  noise %  memory   found %")
+    for found in power(max(50, trials // 10), seed):
+        missed = broken_power(found)
+        broken += missed
+        print(
+            f"{found.seconds:8} {found.cycles:7.0f} {100 * found.depth:8.0f} {100 * found.noise:8.0f} "
+            f"{found.memory:7.1f} {100 * found.share:9.0f}{'  BROKEN' if missed else ''}"
         )
     return broken
 

@@ -6,12 +6,11 @@ share cancels. Weighted means are drawn apart by sqrt((n + 1) / (n - 1)), which 
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import sqrt
 
 import numpy as np
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.observations import Cell, Observation, arrange
+from pgassay.analysis.observations import Cell, Observation, Table, arrange
 from pgassay.analysis.robust import SEED
 from pgassay.analysis.series import Floats
 from pgassay.study.responses import Better, Response, Scale
@@ -27,7 +26,11 @@ def best_chances(
     Empty when neither direction is better, and below five blocks. A treatment without five blocks in common with the
     baseline is left out (its effect says why).
     """
-    table = arrange(observations, cell, response.scale)
+    return chances_of(arrange(observations, cell, response.scale), response, baseline)
+
+
+def chances_of(table: Table, response: Response, baseline: str) -> dict[str, float]:
+    """The same of a cell's table."""
     blocks, array = table.array()
     names = list(table.treatments)
     if response.better is Better.NEITHER or baseline not in names or len(blocks) < FIRST_LOOK:
@@ -38,14 +41,12 @@ def best_chances(
     if not usable:  # the baseline itself lacks blocks
         return {}
     weights, sums = _weights(len(blocks))
-    drawn = np.zeros((DRAWS, len(usable)))
-    for place, column in enumerate(usable):
-        have = np.isfinite(contrasts[:, column])
-        n, seen = int(have.sum()), contrasts[have, column]
-        whole = n == len(blocks)  # needs no copy
-        mine, total = (weights, sums) if whole else (weights[:, have], weights[:, have].sum(axis=1))
-        mean = float(seen.mean())
-        drawn[:, place] = mean + (mine @ seen / total - mean) * sqrt((n + 1) / (n - 1))
+    have = np.isfinite(contrasts[:, usable])
+    seen = np.where(have, contrasts[:, usable], 0.0)
+    n = have.sum(axis=0)
+    totals = sums[:, None] if have.all() else weights @ have
+    means = seen.sum(axis=0) / n
+    drawn = means + (weights @ seen / totals - means) * np.sqrt((n + 1) / (n - 1))
     winners = drawn.argmax(axis=1) if response.better is Better.HIGHER else drawn.argmin(axis=1)
     return {names[column]: float((winners == place).mean()) for place, column in enumerate(usable)}
 

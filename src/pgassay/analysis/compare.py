@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Cell, Observation, arrange, by_cell, contrast
+from pgassay.analysis.observations import Cell, Observation, arrange, contrast
+from pgassay.analysis.observed import arms as arms_of
+from pgassay.analysis.observed import tables
 from pgassay.study.responses import Response
 
 Looks = Literal["every block", "once"]
@@ -35,7 +37,7 @@ def compare(
     response. `arms` names every (treatment, condition, covariate) of the study, so that one without any trial is still
     named and still counted.
     """
-    pairs = arms if arms is not None else [(seen.treatment, seen.condition, seen.covariate) for seen in observations]
+    pairs = arms if arms is not None else arms_of(observations)
     wanted = [
         (treatment, Cell(condition, covariate))
         for treatment, condition, covariate in dict.fromkeys(pairs)
@@ -43,10 +45,10 @@ def compare(
     ]
     shared = comparisons if comparisons is not None else (len(wanted) if primary else 1)
     certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block")
-    tables = {cell: arrange(mine, cell, response.scale) for cell, mine in by_cell(observations).items()}
+    known = tables(observations, response.scale)
     effects: list[Effect] = []
     for treatment, cell in wanted:
-        table = tables.get(cell) or arrange((), cell, response.scale)
+        table = known.get(cell) or arrange((), cell, response.scale)
         pairing = contrast(table, treatment, baseline, response.scale)
         effects.append(estimate(pairing, treatment, cell, response, certainty, primary=primary))
     return tuple(effects)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pgassay.analysis.compare import LEVEL, Looks, compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
+from pgassay.analysis.observed import arms
 from pgassay.study.responses import Response
 
 
@@ -40,6 +41,4 @@ def costs(
 
 
 def _comparisons(observations: Sequence[Observation], baseline: str) -> int:
-    return len(
-        {(seen.treatment, seen.condition, seen.covariate) for seen in observations if seen.treatment != baseline}
-    )
+    return sum(treatment != baseline for treatment, _, _ in arms(observations))

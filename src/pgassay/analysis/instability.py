@@ -13,7 +13,8 @@ import numpy as np
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
-from pgassay.analysis.observations import Cell, Observation, arrange, by_cell
+from pgassay.analysis.observations import Cell, Observation
+from pgassay.analysis.observed import tables
 from pgassay.study.responses import Response, Scale
 
 
@@ -37,8 +38,7 @@ def instabilities(
 ) -> tuple[Instability, ...]:
     """One for each treatment but the baseline, over the blocks that have both."""
     found: list[Instability] = []
-    for cell, mine in by_cell(observations).items():
-        table = arrange(mine, cell, response.scale)
+    for cell, table in tables(observations, response.scale).items():
         theirs = table.values.get(baseline, {})
         for treatment, ours in table.values.items():
             if treatment == baseline:

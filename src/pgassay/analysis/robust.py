@@ -67,8 +67,7 @@ def bootstrap(effect: Effect, level: float = 0.95) -> Companion | None:
     mean = float(values.mean())
     if float(np.ptp(values)) == 0.0:
         return Companion(_back(mean, effect), _back(mean, effect), _back(mean, effect), level, _bootstrap_method(n))
-    draws = np.random.default_rng(SEED).integers(0, n, (RESAMPLES, n))
-    means = np.sort(values[draws].mean(axis=1))
+    means = np.sort(_resamples(n) @ values)
     below = (np.count_nonzero(means < mean) + np.count_nonzero(means <= mean)) / (2.0 * RESAMPLES)
     bias = float(ndtri(below))
     without = (values.sum() - values) / (n - 1)
@@ -79,6 +78,15 @@ def bootstrap(effect: Effect, level: float = 0.95) -> Companion | None:
         z = bias + float(ndtri(tail))
         ends.append(float(np.quantile(means, float(ndtr(bias + z / (1.0 - acceleration * z))))))
     return Companion(_back(mean, effect), _back(ends[0], effect), _back(ends[1], effect), level, _bootstrap_method(n))
+
+
+@lru_cache(maxsize=4)
+def _resamples(blocks: int) -> Floats:
+    """How often each block is drawn, as a share, shape (resamples, blocks); the same for every effect of a run."""
+    draws = np.random.default_rng(SEED).integers(0, blocks, (RESAMPLES, blocks))
+    rows = np.arange(RESAMPLES)[:, None] * blocks
+    counts = np.bincount((draws + rows).ravel(), minlength=RESAMPLES * blocks)
+    return np.asarray(counts.reshape(RESAMPLES, blocks) / blocks, dtype=np.float64)
 
 
 def _bootstrap_method(blocks: int) -> str:

@@ -29,15 +29,23 @@ class Batches:
     missing: Floats
 
 
-def batches(seconds: Floats) -> Batches:
-    """Batch means of series of equal length, shape (trials, seconds); gaps are bridged by a straight line."""
+def bridged(seconds: Floats) -> tuple[Floats, Floats]:
+    """Series of equal length with their gaps bridged by a straight line, and each one's share of missing seconds."""
     present = np.isfinite(seconds)
     missing = 1.0 - present.mean(axis=1) if seconds.shape[1] else np.ones(len(seconds))
+    if not missing.any():
+        return seconds, missing
     filled = seconds.astype(np.float64, copy=True)
     for trial in np.flatnonzero((missing > 0.0) & (missing < 1.0)):
         have = present[trial]
         filled[trial] = np.interp(np.arange(len(have)), np.flatnonzero(have), seconds[trial, have])
     filled[missing == 1.0] = 0.0
+    return filled, missing
+
+
+def batches(seconds: Floats) -> Batches:
+    """Batch means of series of equal length, shape (trials, seconds)."""
+    filled, missing = bridged(seconds)
     count = seconds.shape[1] // BATCH_S
     means = filled[:, : count * BATCH_S].reshape(len(seconds), count, BATCH_S).mean(axis=2)
     return Batches(means, missing)

@@ -1,18 +1,21 @@
 """What kind of trial it was: flat, warming, drifting, cyclic or unsettled.
 
 Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
-points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them.
+points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them. Cycles are
+looked for in the seconds themselves (`cycles`); the levels of batches see only two or three long and deep ones.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
 
 from pgassay.analysis.changes import changes
-from pgassay.analysis.series import BATCH_S, MISSING_MAX, Floats, batches
+from pgassay.analysis.cycles import FALSE_ALARM, cycles
+from pgassay.analysis.series import BATCH_S, MISSING_MAX, Floats, batches, bridged
 
 TOLERANCE = 0.02
 """Levels within this share of each other count as one."""
@@ -54,29 +57,37 @@ def course(seconds: Floats) -> Course:
 
 def courses(seconds: Floats) -> tuple[Course, ...]:
     """Of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
-    batched = batches(seconds)
-    count = batched.means.shape[1]
+    filled, missing = bridged(seconds)
+    means = batches(filled).means
+    repeats = cycles(filled)
+    # A real cycle that moves nothing is of no interest, however certain it is.
+    cyclic = (repeats.chance < FALSE_ALARM) & (repeats.swing >= TOLERANCE)
+    periods = np.where(cyclic, repeats.period_s, np.nan).tolist()
+    sums = np.concatenate((np.zeros((len(means), 1)), means.cumsum(axis=1)), axis=1).tolist()
     found = []
-    for means, starts, missing in zip(batched.means, changes(batched.means), batched.missing, strict=True):
-        if count < LEAST_BATCHES or missing > MISSING_MAX:
-            found.append(Course(Steadiness.UNKNOWN, (), None, None, float(missing)))
+    for trial, (starts, share) in enumerate(zip(changes(means), missing.tolist(), strict=True)):
+        if means.shape[1] < LEAST_BATCHES or share > MISSING_MAX:
+            found.append(Course(Steadiness.UNKNOWN, (), None, None, share))
         else:
-            found.append(_course(means, (0, *starts), float(missing)))
+            found.append(_course(means[trial], sums[trial], (0, *starts), share, periods[trial]))
     return tuple(found)
 
 
-def _course(means: Floats, starts: tuple[int, ...], missing: float) -> Course:
+def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: float, period_s: float) -> Course:
+    """`period_s` is that of the cycle that the seconds show, NaN for none."""
     count = len(means)
     edges = (*starts, count)
-    values = [float(means[begin:end].mean()) for begin, end in pairwise(edges)]
+    values = [(sums[end] - sums[begin]) / (end - begin) for begin, end in pairwise(edges)]
     levels = tuple((begin * BATCH_S, value) for begin, value in zip(starts, values, strict=True))
-    steady = _steady_from(means, starts, values)
+    if isfinite(period_s):
+        return Course(Steadiness.CYCLIC, levels, None, period_s, missing)
+    steady = 0 if len(values) == 1 else _steady_from(sums, starts, values)
     if steady == 0:
         return Course(Steadiness.FLAT, levels, 0, None, missing)
     one_way = len(values) > 2 and _one_way(values)
     period = None if one_way else _period(means)  # what is left of a trend without it repeats itself by chance
     if period is not None:
-        return Course(Steadiness.CYCLIC, levels, None, period * BATCH_S, missing)
+        return Course(Steadiness.CYCLIC, levels, None, float(period * BATCH_S), missing)
     if steady is not None and steady <= count // 2:
         return Course(Steadiness.WARMING, levels, steady * BATCH_S, None, missing)
     if one_way:
@@ -84,10 +95,10 @@ def _course(means: Floats, starts: tuple[int, ...], missing: float) -> Course:
     return Course(Steadiness.UNSETTLED, levels, None, None, missing)
 
 
-def _steady_from(means: Floats, starts: Sequence[int], values: Sequence[float]) -> int | None:
+def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[float]) -> int | None:
     """The first batch from which every level lies within the tolerance of the mean of all that follows."""
     for place, begin in enumerate(starts):
-        whole = float(means[begin:].mean())
+        whole = (sums[-1] - sums[begin]) / (len(sums) - 1 - begin)
         if all(abs(value - whole) <= TOLERANCE * abs(whole) for value in values[place:]):
             return begin
     return None
@@ -101,8 +112,9 @@ def _one_way(values: Sequence[float]) -> bool:
 def _period(means: Floats) -> int | None:
     """The lag, in batches, of the first peak of the autocorrelation after it was negative; at least two cycles."""
     count = len(means)
-    trend = np.polynomial.polynomial.polyfit(np.arange(count), means, 1)
-    rest = means - np.polynomial.polynomial.polyval(np.arange(count), trend)
+    places = np.arange(count) - (count - 1) / 2
+    rest = means - means.mean()
+    rest -= (rest @ places) / (places @ places) * places
     power = float(rest @ rest)
     if power == 0.0:
         return None

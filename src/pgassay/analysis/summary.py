@@ -9,7 +9,8 @@ from math import nan
 
 import numpy as np
 
-from pgassay.analysis.observations import Observation, arrange, by_cell
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.observed import tables
 from pgassay.study.responses import Response
 
 
@@ -32,8 +33,7 @@ class Summary:
 def summarise(observations: Sequence[Observation], response: Response) -> tuple[Summary, ...]:
     """A row per treatment, condition and covariate point, in the order of first trials."""
     rows: list[Summary] = []
-    for cell, mine in by_cell(observations).items():
-        table = arrange(mine, cell, response.scale)
+    for cell, table in tables(observations, response.scale).items():
         for treatment, column in table.values.items():
             values = np.asarray(list(column.values()), dtype=np.float64)
             n = len(values)

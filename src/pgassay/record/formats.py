@@ -5,6 +5,7 @@ upgraded in memory (`migration`). Adding a field keeps the format; changing the 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +41,9 @@ class _Stamp(msgspec.Struct):
     program_version: str = ""
 
 
+_TRIAL = msgspec.json.Decoder(TrialRecord)
+
+
 def encode(value: object) -> bytes:
     """Any of our values as indented JSON with a newline; NaN and infinities become null."""
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
@@ -47,6 +51,10 @@ def encode(value: object) -> bytes:
 
 def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
     """A `trial.json`; raises `DamagedError` naming `where`, or `NewerFormatError`."""
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # the usual case in one pass; the rest is told apart below
+        record = _TRIAL.decode(data)
+        if record.format == FORMAT and b'"format"' in data:
+            return record
     found = written_format(data, run, where)
     if found == FORMAT:
         return _as(TrialRecord, data, run, where)

@@ -102,15 +102,14 @@ class Run:
         """All trials' series, columns as in `series.SCHEMA`; rows of a trial are together and in order."""
         from pgassay.record.series import scan
 
-        whole: dict[str, Path] = {}
+        found: dict[Path, None] = {}
+        compacted = {known.series_file for known in self._index.values() if known.series_file}
+        there = {name: self.path / name for name in compacted if self.disk.exists(self.path / name)}
         for number in self.numbers:
             known = self._index.get(number)
-            compacted = known.series_file if known else None
-            path = self.path / compacted if compacted else None
-            if path is None or not self.disk.exists(path):
-                path = self.trial_directory(number) / trials.SERIES_FILE
-            whole[str(path)] = path
-        return scan(self.disk, list(whole.values()), self.path)
+            whole = there.get(known.series_file or "") if known else None
+            found[whole or self.trial_directory(number) / trials.SERIES_FILE] = None
+        return scan(self.disk, list(found), self.path)
 
     def trial_series(self, number: int) -> "pl.LazyFrame":
         """One trial's series, from its own file."""

@@ -1,7 +1,7 @@
 """Python's search for cyclic garbage, paused: a large run is a million small values without cycles.
 
 Without this the search takes longer than the analysis itself (benchmarks/analysis_scale.py). For a command that ends
-soon, or around one report.
+soon, or around one report: what was made meanwhile is never searched, and freed as usual when nothing refers to it.
 """
 
 import gc
@@ -18,4 +18,5 @@ def paused() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            gc.freeze()
             gc.enable()

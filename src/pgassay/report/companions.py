@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.best import best_chances
+from pgassay.analysis.best import chances_of
 from pgassay.analysis.bounds import Bounds, bounds
 from pgassay.analysis.curves import Curve, curves
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.instability import Instability, instabilities
-from pgassay.analysis.observations import Cell, by_cell
+from pgassay.analysis.observations import Cell
+from pgassay.analysis.observed import tables
 from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
 from pgassay.report.capacities import capacities, costs_with_cpu
 from pgassay.report.covariates import in_order
@@ -73,9 +74,8 @@ class Companions:
         """Cell to treatment to its probability of being the best, the baseline included."""
         findings = self._findings
         seen = findings.observations(findings.primary.name)
-        found = {
-            cell: best_chances(mine, findings.primary, cell, findings.baseline) for cell, mine in by_cell(seen).items()
-        }
+        known = tables(seen, findings.primary.scale)
+        found = {cell: chances_of(table, findings.primary, findings.baseline) for cell, table in known.items()}
         return {cell: chances for cell, chances in found.items() if len(chances) > 1}
 
     @cached_property

@@ -14,7 +14,8 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
-from pgassay.analysis.observations import Observation, observe
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.observed import Layout, Observed
 from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.trial_course import TrialCourse
 from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
@@ -48,7 +49,7 @@ class Findings:
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
         self.baseline = self.study.design.baseline.name
-        self._observed: dict[str, tuple[Observation, ...]] = {}
+        self._observed: dict[str, Observed] = {}
         self._summed: dict[str, tuple[Summary, ...]] = {}
 
     @cached_property
@@ -112,10 +113,14 @@ class Findings:
         """Did the design itself end the run?"""
         return self.run.journal[-1].kind == Kind.FINISHED
 
-    def observations(self, response: str) -> tuple[Observation, ...]:
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.trials)
+
+    def observations(self, response: str) -> Sequence[Observation]:
         """The valid trials' values."""
         if response not in self._observed:
-            self._observed[response] = observe(self.trials, response)
+            self._observed[response] = Observed(self._layout, response)
         return self._observed[response]
 
     def summaries(self, response: Response) -> tuple[Summary, ...]:

@@ -84,8 +84,13 @@ def _effect(effect: Effect) -> dict[str, Any]:
 
 def finite(value: Any) -> Any:
     """JSON knows no NaN and no infinity: null stands for them."""
+    kind = type(value)
+    if kind is str or kind is int or value is None:  # most of them, and quicker told than by asking what they are not
+        return value
     if isinstance(value, float):
         return value if isfinite(value) else None
+    if kind is dict:
+        return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, Mapping):
         return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
