@@ -14,8 +14,8 @@ S = np.arange(300)
 def test_a_clean_cycle_has_its_period_and_its_swing(period_s: int) -> None:
     found = cycles((1000.0 + 100.0 * np.sin(2 * np.pi * S / period_s))[None, :])
     assert found.chance[0] < 1e-10
-    assert found.period_s[0] == pytest.approx(period_s, rel=0.15)
-    assert found.swing[0] == pytest.approx(0.2, rel=0.02)
+    assert found.period_s[0] == pytest.approx(period_s, rel=0.02)
+    assert found.swing[0] == pytest.approx(0.2, rel=0.05)
 
 
 @pytest.mark.parametrize(

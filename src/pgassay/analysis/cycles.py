@@ -65,10 +65,12 @@ def _cycles(seconds: Floats) -> Cycles:
     best = chances.argmin(axis=1)
     rows = np.arange(trials)
     chance = -np.expm1((last - first + 1) * np.log1p(-np.minimum(chances[rows, best], 1.0 - 1e-12)))
-    swing = 4.0 * np.sqrt(power[rows, tried[best]] / length)
+    near = np.clip(tried[best][:, None] + np.arange(-_FINER, _FINER + 1), first, last)
+    peak = near[rows, power[rows[:, None], near].argmax(axis=1)]  # a clean one leaks, and its slope may look rarer
+    swing = 4.0 * np.sqrt(power[rows, peak] / length)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.nan_to_num(swing / np.abs(mean[:, 0]), posinf=0.0)
-    return Cycles(chance, _FINER * length / tried[best], share)
+    return Cycles(chance, _FINER * length / peak, share)
 
 
 def _without_trend(rest: Floats) -> Floats:
