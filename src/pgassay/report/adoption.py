@@ -6,6 +6,7 @@ The text follows from the factor's name alone, so that a record from another mac
 
 from collections.abc import Sequence
 
+from pgassay.report import build_adoption
 from pgassay.study.levels import Combination
 
 _RESTART = (
@@ -24,7 +25,10 @@ _UNSAFE = {
 
 def advice(treatment: Combination) -> Sequence[str]:
     """A step for each level of the treatment, with its risk."""
-    return [_step(name, level.typed) for name, level in treatment.levels.items()]
+    found: list[str] = []
+    for name, level in treatment.levels.items():
+        found += build_adoption.steps(name, level.typed) or [_step(name, level.typed)]
+    return list(dict.fromkeys(found))
 
 
 def _step(name: str, value: str) -> str:

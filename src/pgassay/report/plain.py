@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from pgassay.analysis.effects import Effect
-from pgassay.report import companions_plain
+from pgassay.report import companions_plain, comparing
 from pgassay.report.findings import Findings
 from pgassay.report.ladder import ladders_of
 from pgassay.report.trials_table import rows_of
@@ -61,6 +61,8 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         "overloads": list(findings.overloads),
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),
+        "layout": comparing.layout(findings.study),
+        "equality": comparing.equality(findings.study),
     }
     found: Mapping[str, Any] = finite(plain)
     return found

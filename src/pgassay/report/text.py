@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.report import ladder, words
+from pgassay.report import comparing, ladder, space, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
@@ -72,6 +72,8 @@ def table(findings: Findings, response: Response) -> Iterator[str]:
 
 def _why(findings: Findings) -> Iterator[str]:
     yield "Why (costs of a transaction; secondary)"
+    if not findings.imported:
+        yield f"  {comparing.equality(findings.study)}"
     for explanation in findings.explanations:
         yield f"  {explanation.text}"
 
@@ -85,7 +87,11 @@ def _ladders(findings: Findings) -> Iterator[str]:
 
 
 def _beside(findings: Findings) -> Iterator[str]:
-    for part in parts(findings.companions, findings.primary, findings.baseline):
+    layout = comparing.layout(findings.study)
+    if layout:
+        yield ""
+        yield f"Factors {layout}"
+    for part in (*parts(findings.companions, findings.primary, findings.baseline), *space.parts(findings)):
         yield ""
         yield f"{part.title} (secondary)"
         yield from _columns(part.rows)

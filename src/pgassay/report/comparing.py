@@ -1,0 +1,47 @@
+"""How treatments were compared, in a sentence each: crossed or linked factors, equal time or equal work.
+
+Factors that moved together cannot be told apart, as page and WAL block in Vondra 2012; costs at equal time carry the
+speed in them, since a page's image goes into the WAL once in each checkpoint cycle (docs/numbers.md).
+"""
+
+from math import prod
+
+from pgassay.analysis.factorial import confounded
+from pgassay.study.model import Study
+
+TRANSACTIONS = "load.transactions"
+EQUAL_WORK = "page-size-costs"
+"""The built-in study that compares page sizes at equal work."""
+_PAGES = "build.block_size"
+
+
+def layout(study: Study) -> str:
+    """Are several factors crossed, linked, or only partly combined? Empty for one factor."""
+    if len(study.factors) < 2:
+        return ""
+    named = " and ".join(study.factors)
+    together = confounded(
+        {each.name: {name: level.typed for name, level in each.levels.items()} for each in study.treatments}
+    )
+    if together:
+        return f"linked: {'; '.join(together)}"
+    used = [{each.levels[name].typed for each in study.treatments if name in each.levels} for name in study.factors]
+    if len(study.treatments) == prod(len(levels) for levels in used):
+        return f"crossed: every level of {named} with every other, so their main effects and interaction stand apart"
+    return f"partly crossed: some combinations of {named} only; main effects come from the pairs that differ in one"
+
+
+def equality(study: Study) -> str:
+    """What was equal between the treatments when costs were taken: the transactions, the time, or that differed."""
+    where = study.fixed.get(TRANSACTIONS)
+    if TRANSACTIONS in (*study.factors, *study.conditions, *study.covariates):
+        return "costs of a transaction are compared at equal work where transactions are counted, else at equal time"
+    if where is not None and where.typed != "none":
+        return f"costs are compared at equal work: {where.typed} transactions of each client in every trial"
+    if study.fixed.get("load.rate") is not None and study.fixed["load.rate"].typed != "none":
+        return "costs are compared at equal time and at an equal offered rate"
+    told = (
+        "costs are compared at equal time, so a faster treatment did more between checkpoints, which makes it cheaper"
+    )
+    hint = f" (at equal work: pgassay run {EQUAL_WORK})" if _PAGES in study.factors else ""
+    return f"{told}{hint}"

@@ -1,0 +1,78 @@
+"""Space at the end of the windows: database, WAL, every table and every index, a column a treatment; medians.
+
+The lab records each relation's bytes as a counter, `relation.table.NAME_bytes` or `relation.index.NAME_bytes`, since no
+study can know their names beforehand.
+"""
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from pgassay.record.values import Status, TrialRecord
+from pgassay.report import words
+from pgassay.report.findings import Findings
+from pgassay.report.part import Part
+
+_PREFIX, _SUFFIX = "relation.", "_bytes"
+_WHOLES = (("database_bytes", "database"), ("table_bytes", "all tables"), ("index_bytes", "all indexes"),
+           ("wal_directory_bytes", "pg_wal"))  # fmt: skip
+ROWS_MAX = 12
+"""Of single tables and indexes; the largest ones."""
+
+
+def parts(findings: Findings) -> Iterator[Part]:
+    """A table for each condition and covariate point; nothing where no trial told any size."""
+    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
+    for condition, covariate in dict.fromkeys((trial.condition, trial.covariate) for trial in valid):
+        mine = [trial for trial in valid if (trial.condition, trial.covariate) == (condition, covariate)]
+        found = _part(findings, mine, ", ".join(part for part in (condition, covariate) if part))
+        if found is not None:
+            yield found
+
+
+def _part(findings: Findings, trials: list[TrialRecord], where: str) -> Part | None:
+    treatments = [each.name for each in findings.study.treatments]
+    rows = []
+    relations: dict[str, dict[str, float]] = {}
+    for name in dict.fromkeys(name for trial in trials for name in trial.counters if name.startswith(_PREFIX)):
+        kind, _, relation = name.removeprefix(_PREFIX).removesuffix(_SUFFIX).partition(".")
+        relations[f"{kind} {relation}"] = _medians({t: _counted(trials, t, name) for t in treatments})
+    if not relations:
+        return None
+    for name, title in _WHOLES:
+        if name in findings.responses:
+            sizes = _medians({t: _responded(trials, t, name) for t in treatments})
+            if sizes:
+                rows.append(_row(title, sizes, treatments, findings.baseline))
+    largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
+    rows += [_row(name, relations[name], treatments, findings.baseline) for name in largest[:ROWS_MAX]]
+    notes = ["tables with TOAST and maps; in brackets the quotient to the baseline; pg_wal holds recycled files too"]
+    if len(largest) > ROWS_MAX:
+        notes.append(f"{len(largest) - ROWS_MAX} smaller relations are in the trials' counters")
+    title = f"Space at the end of the window{f': {where}' if where else ''}"
+    return Part(title, (("", *treatments), *rows), tuple(notes))
+
+
+def _counted(trials: list[TrialRecord], treatment: str, name: str) -> list[float | None]:
+    return [trial.counters.get(name) for trial in trials if trial.treatment == treatment]
+
+
+def _responded(trials: list[TrialRecord], treatment: str, name: str) -> list[float | None]:
+    return [trial.responses.get(name) for trial in trials if trial.treatment == treatment]
+
+
+def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
+    told = {treatment: [each for each in found if each is not None] for treatment, found in values.items()}
+    return {treatment: median(found) for treatment, found in told.items() if found}
+
+
+def _row(title: str, sizes: Mapping[str, float], treatments: list[str], baseline: str) -> tuple[str, ...]:
+    whole = sizes.get(baseline)
+    cells = []
+    for treatment in treatments:
+        size = sizes.get(treatment)
+        if size is None:
+            cells.append(words.MISSING)
+            continue
+        quotient = f" ({size / whole:.3g})" if whole and treatment != baseline else ""
+        cells.append(f"{words.size(size)}{quotient}")
+    return (title, *cells)
