@@ -19,6 +19,7 @@ from pathlib import Path
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
 from pgassay.bench.server import Server
+from pgassay.bench.store import Needs
 from pgassay.lab.workbench import Wishes, Workbench
 from pgassay.load.pgbench.summary import parse_summary
 from pgassay.probe.process_tree import ProcessTree
@@ -123,7 +124,7 @@ def main() -> None:
         "warmup": "0s",
     }
     with Workbench(Wishes(data_directory=arguments.data_dir)) as bench:
-        site, drive, installation = bench.site(), bench.drive({}), bench.installation({})
+        site, drive, installation = bench.site(), bench.site().drive({}, Needs()), bench.installation({})
         workspace = drive.workspace("overhead")
         installation.initialize(workspace, {})
         settings = {"shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}

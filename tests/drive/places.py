@@ -3,8 +3,14 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.bench.places import Account, Mount
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive import wishes
+from pgassay.drive.attaching import Attacher
+from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())
 
@@ -23,3 +29,23 @@ def fill(directory: Path, text: str = "PG_VERSION 15\n") -> None:
     (directory / "PG_VERSION").chmod(0o600)
     (directory / "base").chmod(0o700)
     (directory / "link").symlink_to("base")
+
+
+def attacher(free_bytes: int = 1 << 40, **options: Any) -> Attacher:
+    """One that needs no root: fake kernel, fake daemon."""
+    return Attacher(FakeRunner(), FakeKernel(), FakeDaemon(), OURSELVES, mounted(free_bytes=free_bytes), **options)
+
+
+def on_fakes(
+    place: Path, data: str, wal: str = "", *, free_bytes: int = 1 << 40, store_bytes: int | None = None, **more: str
+) -> Drive:
+    """The drives of these levels, without a real kernel; `more` as `drive.NAME` levels with `_` for the dot."""
+    wanted = {
+        "data": data,
+        **({"wal": wal} if wal else {}),
+        **{name.replace("_", ".", 1): value for name, value in more.items()},
+    }
+    for owner, level in (("data", data), ("wal", wal)):
+        if store_bytes is not None and level in ("ssd", "csd"):
+            wanted[f"{owner}.store_bytes"] = f"{store_bytes}B"
+    return attacher(free_bytes).attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 2))

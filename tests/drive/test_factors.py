@@ -51,4 +51,4 @@ def test_the_setup_asks_for_it(tmp_path: Path) -> None:
 
 def test_the_server_tells_where_it_really_is() -> None:
     assert read_back("directory:/mnt", "/mnt/pgassay/sessions/lab-1/trial-1") == "directory:/mnt"
-    assert read_back("directory:/mnt", "/srv/pgassay/sessions/lab-1/t") == "directory:/srv/pgassay/sessions/lab-1/t"
+    assert read_back("directory:/mnt", "/srv/pgassay/sessions/lab-1/t") == "directory:/srv"

@@ -79,7 +79,7 @@ class Simulation:
         load = MachineLoad(machine, self.speeds, self.events, seeds)
         return Site(
             clock=machine.clock,
-            drive=lambda wanted: machine.drive,
+            drive=lambda wanted, needs: machine.drive,
             catalogue=every_factor(),
             installation=lambda wanted: machine.installation,
             load=lambda name, installation: load,

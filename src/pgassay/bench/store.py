@@ -2,12 +2,35 @@
 
 A drive keeps one prepared snapshot for each key (build, initdb options, data, table options, age) and gives every trial
 a fresh clone of it: by reflink where the file system can, else by copy. Snapshots are taken with the server stopped.
+A drive may be a set: data and WAL on drives of their own, kept and cloned together.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Mount
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a whole study will put on a drive that is sized for it: the largest data, WAL beside them, snapshots."""
+
+    data_bytes: int = 0
+    wal_bytes: int = 0
+    snapshots: int = 1
+
+
+class Ageing(Protocol):
+    """Wears a drive before its first trial: by the writes of one run, recorded and replayed inside the drive."""
+
+    def begin(self) -> None:
+        """Record what is written from now on (a clone is there, its server not yet)."""
+
+    def finish(self, key: str) -> None:
+        """The clone is discarded: replay until the drive has settled, on the snapshot of `key`, which is kept anew."""
 
 
 class Drive(Protocol):
@@ -15,13 +38,16 @@ class Drive(Protocol):
 
     @property
     def kind(self) -> str:
-        """`directory`, `image`, `ssd` …"""
+        """`directory`, `image`, `ssd` …; `ssd+image` for data and WAL apart."""
 
     def mount(self) -> Mount:
         """The file system, its device and its free space now."""
 
     def workspace(self, name: str) -> Path:
         """An empty directory of our own (mode 0700, owned by the servers' account) for preparing a snapshot."""
+
+    def lay_out(self, directory: Path) -> None:
+        """Called once between initdb and the first start: what belongs on another drive of the set moves there."""
 
     def has_snapshot(self, key: str) -> bool:
         """Is there a whole snapshot for this key? Half-made ones do not count."""
@@ -30,13 +56,22 @@ class Drive(Protocol):
         """Keep `directory` (server stopped) as the golden snapshot of `key`; moves it, all or nothing."""
 
     def clone(self, key: str, name: str) -> Path:
-        """A fresh copy of the snapshot to start a server on; raises `bench.errors.SpaceError` before filling up."""
+        """A fresh copy of the snapshot to start a server on, one at a time; raises `SpaceError` before filling up."""
+
+    def forget_snapshot(self, key: str) -> None:
+        """Drop a snapshot; harmless when there is none."""
 
     def snapshot_bytes(self, key: str) -> int:
         """The snapshot's size on disk."""
 
     def how_cloned(self) -> str:
-        """`reflink` or `copy`, for the record."""
+        """`reflink`, `copy` or `copy-on-write`, and how it was aged, for the record."""
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """What the drive under this workspace or clone counts of itself, by source; empty if it counts nothing."""
+
+    def ageing(self) -> Ageing | None:
+        """What to do with a fresh snapshot before it is used; None for drives that start fresh."""
 
     def discard(self, directory: Path) -> None:
         """Remove a clone or workspace of ours."""

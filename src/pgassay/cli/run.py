@@ -53,6 +53,9 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
         "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
     )
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    parser.add_argument(
+        "--i-own", action="append", default=[], metavar="/dev/NAME", help="let this device be written over"
+    )
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument(
@@ -156,6 +159,7 @@ def wishes(arguments: argparse.Namespace) -> "Wishes":
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
         keep_snapshots=not arguments.discard_snapshots,
+        owned=tuple(arguments.i_own),
         building=building_of(arguments, quiet=arguments.json),
     )
 

@@ -8,10 +8,13 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Self
 
+from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account, Mount
+from pgassay.bench.store import Ageing
 from pgassay.drive import messages, reflink, snapshots
 from pgassay.drive.copying import copy_tree
 from pgassay.drive.root import Root, open_root
@@ -46,7 +49,7 @@ class DirectoryDrive:
         *,
         allow_volatile: bool = False,
         keep_snapshots: bool = True,
-    ) -> "DirectoryDrive":
+    ) -> Self:
         """Use (or make) `directory/pgassay`, sweep away what killed labs left, open a session of our own.
 
         Raises `DriveError`: volatile file system, foreign or unreachable directory, no permission.
@@ -72,6 +75,9 @@ class DirectoryDrive:
             if self._account.name is not None:
                 os.chown(path, self._account.uid, self._account.gid)
         return path
+
+    def lay_out(self, directory: Path) -> None:
+        """See `Drive`: all stays here."""
 
     def has_snapshot(self, key: str) -> bool:
         """See `Drive`."""
@@ -102,6 +108,11 @@ class DirectoryDrive:
         self._all_shared = self._all_shared and copied.by_reference
         return path
 
+    def forget_snapshot(self, key: str) -> None:
+        """See `Drive`."""
+        with _saying(self._root.path, "drop a snapshot"):
+            snapshots.forget(self._root, key)
+
     def snapshot_bytes(self, key: str) -> int:
         """See `Drive`."""
         return snapshots.require(self._root, key).size_bytes
@@ -109,6 +120,14 @@ class DirectoryDrive:
     def how_cloned(self) -> str:
         """See `Drive`: `reflink` only while every file of every clone shares its blocks."""
         return "reflink" if self._all_shared else "copy"
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """See `Drive`: a directory counts nothing of its own."""
+        return {}
+
+    def ageing(self) -> Ageing | None:
+        """See `Drive`."""
+        return None
 
     def discard(self, directory: Path) -> None:
         """See `Drive`; nothing happens for one that is gone already. Refuses what is not ours or still runs."""

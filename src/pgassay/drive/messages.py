@@ -105,5 +105,6 @@ def failed(path: Path, doing: str, failure: OSError) -> DriveError:
 def bad_level(typed: str) -> UsageError:
     """Not a place that a drive can be."""
     return UsageError(
-        f'"{typed}" is no drive', 'write "directory:PATH" with the directory that is to hold the clusters'
+        f'"{typed}" is no drive',
+        "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml",
     )

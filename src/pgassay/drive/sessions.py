@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.drive import messages
+from pgassay.drive.block import leftovers, tables
 from pgassay.drive.markers import LOCK_FILE, alone, server_in, take_lock
 from pgassay.drive.root import Root, remove_root
 from pgassay.drive.snapshots import remove_half_taken
 
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+"""What a workspace or clone may be called."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Session:
     """Open until `close`; `repaired` tells what opening it swept away."""
 
     def __init__(self, root: Root) -> None:
-        self._root = root
+        self.root = root
         with alone(root.path):
             self.repaired = _repair(root)
             self.path = Path(tempfile.mkdtemp(prefix="lab-", dir=root.sessions))
@@ -40,7 +42,7 @@ class Session:
 
     def place(self, name: str) -> Path:
         """The path for a new workspace or clone; raises `DriveError` for a bad name or one in use."""
-        if not _NAME.fullmatch(name) or name == LOCK_FILE:
+        if not NAME_PATTERN.fullmatch(name) or name == LOCK_FILE:
             raise messages.bad_name(name)
         path = self.path / name
         if os.path.lexists(path):
@@ -49,7 +51,7 @@ class Session:
 
     def require_stopped(self, directory: Path) -> None:
         """Raise `DriveError` unless this is a workspace or clone of ours in which no server runs."""
-        if directory.parent != self.path or directory.is_symlink() or not _NAME.fullmatch(directory.name):
+        if directory.parent != self.path or directory.is_symlink() or not NAME_PATTERN.fullmatch(directory.name):
             raise messages.not_ours(directory)
         pid = server_in(directory)
         if pid is not None:
@@ -59,13 +61,14 @@ class Session:
         """Remove what is left of ours, and the whole root if it shall not stay and nobody else is there."""
         if self._lock is None:
             return
-        with alone(self._root.path):
-            if not any(server_in(path) for path in self.path.iterdir()):
+        with alone(self.root.path):
+            if not any(server_in(path) for path in _places(self.path)):
+                leftovers.undo(self.path)
                 shutil.rmtree(self.path)
             os.close(self._lock)
             self._lock = None
-            if not keep_snapshots and not any(self._root.sessions.iterdir()):
-                remove_root(self._root)
+            if not keep_snapshots and not any(self.root.sessions.iterdir()):
+                remove_root(self.root)
 
 
 def _repair(root: Root) -> Repaired:
@@ -77,13 +80,22 @@ def _repair(root: Root) -> Repaired:
         if lock is None:
             continue
         try:
-            places = sorted(path for path in session.iterdir() if path.is_dir())
+            places = _places(session)
             running = [f"{session.name}/{path.name}" for path in places if server_in(path)]
             kept += running
             if not running:
                 removed += remove_half_taken(root.snapshots, session.name)
                 removed += [f"{session.name}/{path.name}" for path in places]
+                removed += leftovers.undo(session)
                 shutil.rmtree(session)
         finally:
             os.close(lock)
     return Repaired(tuple(removed), tuple(kept))
+
+
+def _places(session: Path) -> list[Path]:
+    """What may be a cluster: a session's own directories, and those in the file systems that are mounted below it."""
+    points = [entry.point for entry in tables.mounts_below(session)]
+    return sorted(
+        path for folder in (session, *points) if folder.is_dir() for path in folder.iterdir() if path.is_dir()
+    )

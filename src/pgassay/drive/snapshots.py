@@ -68,6 +68,17 @@ def take(root: Root, key: str, directory: Path, session: str) -> None:
     sync_directory(root.snapshots)
 
 
+def forget(root: Root, key: str) -> None:
+    """Remove the snapshot of this key; harmless when there is none."""
+    with alone(root.path):
+        path = _path(root, key)
+        if path.exists():
+            gone = root.snapshots / f".forgotten-{path.name}"  # whole or absent, even if we are killed meanwhile
+            shutil.rmtree(gone, ignore_errors=True)
+            path.rename(gone)
+            shutil.rmtree(gone)
+
+
 def remove_half_taken(snapshots: Path, session: str) -> list[str]:
     """Remove what a killed lab's session was still taking; returns the names."""
     half = sorted(snapshots.glob(f".taking-{session}-*"))

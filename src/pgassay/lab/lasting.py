@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Mount, Version
 from pgassay.bench.server import Installation, Server
-from pgassay.bench.store import Drive
+from pgassay.bench.store import Ageing, Drive
 from pgassay.lab.site import Site
 
 
@@ -29,7 +30,7 @@ class Lasting:
         """The site on which clone and server last."""
         return replace(
             self._inner,
-            drive=lambda wanted: _LastingDrive(self, self._inner.drive(wanted)),
+            drive=lambda wanted, needs: _LastingDrive(self, self._inner.drive(wanted, needs)),
             installation=lambda wanted: _LastingInstallation(self, self._inner.installation(wanted)),
         )
 
@@ -87,6 +88,9 @@ class _LastingDrive:
     def workspace(self, name: str) -> Path:
         return self._inner.workspace(name)
 
+    def lay_out(self, directory: Path) -> None:
+        self._inner.lay_out(directory)
+
     def has_snapshot(self, key: str) -> bool:
         return self._inner.has_snapshot(key)
 
@@ -96,11 +100,20 @@ class _LastingDrive:
     def clone(self, key: str, name: str) -> Path:
         return self._lasting.clone(self._inner, key, name)
 
+    def forget_snapshot(self, key: str) -> None:
+        self._inner.forget_snapshot(key)
+
     def snapshot_bytes(self, key: str) -> int:
         return self._inner.snapshot_bytes(key)
 
     def how_cloned(self) -> str:
         return self._inner.how_cloned()
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        return self._inner.counters(directory)
+
+    def ageing(self) -> Ageing | None:
+        return self._inner.ageing()
 
     def discard(self, directory: Path) -> None:
         if not self._lasting.holds(directory):

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
+from pgassay.bench.store import Drive
 from pgassay.lab import fairness, hosting, messages, space, upkeep
 from pgassay.lab.composition import Composition, compose
-from pgassay.lab.preparation import driver_of, load_of
+from pgassay.lab.drives import drive_of
+from pgassay.lab.loads import driver_of, load_of
 from pgassay.lab.site import Site
 from pgassay.lab.starting import settings_of
 from pgassay.load import drivers, yardstick
@@ -45,8 +47,12 @@ def check(study: Study, site: Site) -> Checked:
         hosting.require(study, composition, site)
         load_of(composition, site).check(composition.setup.load)
     _check_settings(study, compositions, site)
-    needed, snapshots = space.require(compositions, site)
-    return Checked(responses, needed, site.drive(compositions[0].setup.drive).mount(), snapshots)
+
+    def drive(composition: Composition) -> Drive:
+        return drive_of(study, composition, site)
+
+    needed, snapshots = space.require(compositions, site, drive)
+    return Checked(responses, needed, drive(compositions[0]).mount(), snapshots)
 
 
 def _responses(composition: Composition, site: Site) -> tuple[Response, ...]:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.factor import Stage
-from pgassay.bench.load import Load
 from pgassay.bench.server import Server
 from pgassay.lab import regime
 from pgassay.lab.composition import Composition, compose, snapshot_key
+from pgassay.lab.drives import drive_of
+from pgassay.lab.loads import load_of
 from pgassay.lab.site import Site
-from pgassay.load import drivers
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
@@ -44,16 +44,6 @@ def tell_nobody(prepared: Prepared) -> None:
     """Nothing."""
 
 
-def driver_of(composition: Composition) -> str:
-    """The name of the load driver that a composition asks for."""
-    return composition.setup.load.get("driver", drivers.DEFAULT)
-
-
-def load_of(composition: Composition, site: Site) -> Load:
-    """The load driver that a composition asks for, of its own installation."""
-    return site.load(driver_of(composition), site.installation(composition.setup.installation))
-
-
 def key_of(study: Study, arm: Arm, site: Site) -> str:
     """The key of the snapshot that this arm starts from."""
     composition = compose(study.levels_of(arm), site.catalogue)
@@ -69,7 +59,7 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
     """
     composition = compose(study.levels_of(arm), site.catalogue)
     key = key_of(study, arm, site)
-    drive = site.drive(composition.setup.drive)
+    drive = drive_of(study, composition, site)
     if drive.has_snapshot(key):
         prepared = Prepared(key, made=False, seconds=0.0)
         tell(prepared)
@@ -79,6 +69,7 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
     workspace = drive.workspace(f"prepare-{key}")
     try:
         installation.initialize(workspace, composition.setup.init_options)
+        drive.lay_out(workspace)
         wal_size = regime.holding(PREPARING["max_wal_size"], composition.setup.init_options)
         server = installation.start(workspace, {**PREPARING, "max_wal_size": wal_size}, site.socket_directory)
         filled = False

@@ -14,7 +14,7 @@ from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
 from pgassay.bench.load import Load
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
-from pgassay.bench.store import Drive
+from pgassay.bench.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.record.disk import Disk
@@ -58,8 +58,8 @@ class Site:
     """The outside world of a run."""
 
     clock: Clock
-    drive: Callable[[Mapping[str, str]], Drive]
-    """The drive that `Setup.drive` asks for; attached once and given back with the workbench."""
+    drive: Callable[[Mapping[str, str], Needs], Drive]
+    """The drives that `Setup.drive` asks for, as one; attached once and given back with the workbench."""
     catalogue: FactorCatalogue
     installation: Callable[[Mapping[str, str]], Installation]
     load: Callable[[str, Installation], Load]

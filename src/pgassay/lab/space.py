@@ -4,13 +4,15 @@ Small pages waste a larger share of the disk on headers, and most on the smalles
 their disk and were stored as results (Vondra 2022), so room is asked for by page size.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from pgassay.bench.load import Load
 from pgassay.bench.server import Server
+from pgassay.bench.store import Drive
 from pgassay.lab import messages
 from pgassay.lab.composition import Composition, snapshot_key
 from pgassay.lab.fairness import BLOCK_SIZE, STOCK_BYTES
-from pgassay.lab.preparation import load_of
+from pgassay.lab.loads import load_of
 from pgassay.lab.site import Site
 from pgassay.probe.tables import FIRST_USER_OID
 from pgassay.study.units import parse_memory
@@ -38,7 +40,10 @@ def relations(server: Server) -> dict[str, float]:
     return {f"{PREFIX}.{'index' if index else 'table'}.{name}_bytes": float(size) for index, name, size in rows}
 
 
-def need(compositions: Sequence[Composition], site: Site) -> tuple[int, int]:
+DriveOf = Callable[[Composition], Drive]
+
+
+def need(compositions: Sequence[Composition], site: Site, drive_of: DriveOf) -> tuple[int, int]:
     """Bytes that the study's snapshots and its largest clone need beyond what is there, and how many snapshots."""
     sizes: dict[str, int] = {}
     missing = 0
@@ -48,14 +53,15 @@ def need(compositions: Sequence[Composition], site: Site) -> tuple[int, int]:
         key = snapshot_key(composition, installation, load)
         if key in sizes:
             continue
-        sizes[key] = _bytes(composition, load.estimated_bytes(composition.setup.load))
-        if not site.drive(composition.setup.drive).has_snapshot(key):
+        sizes[key] = data_bytes(composition, load)
+        if not drive_of(composition).has_snapshot(key):
             missing += sizes[key]
     return missing + max(sizes.values()) + WAL_BYTES, len(sizes)
 
 
-def _bytes(composition: Composition, rows_bytes: int) -> int:
-    """What the load says, at this FILLFACTOR and page size."""
+def data_bytes(composition: Composition, load: Load) -> int:
+    """What the load says that its rows take, at this FILLFACTOR and page size."""
+    rows_bytes = load.estimated_bytes(composition.setup.load)
     fill = next((each.level.canonical for each in composition.bound if each.name == "table.fillfactor"), "100")
     return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(composition.setup.installation))
 
@@ -67,10 +73,10 @@ def page_overhead(installation: Mapping[str, str]) -> float:
     return max(1.0, (1 + _HEADER_BYTES / block_bytes) / (1 + _HEADER_BYTES / STOCK_BYTES))
 
 
-def require(compositions: Sequence[Composition], site: Site) -> tuple[int, int]:
+def require(compositions: Sequence[Composition], site: Site, drive_of: DriveOf) -> tuple[int, int]:
     """As `need`; raises `UsageError` where there is not so much."""
-    needed, snapshots = need(compositions, site)
-    mount = site.drive(compositions[0].setup.drive).mount()
+    needed, snapshots = need(compositions, site, drive_of)
+    mount = drive_of(compositions[0]).mount()
     if needed > mount.free_bytes:
         raise messages.too_little_space(mount.path, needed, mount.free_bytes)
     return needed, snapshots

@@ -17,11 +17,13 @@ from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab import outcomes, regime, space, upkeep
 from pgassay.lab.composition import Composition, compose
+from pgassay.lab.drives import drive_of
 from pgassay.lab.hosting import hosted
+from pgassay.lab.loads import load_of
 from pgassay.lab.measures import measure
 from pgassay.lab.messages import operating_system
 from pgassay.lab.notes import Assignment, Notes
-from pgassay.lab.preparation import load_of, prepare
+from pgassay.lab.preparation import prepare
 from pgassay.lab.recording import record_of
 from pgassay.lab.settling import settle
 from pgassay.lab.site import Site
@@ -75,7 +77,7 @@ def unprepared(study: Study, assignment: Assignment, site: Site, failure: BenchE
 
 def _live(study: Study, assignment: Assignment, composition: Composition, site: Site, notes: Notes) -> None:
     load = load_of(composition, site)
-    drive = site.drive(composition.setup.drive)
+    drive = drive_of(study, composition, site)
     with notes.laps("clone"):
         snapshot = prepare(study, assignment.arm, site)
         clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")

@@ -17,17 +17,14 @@ from types import TracebackType
 from pgassay.bench.counters import Probe
 from pgassay.bench.load import Load
 from pgassay.bench.server import Installation, Server
-from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.factors import directory_of
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
 from pgassay.host.changes import LocalHost
 from pgassay.host.clock import SystemClock
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.ledger import Ledger, boot_of
-from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
-from pgassay.lab import messages
+from pgassay.lab.attached import Drives, Places, attacher_of, owned
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_SHARE_MAX
@@ -58,6 +55,8 @@ class Wishes:
     allow_busy: bool = False
     """Other programs work here and the user knows: their CPU time spoils no trial, the record tells it."""
     keep_snapshots: bool = True
+    owned: tuple[str, ...] = ()
+    """Devices that may be written over."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
 
@@ -75,7 +74,6 @@ class Workbench:
         self.data_directory = wishes.data_directory or default_directory(environment)
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[str, LocalInstallation] = {}
-        self._drives: dict[Path, DirectoryDrive] = {}
         self._interruption = Interruption()
         self._given_back = ExitStack()
 
@@ -90,6 +88,11 @@ class Workbench:
                 self._sockets = sockets.make(self.account)
                 stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
+        places = Places(
+            self.data_directory, self.wishes.allow_volatile, self.wishes.keep_snapshots, owned(self.wishes.owned)
+        )
+        attacher = attacher_of(places, self.runner, self.account)
+        self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
         return self
 
     def __exit__(
@@ -106,7 +109,7 @@ class Workbench:
         """The outside world for a run."""
         return Site(
             clock=self.clock,
-            drive=self.drive,
+            drive=self._drives.attach,
             catalogue=every_factor(),
             installation=self.installation,
             load=self.load,
@@ -143,32 +146,10 @@ class Workbench:
         building, account = self.wishes.building, self.account
         return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
 
-    def drive(self, wanted: Mapping[str, str]) -> DirectoryDrive:
-        """The drive that a setup asks for, attached once."""
-        level = wanted.get("data")
-        directory = (directory_of(level) if level else self.data_directory).absolute()
-        if directory not in self._drives:
-            try:
-                directory.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise messages.unusable_place(directory, error) from error
-            for leftover in repair.leftovers([directory]):
-                repair.end(leftover)
-            with self._interruption.held():
-                self._drives[directory] = DirectoryDrive.attach(
-                    directory,
-                    self.account,
-                    mount_of,
-                    allow_volatile=self.wishes.allow_volatile,
-                    keep_snapshots=self.wishes.keep_snapshots,
-                )
-                self._given_back.callback(self._drives[directory].release)
-        return self._drives[directory]
-
     def load(self, name: str, installation: Installation) -> Load:
         """The load driver of that name."""
         return drivers.find(name).make(drivers.Tools(installation.bindir, self.runner, self.clock))
 
     def probes(self, server: Server, directory: Path) -> Sequence[Probe]:
         """The probes of a usual trial."""
-        return standard_probes(server, directory, self.clock)
+        return standard_probes(server, directory, self.clock, self._drives.counters(directory))

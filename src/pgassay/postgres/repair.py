@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.bench.places import Account
 from pgassay.postgres import marker, owner, processes, sockets
 
-DEPTH = 5
+DEPTH = 6
 """How far below a place of ours a cluster may lie."""
 _PATIENCE_S = 10.0
 

@@ -4,14 +4,17 @@ The system's probes come first: they are read before the questions to the server
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from pgassay.bench.counters import Probe
+from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.probe import checkpoints, database, io, sizes, tables, tuples, wal
 from pgassay.probe.devices import device_under
 from pgassay.probe.diskstats import Diskstats
+from pgassay.probe.drives import DriveProbe
 from pgassay.probe.machine import Machine
 from pgassay.probe.process_io import ProcessIo
 from pgassay.probe.process_tree import ProcessTree
@@ -19,12 +22,18 @@ from pgassay.probe.session import Session
 from pgassay.probe.statistics import Statistics
 from pgassay.probe.waits import Waits
 
+NO_DRIVES: Mapping[str, DriveCounters] = {}
 _PER_SECOND = (database, tables, wal, checkpoints, io)
 _AT_EDGES = (sizes, tuples)
 
 
-def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Probe, ...]:
-    """All probes; `directory` is the cluster's, whose `pg_wal` may lie on another device."""
+def standard_probes(
+    server: Server, directory: Path, clock: Clock, drives: Mapping[str, DriveCounters] = NO_DRIVES
+) -> tuple[Probe, ...]:
+    """All probes; `directory` is the cluster's, whose `pg_wal` may lie on another device.
+
+    `drives` are the drives that count of themselves, by source.
+    """
     version, postmaster = server.version.major, server.postmaster_pid
     session = Session(server.endpoint)
     return (
@@ -33,6 +42,7 @@ def standard_probes(server: Server, directory: Path, clock: Clock) -> tuple[Prob
         ProcessIo(postmaster, clock),
         Machine(clock),
         *_disks(directory, clock),
+        *(DriveProbe(source, read, clock) for source, read in drives.items()),
         Statistics(
             session, version, [module.view(version) for module in _PER_SECOND], clock, other_session=server.query
         ),

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.bench.places import Mount
+from pgassay.bench.store import Ageing
 
 SNAPSHOT_BYTES = 1 << 30
 
@@ -57,6 +59,9 @@ class FakeDrive:
         self.contents[path] = {}
         return path
 
+    def lay_out(self, directory: Path) -> None:
+        """See `Drive`."""
+
     def has_snapshot(self, key: str) -> bool:
         """See `Drive`."""
         return key in self._snapshots
@@ -82,6 +87,10 @@ class FakeDrive:
         self.contents[path] = copy.deepcopy(self._snapshots[key])
         return path
 
+    def forget_snapshot(self, key: str) -> None:
+        """See `Drive`."""
+        self._snapshots.pop(key, None)
+
     def snapshot_bytes(self, key: str) -> int:
         """See `Drive`."""
         if key not in self._snapshots:
@@ -91,6 +100,14 @@ class FakeDrive:
     def how_cloned(self) -> str:
         """See `Drive`."""
         return "reflink" if self._reflink else "copy"
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """See `Drive`."""
+        return {}
+
+    def ageing(self) -> Ageing | None:
+        """See `Drive`."""
+        return None
 
     def discard(self, directory: Path) -> None:
         """See `Drive`."""

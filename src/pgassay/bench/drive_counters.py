@@ -1,0 +1,43 @@
+"""What a drive counts of itself, by neutral names: one interface for emulated drives, SMART logs and diskstats.
+
+A source reads everything in one go and leaves out what it does not know: an absent name means "not available". The
+names are those of the flash model and of nvme-cli where both agree; `GAUGES` are values as they stand, all others only
+grow while a drive is attached.
+"""
+
+from collections.abc import Callable, Mapping
+
+Counted = Mapping[str, float]
+"""Name to value now."""
+
+DriveCounters = Callable[[], Counted]
+"""Reads a drive now; never raises: a drive that does not answer knows nothing."""
+
+UNITS: Mapping[str, str] = {
+    "host_bytes_written": "bytes",
+    "host_bytes_read": "bytes",
+    "nand_bytes_written": "bytes",
+    "compressed_bytes_written": "bytes",
+    "gc_bytes_written": "bytes",
+    "wear_levelling_bytes_written": "bytes",
+    "padding_bytes_written": "bytes",
+    "host_bytes_trimmed": "bytes",
+    "host_flushes": "count",
+    "blocks_erased": "count",
+    "throttled_writes": "count",
+    "rejected_writes": "count",
+    "codec_cpu_us": "us",
+    "cpu_us": "us",
+    "logical_bytes": "bytes",
+    "physical_bytes": "bytes",
+    "capacity_bytes": "bytes",
+    "free_blocks": "count",
+}
+"""Every name with its unit. `logical_bytes` is what the host has written and not trimmed, `physical_bytes` what that
+takes on flash, `codec_cpu_us` and `cpu_us` are the emulating program's own time."""
+
+GAUGES = frozenset({"logical_bytes", "physical_bytes", "capacity_bytes", "free_blocks"})
+"""The names that are no sums."""
+
+DATA, WAL = "drive", "drive_wal"
+"""The sources in a record: the drive of the data, and that of the WAL where it has its own."""

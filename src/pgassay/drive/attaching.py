@@ -1,0 +1,168 @@
+"""From what a study asks of its drives to drives that are attached: the one place that knows every kind.
+
+Nothing is made on a block drive before its first workspace, so that a dry run changes nothing; what would not fit is
+refused here all the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pgassay.bench.places import Account, Mount
+from pgassay.bench.running import Runner
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive.block import device, memory, messages
+from pgassay.drive.block.drive import POINT, BlockDrive
+from pgassay.drive.block.emulated import Daemon, EmulatedVolume
+from pgassay.drive.block.image import ImageVolume
+from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.wear import Wear
+from pgassay.drive.directory import DirectoryDrive
+from pgassay.drive.root import open_root
+from pgassay.drive.sessions import Session
+from pgassay.drive.sets import DriveSet
+from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
+
+HOME = "disk"
+_STEP_BYTES = 256 << 20
+_CAPACITY_MIN_BYTES = 1 << 30
+_SLACK = 1.2
+"""A drive that is sized by the study's data has this much more room than they need."""
+_WAL_KEPT_BYTES = 256 << 20
+"""WAL that lies in a snapshot."""
+_COMPRESSED_SHARE = 0.6
+"""What a compressing drive's store is taken to need, until told with drive.data.store_bytes."""
+_MEMORY_SHARE_MAX = 0.8
+
+
+@dataclass
+class Attacher:
+    """Attaches drives for one lab. `owned` are the devices that the user said may be written over."""
+
+    runner: Runner
+    kernel: Kernel
+    program: Daemon
+    account: Account
+    mount_of: Callable[[Path], Mount]
+    allow_volatile: bool = False
+    keep_snapshots: bool = True
+    owned: frozenset[Path] = frozenset()
+    _reserved_bytes: int = 0
+
+    def attach(self, wish: SetWish, directory: Path, needs: Needs) -> Drive:
+        """The drives of one treatment; `directory` is where those without a place of their own live.
+
+        Raises `UsageError` or `DriveError`: not allowed here, no room, no memory, not ours.
+        """
+        data = self._one(wish.data, wish, directory, needs.data_bytes + needs.wal_bytes, needs)
+        if wish.wal is None:
+            return data
+        try:
+            wal = self._one(wish.wal, wish, directory, needs.wal_bytes, needs)
+        except BaseException:
+            data.release()
+            raise
+        return DriveSet(data, wal, self.account)
+
+    def _one(self, wish: DriveWish, together: SetWish, directory: Path, needed_bytes: int, needs: Needs) -> Drive:
+        place = wish.place if wish.kind == DIRECTORY and wish.place is not None else directory
+        if wish.kind == DIRECTORY:
+            drive = DirectoryDrive.attach(
+                place,
+                self.account,
+                self.mount_of,
+                allow_volatile=self.allow_volatile,
+                keep_snapshots=self.keep_snapshots,
+            )
+            found = drive.mount().filesystem
+            if wish.filesystem_named and found != wish.filesystem.name:
+                drive.release()
+                raise messages.other_filesystem(place, found, wish.filesystem.name)
+            return drive
+        self.kernel.require(wish.filesystem)
+        if wish.described is not None:
+            self.program.require()
+        if wish.kind == DEVICE:
+            self._require_owned(wish)
+        session = Session(open_root(directory, self.account, self.mount_of, self.allow_volatile))
+        try:
+            home = session.path / HOME
+            home.mkdir(mode=0o711)
+            home.chmod(0o711)
+            if wish.kind == DEVICE:
+                return self._device(wish, session)
+            return self._block(wish, together, session, needed_bytes, needs)
+        except BaseException:
+            session.close(keep_snapshots=True)
+            raise
+
+    def _block(
+        self, wish: DriveWish, together: SetWish, session: Session, needed_bytes: int, needs: Needs
+    ) -> BlockDrive:
+        home = session.path / HOME
+        capacity = wish.capacity_bytes or sized(needed_bytes)
+        if capacity < least_bytes(wish.filesystem):
+            raise messages.too_small(capacity, least_bytes(wish.filesystem))
+        ageing = None
+        if wish.described is None:
+            volume: ImageVolume | EmulatedVolume = ImageVolume(session.root, home, capacity, self.kernel, self.mount_of)
+            self._require_room(home, needed_bytes)
+        else:
+            described = replace(wish.described, capacity_bytes=capacity)
+            kept = needs.snapshots * (max(0, needed_bytes - needs.wal_bytes) + _WAL_KEPT_BYTES)
+            share = _COMPRESSED_SHARE if described.compresses else 1.0
+            store_bytes = described.store_bytes or int((capacity * 1.1 + kept) * share)
+            described = replace(described, store_bytes=store_bytes)
+            volume = EmulatedVolume(home, described, self.kernel, self.program)
+            self._reserve(described.store, store_bytes, home)
+            if together.state == AGED:
+                ageing = Wear(volume, home, together.live_share, together.compressed_to)
+        return BlockDrive(
+            volume,
+            wish.filesystem,
+            self.kernel,
+            home,
+            self.account,
+            self.mount_of,
+            lambda: session.close(self.keep_snapshots),
+            ageing,
+        )
+
+    def _require_owned(self, wish: DriveWish) -> None:
+        assert wish.place is not None
+        if wish.place not in self.owned:
+            raise messages.not_owned(wish.place)
+        device.require_ours(wish.place, self.runner)
+
+    def _device(self, wish: DriveWish, session: Session) -> Drive:
+        assert wish.place is not None
+        point = session.path / HOME / POINT
+        return device.attach(
+            wish.place,
+            wish.filesystem,
+            point,
+            self.kernel,
+            self.account,
+            self.mount_of,
+            lambda: session.close(self.keep_snapshots),
+        )
+
+    def _reserve(self, store: str, needed_bytes: int, home: Path) -> None:
+        if store == "file":
+            self._require_room(home, needed_bytes)
+            return
+        self._reserved_bytes += needed_bytes
+        available = int(memory.available_bytes() * _MEMORY_SHARE_MAX)
+        if self._reserved_bytes > available:
+            raise messages.too_little_memory(self._reserved_bytes, available)
+
+    def _require_room(self, home: Path, needed_bytes: int) -> None:
+        free = self.mount_of(home).free_bytes
+        if free < needed_bytes:
+            raise messages.too_little_room(home, needed_bytes, free, "the drive")
+
+
+def sized(needed_bytes: int) -> int:
+    """The capacity of a drive that nobody gave one: room for what the study needs, in steps of 256 MiB."""
+    wanted = max(_CAPACITY_MIN_BYTES, int(needed_bytes * _SLACK))
+    return -(-wanted // _STEP_BYTES) * _STEP_BYTES

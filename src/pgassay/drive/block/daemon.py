@@ -1,0 +1,162 @@
+"""The program that emulates a drive: found, started outside every limited memory cgroup, and ended.
+
+It outlives a killed lab on purpose: a file system under which the drive vanishes loses what it holds, while one whose
+lab is gone is unmounted in order by the next repair (`leftovers`).
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.errors import DriveError
+from pgassay.drive.block import _launch, memory, messages
+from pgassay.drive.block.control import SocketControl
+
+PROGRAM = "pgassay-drive"
+VARIABLE = "PGASSAY_DRIVE"
+CONFIGURATION, LOG, PID = "daemon.json", "daemon.log", "daemon.pid"
+FUSE, DISK = "fuse", "disk"
+READY_S = 120.0
+"""Reserving tens of gigabytes takes seconds."""
+END_S = 30.0
+_POLL_S = 0.02
+_FUSE_DEVICE = Path("/dev/fuse")
+
+
+def find(environment: Mapping[str, str] = os.environ) -> Path:
+    """The program: $PGASSAY_DRIVE, or the one that came with us; raises `DriveError`."""
+    named = environment.get(VARIABLE)
+    path = Path(named) if named else Path(__file__).parents[2] / "_bin" / PROGRAM
+    if not os.access(path, os.X_OK):
+        raise messages.no_daemon()
+    return path.absolute()
+
+
+def require(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise `DriveError` unless emulated drives can run here, before anything is made."""
+    if os.geteuid() != 0:
+        raise messages.not_privileged("an emulated drive")
+    find(environment)
+    if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
+        raise messages.no_device_node(_FUSE_DEVICE, "an emulated drive")
+    group = memory.root_group()
+    if group is not None and group.limit_bytes is not None:
+        raise messages.limited_memory(str(group.processes.parent), group.limit_bytes)
+
+
+def start(
+    directory: Path, configuration: Mapping[str, Any], environment: Mapping[str, str] = os.environ
+) -> "subprocess.Popen[bytes]":
+    """Start one for this directory and wait until it is ready; raises `DriveError`."""
+    path = directory / CONFIGURATION
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(configuration, file, indent=1)
+    (directory / FUSE).mkdir(exist_ok=True)
+    group = memory.root_group()
+    launcher = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(_launch.__file__).resolve()),
+        str(group.processes) if group else "-",
+    ]
+    with (directory / LOG).open("ab") as log:
+        process = subprocess.Popen(
+            [*launcher, str(find(environment)), "serve", "--config", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            start_new_session=True,
+        )
+    try:
+        _wait_ready(process, directory)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    return process
+
+
+def end(directory: Path) -> None:
+    """Ask it to end, then make it; returns when it is gone. Harmless when there is none."""
+    pid = running(directory)
+    if pid is None:
+        return
+    try:
+        SocketControl(directory).ask("shutdown", patience_s=END_S)
+    except DriveError:
+        _signal(pid, signal.SIGTERM)
+    if not _gone(pid, END_S):
+        _signal(pid, signal.SIGKILL)
+        _gone(pid, END_S)
+
+
+def kill(directory: Path) -> None:
+    """End one that does not answer; its FUSE connection ends with it."""
+    pid = running(directory)
+    if pid is not None:
+        _signal(pid, signal.SIGKILL)
+        _gone(pid, END_S)
+
+
+def running(directory: Path) -> int | None:
+    """The process that serves this directory, by its command line: process ids are used again."""
+    try:
+        pid = int((directory / PID).read_text(encoding="utf-8"))
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return None
+    return pid if os.fsencode(directory / CONFIGURATION) in words else None  # a zombie has no words
+
+
+def last_words(directory: Path) -> str:
+    """The last line of its log."""
+    try:
+        lines = (directory / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1].removeprefix(f"{PROGRAM}: ").removeprefix("error: ") if lines else ""
+
+
+def _wait_ready(process: "subprocess.Popen[bytes]", directory: Path) -> None:
+    deadline = time.monotonic() + READY_S
+    while True:
+        if process.poll() is not None:
+            raise messages.daemon_failed(directory / LOG, last_words(directory))
+        if "ready" in (directory / LOG).read_text(encoding="utf-8", errors="replace").splitlines():
+            return
+        if time.monotonic() > deadline:
+            raise messages.daemon_failed(directory / LOG, f"not ready after {READY_S:.0f} s")
+        time.sleep(_POLL_S)
+
+
+def _gone(pid: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        if _state(pid) in ("", "Z"):
+            return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def _state(pid: int) -> str:
+    """`R`, `S`, `D`, `Z` …; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,153 @@
+"""What an emulated drive is: a preset (`ssd`, `csd`), or a description file in TOML, with single values laid over.
+
+A file has the tables of `pgassay simulate` that describe a drive (`[drive]`, `[timing]`) and `[emulation]` for what
+only a running drive has: codec, store. The flash model itself checks the keys of `[drive]`; see docs/drives.md.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pgassay.drive.block import messages
+from pgassay.errors import UsageError
+from pgassay.study.units import parse_memory
+
+CODECS = ("zstd-1", "deflate-1", "lz4", "none")
+STORES = ("memory", "file")
+_TABLES = ("drive", "timing", "emulation")
+_EMULATION = ("codec", "store", "store_bytes", "threads", "watchdog_s")
+
+
+@dataclass(frozen=True)
+class Description:
+    """`flash` goes to the model as it is; `capacity_bytes` None leaves it to the study's data. Bytes, seconds."""
+
+    kind: str
+    flash: Mapping[str, Any]
+    codec: str
+    capacity_bytes: int | None = None
+    store: str = "memory"
+    store_bytes: int | None = None
+    timing: Mapping[str, Any] | None = None
+    threads: int = 2
+    watchdog_s: float = 30.0
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def compresses(self) -> bool:
+        """Does what is stored shrink?"""
+        return self.codec != "none"
+
+    def facts(self) -> dict[str, str]:
+        """For the record."""
+        flash = {name: json.dumps(value) for name, value in self.flash.items()}
+        timing = "off" if self.timing is None else json.dumps(dict(self.timing))
+        return {"kind": self.kind, **flash, "codec": self.codec, "store": self.store, "timing": timing}
+
+    def configuration(self, name: str, directory: Path) -> dict[str, Any]:
+        """The daemon's configuration, see `pgassay-drive serve --help`."""
+        assert self.capacity_bytes is not None
+        found: dict[str, Any] = {
+            "name": name,
+            "directory": str(directory),
+            "capacity_bytes": self.capacity_bytes,
+            "codec": self.codec,
+            "store": "memory" if self.store == "memory" else {"file": str(directory / "store")},
+            "threads": self.threads,
+            "watchdog_s": self.watchdog_s,
+            "flash": dict(self.flash),
+        }
+        if self.store_bytes is not None:
+            found["store_bytes"] = self.store_bytes
+        if self.timing is not None:
+            found["timing"] = dict(self.timing)
+        return found
+
+
+PRESETS: Mapping[str, Description] = {
+    "ssd": Description("ssd", {"kind": "page-mapped", "over_provisioning": 0.07}, "none"),
+    "csd": Description("csd", {"kind": "compressing", "over_provisioning": 0.07}, "zstd-1"),
+}
+"""A normal drive, and one with transparent compression: the same flash, the same over-provisioning."""
+
+
+def read(path: Path) -> Description:
+    """A description file; raises `UsageError` for what it cannot be."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as failure:
+        raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
+    except tomllib.TOMLDecodeError as failure:
+        raise messages.bad_description(path, f"not valid TOML: {failure}") from None
+    for table in document:
+        if table not in _TABLES:
+            raise messages.bad_description(path, f'unknown table "{table}"; the tables are {", ".join(_TABLES)}')
+    drive = {key: _plain(path, key, value) for key, value in document.get("drive", {}).items()}
+    emulation = {key: _plain(path, key, value) for key, value in document.get("emulation", {}).items()}
+    for key in emulation:
+        if key not in _EMULATION:
+            raise messages.bad_description(path, f'unknown key "emulation.{key}"')
+    timing = document.get("timing")
+    compresses = drive.get("kind", "page-mapped") == "compressing"
+    codec = emulation.pop("codec", "zstd-1" if compresses else "none")
+    if codec not in CODECS:
+        raise messages.bad_description(path, f'unknown codec "{codec}"; one of {", ".join(CODECS)}')
+    if emulation.get("store", "memory") not in STORES:
+        raise messages.bad_description(path, f"emulation.store must be one of {', '.join(STORES)}")
+    capacity = drive.pop("user_bytes", None)
+    return Description(path.stem, drive, codec, capacity_bytes=capacity, timing=timing, **emulation)
+
+
+def with_level(found: Description, name: str, value: str) -> Description:
+    """A description with one level laid over it (`capacity`, `codec`, `over_provisioning`, `policy`, `store` …)."""
+    if name == "codec":
+        return replace(found, codec=value)
+    if name == "store":
+        return replace(found, store=value)
+    if name == "capacity":
+        return replace(found, capacity_bytes=parse_memory(value))
+    if name == "store_bytes":
+        return replace(found, store_bytes=parse_memory(value))
+    plain: Any = float(value) if name == "over_provisioning" else value
+    flash = {
+        key: kept for key, kept in found.flash.items() if (name, key) != ("over_provisioning", "spare_of_physical")
+    }
+    return replace(found, flash={**flash, name: plain})
+
+
+def timed(found: Description, level: str) -> Description:
+    """With the level of `drive.timing`: `off`, `on` (as the description says, or the model's defaults), a profile."""
+    if level == "off":
+        return replace(found, timing=None)
+    if level == "on":
+        return replace(found, timing=found.timing or {})
+    return replace(found, timing={"profile": level})
+
+
+def digest(path: Path) -> str:
+    """Eight digits of a description's contents: another text is another level."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    except OSError as failure:
+        raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
+
+
+def _plain(path: Path, key: str, value: Any) -> Any:
+    """Sizes and percentages as numbers; all else as it is."""
+    if not isinstance(value, str):
+        return value
+    if value.endswith("%"):
+        try:
+            return float(value[:-1]) / 100
+        except ValueError:
+            raise messages.bad_description(path, f'"{value}" is no percentage') from None
+    if key.endswith("_bytes"):
+        try:
+            return parse_memory(value)
+        except UsageError as error:
+            raise messages.bad_description(path, error.message) from None
+    return value

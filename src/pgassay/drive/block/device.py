@@ -1,0 +1,101 @@
+"""A real block device, written over: only one that its owner named with --i-own, and that carries nothing of others.
+
+"Nothing of others" is asked of wipefs(8) and the kernel: no signature but a file system with our label, no partition,
+no mount, no swap, no holder. On it lies a directory drive: snapshots are copied inside the file system.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from pgassay.bench.places import Account, Mount
+from pgassay.bench.running import Runner
+from pgassay.drive.block import filesystems, messages
+from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.directory import DirectoryDrive
+
+Release = Callable[[], None]
+
+
+class DeviceDrive(DirectoryDrive):
+    """See `bench.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
+
+    kind = "device"
+    unmounted: Release | None = None
+
+    def release(self) -> None:
+        """See `Drive`; the file system stays, with our label, for the next time."""
+        super().release()
+        if self.unmounted is not None:
+            self.unmounted()
+            self.unmounted = None
+
+
+def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/block")) -> None:
+    """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
+    try:
+        if not stat.S_ISBLK(device.stat().st_mode):
+            raise messages.no_block_device(device)
+    except FileNotFoundError:
+        raise messages.no_block_device(device) from None
+    _require_free(device, sys)
+    for signature in signatures(runner, device):
+        label = str(signature.get("label") or "")
+        ours = signature.get("type") in filesystems.KINDS and label.startswith(f"{filesystems.LABEL}-")
+        if not ours:
+            raise messages.carries_data(device, f"{signature.get('type')}{f' labelled {label}' if label else ''}")
+
+
+def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
+    """What wipefs finds and leaves where it is."""
+    outcome = runner.run(["wipefs", "--no-act", "--json", str(device)], timeout_s=60.0)
+    if outcome.status != 0:
+        raise messages.command_failed(f"look at {device}", outcome.stderr)
+    found = json.loads(outcome.stdout or "{}").get("signatures", [])
+    return [each for each in found if isinstance(each, dict)]
+
+
+def attach(
+    device: Path,
+    filesystem: Filesystem,
+    point: Path,
+    kernel: Kernel,
+    account: Account,
+    mount_of: Callable[[Path], Mount],
+    closing: Release,
+) -> DeviceDrive:
+    """Make the file system, mount it at `point`, and use it; `closing` comes after it is unmounted."""
+    kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
+    point.mkdir(mode=0o755)
+    kernel.mount(device, point, filesystem)
+
+    def give_back() -> None:
+        kernel.unmount(point)
+        point.rmdir()
+        closing()
+
+    try:
+        drive = DeviceDrive.attach(point, account, mount_of, keep_snapshots=True)
+    except BaseException:
+        kernel.unmount(point)
+        point.rmdir()
+        raise
+    drive.unmounted = give_back
+    return drive
+
+
+def _require_free(device: Path, sys: Path) -> None:
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
+    except OSError as failure:
+        raise messages.device_in_use(device, (failure.strerror or str(failure)).lower()) from None
+    folder = sys / device.resolve().name
+    held = [path.name for path in (folder / "holders").glob("*")]
+    parts = [path.parent.name for path in folder.glob("*/partition")]
+    if held or parts:
+        raise messages.device_in_use(
+            device, "partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held)
+        )

@@ -1,0 +1,207 @@
+"""A drive with a file system of its own: made anew for each preparation, restored as a whole for each trial.
+
+It holds one workspace or clone at a time, in its mounted file system. A snapshot is the whole disk, file system and
+all, taken unmounted: every trial starts from the same bytes in the same places.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from pgassay.bench.drive_counters import DATA, DriveCounters
+from pgassay.bench.places import Account, Mount
+from pgassay.bench.store import Ageing
+from pgassay.drive import messages as drive_messages
+from pgassay.drive.block import filesystems, messages
+from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.volume import Volume
+from pgassay.drive.markers import server_in
+from pgassay.drive.sessions import NAME_PATTERN
+
+POINT = "mnt"
+_KEPT = "data"
+"""What the cluster is called inside a snapshot."""
+OVERHEAD_SHARE = 0.05
+"""What a file system takes of the capacity for itself, about, until it is there and can be asked."""
+
+
+class BlockDrive:
+    """See `bench.store.Drive`. `home` is ours alone; `closing` gives back what was made for it."""
+
+    def __init__(
+        self,
+        volume: Volume,
+        filesystem: Filesystem,
+        kernel: Kernel,
+        home: Path,
+        account: Account,
+        mount_of: Callable[[Path], Mount],
+        closing: Callable[[], None],
+        ageing: Ageing | None = None,
+    ) -> None:
+        self.volume = volume
+        self.filesystem = filesystem
+        self._kernel = kernel
+        self._point = home / POINT
+        self._account = account
+        self._mount_of = mount_of
+        self._closing = closing
+        self._ageing = ageing
+        self._held: str | None = None
+        self._label = f"{filesystems.LABEL}-{home.parent.name[-4:]}"
+
+    @property
+    def kind(self) -> str:
+        """See `Drive`."""
+        return self.volume.kind
+
+    @property
+    def point(self) -> Path:
+        """Where its file system is mounted while it holds something."""
+        return self._point
+
+    def mount(self) -> Mount:
+        """See `Drive`; before anything is mounted, what will be there."""
+        if self._held is not None:
+            return self._mount_of(self._point)
+        capacity = self.volume.capacity_bytes
+        free = int(capacity * (1 - OVERHEAD_SHARE))
+        options = self.filesystem.all_mount_options()
+        return Mount(self._point, self._point, self.filesystem.name, self.kind, options, capacity, free, False)
+
+    def workspace(self, name: str) -> Path:
+        """See `Drive`: mkfs on a blank disk."""
+        path = self._place(name)
+        self._kernel.require(self.filesystem)
+        with self._undone_if_failed():
+            self.volume.blank()
+            self._kernel.make(self.volume.attach(), self.filesystem, self._label)
+            self._mount(name)
+            path.mkdir(mode=0o700)
+            if self._account.name is not None:
+                os.chown(path, self._account.uid, self._account.gid)
+        return path
+
+    def lay_out(self, directory: Path) -> None:
+        """See `Drive`: all stays here."""
+
+    def has_snapshot(self, key: str) -> bool:
+        """See `Drive`."""
+        return self.volume.has(key)
+
+    def take_snapshot(self, key: str, directory: Path) -> None:
+        """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
+        self._require_stopped(directory)
+        if os.path.lexists(directory / "postmaster.pid"):
+            raise drive_messages.unclean(directory)
+        with self._saying("keep a snapshot"):
+            directory.rename(self._point / _KEPT)
+            self._leave()
+            self.volume.keep(key)
+
+    def clone(self, key: str, name: str) -> Path:
+        """See `Drive`: the whole disk is restored."""
+        path = self._place(name)
+        if not self.volume.has(key):
+            raise drive_messages.no_snapshot(key)
+        with self._undone_if_failed():
+            self.volume.restore(key)
+            self._mount(name)
+            (self._point / _KEPT).rename(path)
+        return path
+
+    def snapshot_bytes(self, key: str) -> int:
+        """See `Drive`."""
+        if not self.volume.has(key):
+            raise drive_messages.no_snapshot(key)
+        return self.volume.kept_bytes(key)
+
+    def forget_snapshot(self, key: str) -> None:
+        """See `Drive`."""
+        self.volume.forget(key)
+
+    def how_cloned(self) -> str:
+        """See `Drive`."""
+        return self.volume.how_restored
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """See `Drive`."""
+        held = self._held is not None and directory.parent == self._point
+        return {DATA: self.volume.counters} if held and self.volume.counts else {}
+
+    def ageing(self) -> Ageing | None:
+        """See `Drive`."""
+        return self._ageing
+
+    def discard(self, directory: Path) -> None:
+        """See `Drive`: unmounted; the contents go with the next restore."""
+        if self._held is None and directory.parent == self._point:
+            return
+        self._require_stopped(directory)
+        with self._saying("discard a clone"):
+            self._leave()
+
+    def check(self) -> None:
+        """Check the file system, unmounted; raises `DriveError` if it is damaged or in use."""
+        if self._held is not None:
+            raise messages.held("a check", self._held)
+        try:
+            self._kernel.check(self.volume.attach(), self.filesystem)
+        finally:
+            self.volume.detach()
+
+    def release(self) -> None:
+        """See `Drive`; calling it twice is harmless."""
+        with self._saying("give the drive back"):
+            self._leave()
+            self.volume.close()
+            if self._point.is_dir():
+                self._point.rmdir()
+            self._closing()
+
+    def _mount(self, name: str) -> None:
+        self._point.mkdir(mode=0o755, exist_ok=True)
+        self._held = name
+        self._kernel.mount(self.volume.attach(), self._point, self.filesystem)
+
+    def _leave(self) -> None:
+        if self._held is not None:
+            self._kernel.unmount(self._point)
+            self._held = None
+        self.volume.detach()
+
+    def _place(self, name: str) -> Path:
+        if not NAME_PATTERN.fullmatch(name):
+            raise drive_messages.bad_name(name)
+        if self._held is not None:
+            raise messages.held(name, self._held)
+        return self._point / name
+
+    def _require_stopped(self, directory: Path) -> None:
+        if self._held is None or directory != self._point / self._held or directory.is_symlink():
+            raise drive_messages.not_ours(directory)
+        pid = server_in(directory)
+        if pid is not None:
+            raise drive_messages.still_running(directory, pid)
+
+    @contextlib.contextmanager
+    def _undone_if_failed(self) -> Iterator[None]:
+        try:
+            with self._saying("make a cluster's place"):
+                yield
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self._leave()
+            raise
+
+    @contextlib.contextmanager
+    def _saying(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as failure:
+            if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise drive_messages.filled_up(self._point) from failure
+            raise drive_messages.failed(self._point, doing, failure) from failure

@@ -1,0 +1,220 @@
+"""A disk that is a program: capacity, garbage collection and compression of a drive that the user does not have.
+
+Snapshots are the daemon's own, copy-on-write by block with the flash model's state; in a memory store they end with the
+session. The loop device lies over the one file of the daemon's FUSE mount.
+"""
+
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from pgassay.bench.drive_counters import UNITS, Counted
+from pgassay.bench.errors import DriveError
+from pgassay.drive import messages as drive_messages
+from pgassay.drive.block import calls, daemon
+from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketControl
+from pgassay.drive.block.description import Description
+from pgassay.drive.block.kernel import Kernel
+
+_BLANK = "blank"
+_POLL_S = 0.05
+_SETTLE_S = 5.0
+_STATS_PATIENCE_S = 5.0
+
+
+class Daemon(Protocol):
+    """Starts and ends the program behind a disk."""
+
+    def require(self) -> None:
+        """Raise `DriveError` unless such drives can run here."""
+
+    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
+        """Returns when it is ready; raises `DriveError`."""
+
+    def end(self, directory: Path) -> None:
+        """Harmless when it has ended."""
+
+    def disk(self, directory: Path) -> Path:
+        """The file that is the disk."""
+
+
+class EmulatedVolume:
+    """See `block.volume.Volume`; the daemon starts at the first use."""
+
+    counts = True
+
+    def __init__(self, home: Path, description: Description, kernel: Kernel, program: Daemon) -> None:
+        assert description.capacity_bytes is not None
+        self.description = description
+        self.capacity_bytes = description.capacity_bytes
+        self._home = home
+        self._kernel = kernel
+        self._program = program
+        self._control: Control | None = None
+        self._device: Path | None = None
+        self._kept: dict[str, str] = {}
+        self._worn = ""
+
+    @property
+    def kind(self) -> str:
+        """See `Volume`."""
+        return self.description.kind
+
+    @property
+    def how_restored(self) -> str:
+        """See `Volume`."""
+        return f"copy-on-write{self._worn}"
+
+    def facts(self) -> Mapping[str, str]:
+        """See `Volume`."""
+        return {**self.description.facts(), "capacity_bytes": str(self.capacity_bytes)}
+
+    def attach(self) -> Path:
+        """See `Volume`."""
+        if self._device is None:
+            self._open()
+            self._device = self._kernel.attach(self._program.disk(self._home))
+        return self._device
+
+    def detach(self) -> None:
+        """See `Volume`."""
+        if self._device is not None:
+            self._kernel.detach(self._device)
+            self._device = None
+
+    def blank(self) -> None:
+        """See `Volume`: the snapshot taken before the first write."""
+        self._at_rest("restore", _BLANK)
+
+    def keep(self, key: str) -> None:
+        """See `Volume`."""
+        if key not in self._kept:
+            name = f"s{len(self._kept) + 1}-{time.monotonic_ns()}"
+            self._at_rest("snapshot", name)
+            self._kept[key] = name
+
+    def restore(self, key: str) -> None:
+        """See `Volume`; the flash model's state comes back with the contents."""
+        self._at_rest("restore", self._name(key))
+
+    def has(self, key: str) -> bool:
+        """See `Volume`: as long as the daemon lives."""
+        return key in self._kept
+
+    def forget(self, key: str) -> None:
+        """See `Volume`."""
+        if key in self._kept:
+            self._at_rest("drop", self._kept.pop(key))
+
+    def kept_bytes(self, key: str) -> int:
+        """See `Volume`: what the drive held when it was taken."""
+        name = self._name(key)
+        listed = self._open().ask("snapshots").get("snapshots", [])
+        found = next((each for each in listed if isinstance(each, dict) and each.get("name") == name), {})
+        return int(found.get("stored_bytes") or found.get("logical_bytes") or 0)
+
+    def counters(self) -> Counted:
+        """See `Volume`; empty from a drive that does not answer."""
+        try:
+            stats = self._open().ask("stats", patience_s=_STATS_PATIENCE_S)
+        except DriveError:
+            return {}
+        return neutral(stats)
+
+    def stats(self) -> Mapping[str, Any]:
+        """All that the daemon tells, under its own names."""
+        return self._open().ask("stats")
+
+    def age(self, **values: Any) -> Mapping[str, Any]:
+        """Bring the flash model to its steady state; contents stay. Returns what the daemon tells of it."""
+        return self._open().ask("age", patience_s=AGEING_PATIENCE_S, **values)
+
+    def age_kept(self, key: str, **values: Any) -> None:
+        """Age what was kept under `key`, and keep that instead."""
+        self.restore(key)
+        told = self.age(**values)
+        fresh = self._kept.pop(key)
+        self.keep(key)
+        self._at_rest("drop", fresh)
+        settled = told.get("write_amplification")
+        self._worn = "; aged" if settled is None else f"; aged to a write amplification of {settled:.2f}"
+
+    def record(self, path: Path | None) -> None:
+        """Begin to record the write trace, or end it."""
+        self._open().ask("record", path=None if path is None else str(path))
+
+    def close(self) -> None:
+        """See `Volume`."""
+        self.detach()
+        if self._control is not None:
+            self._control = None
+            self._program.end(self._home)
+        self._kept.clear()
+
+    def _open(self) -> Control:
+        if self._control is None:
+            control = self._program.start(self._home, self.description.configuration("drive", self._home))
+            self._control = control
+            control.ask("snapshot", name=_BLANK)
+        return self._control
+
+    def _name(self, key: str) -> str:
+        if key not in self._kept:
+            raise drive_messages.no_snapshot(key)
+        return self._kept[key]
+
+    def _at_rest(self, do: str, name: str) -> None:
+        """Snapshots are taken and restored while nobody holds the disk; its last user may take a moment to let go."""
+        self.detach()
+        control = self._open()
+        deadline = time.monotonic() + _SETTLE_S
+        while True:
+            try:
+                control.ask(do, name=name)
+            except DriveError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL_S)
+            else:
+                return
+
+
+class RealDaemon:
+    """See `Daemon`: the program on this machine."""
+
+    def __init__(self) -> None:
+        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+
+    def require(self) -> None:
+        """See `Daemon`."""
+        daemon.require()
+
+    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
+        """See `Daemon`."""
+        self._processes[directory] = daemon.start(directory, configuration)
+        return SocketControl(directory)
+
+    def end(self, directory: Path) -> None:
+        """See `Daemon`."""
+        daemon.end(directory)
+        process = self._processes.pop(directory, None)
+        if process is not None:
+            process.wait()
+        calls.unmount(directory / daemon.FUSE)
+
+    def disk(self, directory: Path) -> Path:
+        """See `Daemon`."""
+        return directory / daemon.FUSE / daemon.DISK
+
+
+def neutral(stats: Mapping[str, Any]) -> Counted:
+    """The neutral names out of what a daemon tells, wherever in its tables they stand."""
+    found: dict[str, float] = {}
+    for name, value in stats.items():
+        if isinstance(value, Mapping):
+            found = {**neutral(value), **found}
+        elif name in UNITS and isinstance(value, int | float) and not isinstance(value, bool):
+            found[name] = float(value)
+    return found

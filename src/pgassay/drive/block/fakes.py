@@ -1,0 +1,201 @@
+"""Fakes beside the interfaces of block drives: a kernel whose file systems are tar files, and a daemon without FUSE.
+
+`FakeKernel` needs no root and mounts nothing. `FakeDaemon` answers as pgassay-drive does and keeps its disk in a plain
+file, so it serves under the fake kernel as well as under real loop devices (`serve` makes it a program of its own).
+"""
+
+import json
+import os
+import shutil
+import socket
+import sys
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.errors import DriveError
+from pgassay.drive.block import daemon, sparse
+from pgassay.drive.block.control import SOCKET, Control
+from pgassay.drive.block.filesystems import Filesystem
+
+
+class FakeKernel:
+    """See `block.kernel.Kernel`; `devices` and `mounted` show what is not given back."""
+
+    def __init__(self, *, damaged: bool = False) -> None:
+        self.devices: dict[Path, Path] = {}
+        self.mounted: dict[Path, Path] = {}
+        self.damaged = damaged
+        self._count = 0
+
+    def require(self, filesystem: Filesystem) -> None:
+        """See `Kernel`."""
+
+    def attach(self, file: Path) -> Path:
+        """See `Kernel`."""
+        assert file.exists()
+        self._count += 1
+        device = Path(f"/dev/fake{self._count}")
+        self.devices[device] = file
+        return device
+
+    def detach(self, device: Path) -> None:
+        """See `Kernel`."""
+        assert device not in self.mounted.values()
+        del self.devices[device]
+
+    def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
+        """See `Kernel`."""
+        with self.devices[device].open("r+b") as file, tarfile.open(fileobj=file, mode="w"):
+            pass
+
+    def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
+        """See `Kernel`."""
+        with tarfile.open(self.devices[device], mode="r:") as archive:
+            archive.extractall(point, filter="fully_trusted")
+        self.mounted[point] = device
+
+    def unmount(self, point: Path) -> None:
+        """See `Kernel`."""
+        if point not in self.mounted:
+            return
+        with self.devices[self.mounted.pop(point)].open("r+b") as file, tarfile.open(fileobj=file, mode="w") as archive:
+            for path in sorted(point.iterdir()):
+                archive.add(path, path.name)
+        for path in point.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def check(self, device: Path, filesystem: Filesystem) -> None:
+        """See `Kernel`."""
+        if self.damaged:
+            raise DriveError(f'the file system on "{device}" is damaged: as planned')
+
+    def question(self, device: Path, filesystem: Filesystem) -> str:
+        """See `Kernel`."""
+        return ""
+
+
+class FakeControl:
+    """See `block.control.Control`: a disk in `directory`/fuse/disk, snapshots beside it."""
+
+    def __init__(self, directory: Path, configuration: Mapping[str, Any]) -> None:
+        self._configuration = configuration
+        self._disk = directory / daemon.FUSE / daemon.DISK
+        self._kept = directory / "kept"
+        self._trace: Path | None = None
+        self._disk.parent.mkdir(exist_ok=True)
+        self._kept.mkdir(exist_ok=True)
+        with self._disk.open("xb") as file:
+            file.truncate(configuration["capacity_bytes"])
+
+    def ask(self, do: str, *, patience_s: float = 0.0, **values: Any) -> Mapping[str, Any]:
+        """See `Control`."""
+        answer = self.answer({"do": do, **values})
+        if "error" in answer:
+            raise DriveError(f'the emulated drive refused "{do}": {answer["error"]}', answer.get("hint"))
+        return dict(answer["ok"])
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """One request to one answer."""
+        do, name = str(request["do"]), str(request.get("name", ""))
+        if do in ("restore", "drop") and not (self._kept / name).exists():
+            return {"error": f'there is no snapshot "{name}"', "hint": "snapshots lists them"}
+        deeds: dict[str, Callable[[], Mapping[str, Any] | None]] = {
+            "ping": lambda: None,
+            "shutdown": lambda: None,
+            "stats": self._stats,
+            "snapshot": lambda: self._snapshot(name),
+            "restore": lambda: self._restore(name),
+            "drop": lambda: (self._kept / name).unlink(),
+            "snapshots": self._snapshots,
+            "record": lambda: self._record(request.get("path")),
+            "age": lambda: {"settled": True, "write_amplification": 1.5, "drive_writes": 2.0},
+            "fsck": lambda: {"damaged": 0},
+        }
+        if do not in deeds:
+            return {"error": f'unknown request "{do}"', "hint": ""}
+        return {"ok": dict(deeds[do]() or {})}
+
+    def _snapshot(self, name: str) -> None:
+        sparse.copy_image(self._disk, self._kept / name, share=False)
+
+    def _restore(self, name: str) -> None:
+        self._disk.unlink()
+        sparse.copy_image(self._kept / name, self._disk, share=False)
+
+    def _snapshots(self) -> Mapping[str, Any]:
+        kept = sorted(self._kept.iterdir())
+        return {"snapshots": [{"name": each.name, "stored_bytes": _used(each)} for each in kept]}
+
+    def _record(self, path: object) -> None:
+        if path is not None:
+            self._trace = Path(str(path))
+            self._trace.write_bytes(b"")
+
+    def _stats(self) -> dict[str, Any]:
+        used = _used(self._disk)
+        flash = self._configuration["flash"]
+        return {
+            "kind": flash.get("kind", "page-mapped"),
+            "codec": self._configuration["codec"],
+            "over_provisioning": flash.get("over_provisioning", 0.07),
+            "capacity_bytes": self._configuration["capacity_bytes"],
+            "host_bytes_written": used,
+            "nand_bytes_written": used * 2,
+            "logical_bytes": used,
+            "physical_bytes": used // 4,
+        }
+
+
+class FakeDaemon:
+    """See `block.emulated.Daemon`; `running` shows what was not ended."""
+
+    def __init__(self) -> None:
+        self.running: dict[Path, FakeControl] = {}
+
+    def require(self) -> None:
+        """See `Daemon`."""
+
+    def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
+        """See `Daemon`."""
+        self.running[directory] = FakeControl(directory, configuration)
+        return self.running[directory]
+
+    def end(self, directory: Path) -> None:
+        """See `Daemon`."""
+        self.running.pop(directory, None)
+
+    def disk(self, directory: Path) -> Path:
+        """See `Daemon`."""
+        return directory / daemon.FUSE / daemon.DISK
+
+
+def serve(path: Path) -> None:
+    """As `pgassay-drive serve --config PATH` does, without FUSE, until it is asked to shut down."""
+    configuration = json.loads(path.read_text(encoding="utf-8"))
+    os.chdir(configuration["directory"])  # sun_path is short
+    control = FakeControl(Path(configuration["directory"]), configuration)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.bind(SOCKET)
+        line.listen()
+        Path(daemon.PID).write_text(str(os.getpid()), encoding="ascii")
+        print("ready", flush=True)
+        asked: dict[str, Any] = {}
+        while asked.get("do") != "shutdown":
+            caller, _ = line.accept()
+            with caller, caller.makefile("rw", encoding="utf-8") as talk:
+                for text in talk:
+                    asked = json.loads(text)
+                    talk.write(json.dumps(control.answer(asked)) + "\n")
+                    talk.flush()
+    Path(SOCKET).unlink()
+    Path(daemon.PID).unlink()
+
+
+def _used(path: Path) -> int:
+    return path.stat().st_blocks * 512
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[sys.argv.index("--config") + 1]))

@@ -1,0 +1,116 @@
+"""A disk in a file of the host: the fair control for emulated drives, with the same loop device and file system.
+
+Sparse: only what was written takes room. A snapshot is the whole file, kept beside the directory snapshots and found by
+later labs; every trial starts from a copy of it, by reference where the host's file system can.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pgassay.bench.drive_counters import Counted
+from pgassay.bench.places import Mount
+from pgassay.drive import reflink, snapshots
+from pgassay.drive.block import messages, sparse
+from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.root import Root
+
+DISK = "disk.img"
+GROWTH_BYTES = 256 << 20
+"""Room that a trial may take on the host beyond its snapshot, checked before."""
+
+
+class ImageVolume:
+    """See `block.volume.Volume`. `home` is a directory of our own session on the host's file system."""
+
+    kind = "image"
+    counts = False
+
+    def __init__(
+        self, root: Root, home: Path, capacity_bytes: int, kernel: Kernel, mount_of: Callable[[Path], Mount]
+    ) -> None:
+        self._root = root
+        self._home = home
+        self.capacity_bytes = capacity_bytes
+        self._kernel = kernel
+        self._mount_of = mount_of
+        self._device: Path | None = None
+        self._share = reflink.supported(home)
+
+    @property
+    def how_restored(self) -> str:
+        """See `Volume`."""
+        return "reflink" if self._share else "copy"
+
+    def facts(self) -> Mapping[str, str]:
+        """See `Volume`."""
+        return {"kind": self.kind, "capacity_bytes": str(self.capacity_bytes)}
+
+    def attach(self) -> Path:
+        """See `Volume`."""
+        if self._device is None:
+            self._device = self._kernel.attach(self._home / DISK)
+        return self._device
+
+    def detach(self) -> None:
+        """See `Volume`."""
+        if self._device is not None:
+            self._kernel.detach(self._device)
+            self._device = None
+
+    def blank(self) -> None:
+        """See `Volume`: a hole of the disk's size."""
+        self._remove()
+        with (self._home / DISK).open("xb") as file:
+            file.truncate(self.capacity_bytes)
+
+    def keep(self, key: str) -> None:
+        """See `Volume`; moves the file, all or nothing."""
+        if self.has(key):
+            return
+        folder = self._home / "keeping"
+        folder.mkdir(mode=0o700)
+        try:
+            (self._home / DISK).rename(folder / DISK)
+            snapshots.take(self._root, _key(key), folder, self._home.parent.name)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def restore(self, key: str) -> None:
+        """See `Volume`."""
+        kept = snapshots.require(self._root, _key(key))
+        self._remove()
+        needed = GROWTH_BYTES + (0 if self._share else kept.size_bytes)
+        free = self._mount_of(self._home).free_bytes
+        if free < needed:
+            raise messages.too_little_room(self._home, needed, free, "a copy of the image")
+        self._share = sparse.copy_image(kept.data / DISK, self._home / DISK, share=self._share)
+
+    def has(self, key: str) -> bool:
+        """See `Volume`."""
+        return snapshots.find(self._root, _key(key)) is not None
+
+    def forget(self, key: str) -> None:
+        """See `Volume`."""
+        snapshots.forget(self._root, _key(key))
+
+    def kept_bytes(self, key: str) -> int:
+        """See `Volume`."""
+        return snapshots.require(self._root, _key(key)).size_bytes
+
+    def counters(self) -> Counted:
+        """A file counts nothing; what the loop device counts is in diskstats."""
+        return {}
+
+    def close(self) -> None:
+        """See `Volume`."""
+        self.detach()
+        self._remove()
+
+    def _remove(self) -> None:
+        (self._home / DISK).unlink(missing_ok=True)
+
+
+def _key(key: str) -> str:
+    """Images and directories of one key are apart."""
+    return f"image {key}"

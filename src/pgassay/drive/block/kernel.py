@@ -1,0 +1,115 @@
+"""Loop devices, file systems and mounts, by interface: on Linux by losetup(8), mkfs and mount(8).
+
+Each command gets its words as a list, never a shell's line. What is attached and mounted here is found again by
+`tables` below our own directories, so a repair needs no memory of it.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pgassay.bench.running import Completed, Runner
+from pgassay.drive.block import calls, messages
+from pgassay.drive.block.filesystems import Filesystem
+
+_TIMEOUT_S = 300.0
+SECTOR_BYTES = 4096
+_LOOP_CONTROL = Path("/dev/loop-control")
+_ATTEMPTS = 5
+
+
+class Kernel(Protocol):
+    """What a block drive asks of the system; everything raises `DriveError`."""
+
+    def require(self, filesystem: Filesystem) -> None:
+        """Raise unless such a file system can be made and mounted here, before anything is made."""
+
+    def attach(self, file: Path) -> Path:
+        """A loop device over a file, with 4096-byte sectors and direct I/O."""
+
+    def detach(self, device: Path) -> None:
+        """Give the loop device back; returns when it is free."""
+
+    def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
+        """mkfs."""
+
+    def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
+        """Mount with the asked options."""
+
+    def unmount(self, point: Path) -> None:
+        """Write all back and unmount; not mounted is fine."""
+
+    def check(self, device: Path, filesystem: Filesystem) -> None:
+        """Check the unmounted file system, changing nothing; raises if it is damaged."""
+
+    def question(self, device: Path, filesystem: Filesystem) -> str:
+        """What the file system says about itself."""
+
+
+class LinuxKernel:
+    """See `Kernel`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def require(self, filesystem: Filesystem) -> None:
+        """See `Kernel`."""
+        if os.geteuid() != 0:
+            raise messages.not_privileged("a drive with a file system of its own")
+        if not os.access(_LOOP_CONTROL, os.R_OK | os.W_OK):
+            raise messages.no_device_node(_LOOP_CONTROL, "an image under a file system")
+        for program, package in (
+            (filesystem.kind.make[0], filesystem.kind.package),
+            ("losetup", "util-linux"),
+            ("mount", "mount"),
+        ):
+            if shutil.which(program) is None:
+                raise messages.no_program(program, package)
+
+    def attach(self, file: Path) -> Path:
+        """See `Kernel`."""
+        command = ["losetup", "--find", "--show", "--direct-io=on", f"--sector-size={SECTOR_BYTES}", str(file)]
+        for _ in range(_ATTEMPTS):  # between finding a free device and taking it another process may be quicker
+            outcome = self._run(command)
+            if outcome.status == 0:
+                return Path(outcome.stdout.strip())
+        raise messages.command_failed(f'put a loop device over "{file}"', outcome.stderr)
+
+    def detach(self, device: Path) -> None:
+        """See `Kernel`."""
+        calls.detach_loop(device)
+
+    def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
+        """See `Kernel`."""
+        self._do(filesystem.make_command(device, label), f"make {filesystem.name} on {device}")
+
+    def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
+        """See `Kernel`."""
+        options = filesystem.all_mount_options()
+        command = ["mount", "-t", filesystem.name, *(["-o", options] if options else []), str(device), str(point)]
+        self._do(command, f"mount {device}")
+
+    def unmount(self, point: Path) -> None:
+        """See `Kernel`."""
+        calls.unmount(point)
+
+    def check(self, device: Path, filesystem: Filesystem) -> None:
+        """See `Kernel`."""
+        outcome = self._run([*filesystem.kind.check, str(device)])
+        if outcome.status != 0:
+            said = (outcome.stdout + outcome.stderr).strip().splitlines()
+            raise messages.unclean(device, said[-1] if said else f"status {outcome.status}")
+
+    def question(self, device: Path, filesystem: Filesystem) -> str:
+        """See `Kernel`."""
+        return self._run([*filesystem.kind.question, str(device)]).stdout
+
+    def _do(self, command: Sequence[str], doing: str) -> None:
+        outcome = self._run(command)
+        if outcome.status != 0:
+            raise messages.command_failed(doing, outcome.stderr or outcome.stdout)
+
+    def _run(self, command: Sequence[str]) -> Completed:
+        return self._runner.run(command, timeout_s=_TIMEOUT_S)

@@ -1,0 +1,91 @@
+"""What the kernel says is mounted and looped below a directory of ours: mountinfo, /sys/block, /proc.
+
+Only reads. Paths are compared whole, so that nothing outside the directory is ever found.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_MOUNTINFO = Path("/proc/self/mountinfo")
+_ESCAPES = (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\"))
+
+
+@dataclass(frozen=True)
+class MountEntry:
+    """A line of mountinfo; `number` is the file system's `MAJ:MIN`."""
+
+    point: Path
+    filesystem: str
+    source: str
+    options: tuple[str, ...]
+    number: str
+
+
+def parse(text: str) -> list[MountEntry]:
+    """All mounts, in the kernel's order (proc(5))."""
+    found = []
+    for line in text.splitlines():
+        head, dash, tail = line.partition(" - ")
+        left, right = head.split(" "), tail.split(" ")
+        if dash and len(left) >= 6 and len(right) >= 3:
+            options = tuple(dict.fromkeys(f"{left[5]},{right[2]}".split(",")))
+            found.append(MountEntry(Path(_plain(left[4])), right[0], _plain(right[1]), options, left[2]))
+    return found
+
+
+def _plain(text: str) -> str:
+    for octal, character in _ESCAPES:
+        text = text.replace(octal, character)
+    return text
+
+
+def mounts() -> list[MountEntry]:
+    """What is mounted now."""
+    return parse(_MOUNTINFO.read_text(encoding="utf-8"))
+
+
+def mounts_below(place: Path) -> list[MountEntry]:
+    """Mounts on or below `place`, the last one first: the order in which they can be undone."""
+    return [entry for entry in reversed(mounts()) if entry.point.is_relative_to(place)]
+
+
+def mount_over(path: Path) -> MountEntry | None:
+    """The mount that `path` lies on."""
+    above = [entry for entry in mounts() if path.is_relative_to(entry.point)]
+    return max(enumerate(above), key=lambda each: (len(each[1].point.parts), each[0]))[1] if above else None
+
+
+def loops(sys: Path = Path("/sys/block")) -> Iterator[tuple[Path, Path]]:
+    """Every loop device in use, with the file behind it."""
+    for folder in sorted(sys.glob("loop*")):
+        try:
+            name = (folder / "loop" / "backing_file").read_text(encoding="utf-8").rstrip("\n")
+        except OSError:
+            continue
+        yield Path("/dev") / folder.name, Path(name.removesuffix(" (deleted)"))
+
+
+def loops_below(place: Path) -> list[Path]:
+    """Loop devices whose file lies below `place`."""
+    return [device for device, file in loops() if file.is_relative_to(place)]
+
+
+def backing_file(device: Path) -> Path | None:
+    """The file behind a loop device; None if it is none, or free."""
+    return next((file for loop, file in loops() if loop == device), None)
+
+
+def holders(point: Path) -> list[str]:
+    """Processes that work below `point`, for a message: `postgres (process 123)`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            links = [entry / "cwd", entry / "root", *(entry / "fd").iterdir()]
+            if any(link.readlink().is_relative_to(point) for link in links):
+                found.append(f"{(entry / 'comm').read_text().strip()} (process {entry.name})")
+        except OSError:
+            continue
+    return found

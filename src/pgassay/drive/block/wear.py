@@ -1,0 +1,42 @@
+"""Ageing one emulated drive: one run's writes are recorded, then replayed inside the model on the fresh snapshot.
+
+What the file system does not use is filled to the asked live share first, and stored contents stay untouched; see
+docs/drives.md, "Fresh and aged".
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.drive.block.emulated import EmulatedVolume
+
+TOLERANCE = 0.01
+"""Settled when write amplification over one drive write changes by less than this share."""
+TRACE = "ageing.trace"
+
+
+@dataclass
+class Wear:
+    """See `bench.store.Ageing`."""
+
+    volume: EmulatedVolume
+    home: Path
+    live_share: float
+    compressed_to: float
+
+    def begin(self) -> None:
+        """See `Ageing`."""
+        self.volume.record(self.home / TRACE)
+
+    def finish(self, key: str) -> None:
+        """See `Ageing`."""
+        self.volume.record(None)
+        try:
+            self.volume.age_kept(
+                key,
+                trace=str(self.home / TRACE),
+                live_share=self.live_share,
+                compressed_to=self.compressed_to,
+                tolerance=TOLERANCE,
+            )
+        finally:
+            (self.home / TRACE).unlink(missing_ok=True)

@@ -1,0 +1,144 @@
+"""Reading drive levels back: from where the server says its files are to what lies under them, as the kernel tells.
+
+Nothing is taken from what was asked: /proc/self/mountinfo, the loop device's backing file, the file system's own tools
+and the emulated drive's own answer. None where none of them tells.
+"""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pgassay.bench.errors import DriveError
+from pgassay.bench.server import Server
+from pgassay.drive.block import daemon, description, tables
+from pgassay.drive.block.control import SocketControl
+from pgassay.drive.block.filesystems import KINDS, confirmed
+from pgassay.drive.block.image import DISK
+from pgassay.drive.root import NAME
+from pgassay.drive.wishes import DESCRIBED, DEVICE, DIRECTORY, IMAGE
+
+_STATS_PATIENCE_S = 5.0
+_TOOL_TIMEOUT_S = 20.0
+
+
+def place_of(server: Server, name: str) -> Path:
+    """Where the server keeps its data, or its WAL for `drive.wal…`."""
+    ((directory,),) = server.query("SHOW data_directory")
+    path = Path(str(directory))
+    return (path / "pg_wal").resolve() if name.startswith("drive.wal") else path
+
+
+def drive_of(place: Path, level: str) -> str:
+    """The level that describes the drive under `place`."""
+    entry = tables.mount_over(place)
+    home = entry.point.parent if entry is not None else place
+    file = tables.backing_file(Path(entry.source)) if entry is not None else None
+    if file is not None and file == home / DISK:
+        return IMAGE
+    if file is not None and file == home / daemon.FUSE / daemon.DISK:
+        return _emulated(home, level)
+    if level.startswith(f"{DEVICE}:") and entry is not None:
+        return f"{DEVICE}:{entry.source}"
+    for parent in place.parents:
+        if parent.name == NAME:
+            found = f"{DIRECTORY}:{parent.parent}"
+            return DIRECTORY if level == DIRECTORY else found
+    return f"{DIRECTORY}:{place}"
+
+
+def nothing(place: Path, name: str, level: str) -> str | None:
+    """Nobody tells."""
+    return None
+
+
+def filesystem(place: Path, name: str, level: str) -> str | None:
+    """By the kernel."""
+    entry = tables.mount_over(place)
+    return entry.filesystem if entry is not None else None
+
+
+def mount_options(place: Path, name: str, level: str) -> str | None:
+    """The asked options, if the kernel has them; what it has, if one is missing; None if it does not tell about one."""
+    entry = tables.mount_over(place)
+    return None if entry is None else options_held(entry.options, level)
+
+
+def options_held(options: Sequence[str], level: str) -> str | None:
+    """The kernel leaves out what is a type's default: `nodiscard`, `commit=5`."""
+    untold = False
+    for word in level.split(","):
+        key, sign, _ = word.partition("=")
+        if word in options or word == "defaults" or (word.startswith("no") and word[2:] not in options):
+            continue
+        if sign and not any(option.startswith(f"{key}=") for option in options):
+            untold = True
+            continue
+        return ",".join(sorted(options))
+    return None if untold else level
+
+
+def mkfs(place: Path, name: str, level: str) -> str | None:
+    """By the file system's own tool; None for options that it does not tell."""
+    entry = tables.mount_over(place)
+    if entry is None or entry.filesystem not in KINDS:
+        return None
+    kind = KINDS[entry.filesystem]
+    try:
+        outcome = subprocess.run(
+            [*kind.question, entry.source], capture_output=True, text=True, timeout=_TOOL_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    holds = confirmed(kind, level.split(), outcome.stdout)
+    return None if holds is None else level if holds else f"not {level}"
+
+
+def capacity(place: Path, name: str, level: str) -> str | None:
+    """The block device's size, by the kernel (in sectors of 512 bytes)."""
+    entry = tables.mount_over(place)
+    if entry is None:
+        return None
+    try:
+        sectors = int((Path("/sys/class/block") / Path(entry.source).name / "size").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return f"{sectors * 512}B"
+
+
+def described(place: Path, name: str, level: str) -> str | None:
+    """What the drive itself says under the factor's last name; None if it does not tell."""
+    entry = tables.mount_over(place)
+    stats = _stats(entry.point.parent) if entry is not None else None
+    return None if stats is None else told(stats, name.rpartition(".")[2], level)
+
+
+def told(stats: Mapping[str, Any], key: str, level: str) -> str | None:
+    """A value of the drive's own answer, in the level's form: numbers as shares or bytes."""
+    for value in (stats, *(each for each in stats.values() if isinstance(each, Mapping))):
+        found = value.get(key)
+        if isinstance(found, str):
+            return found.replace("_", "-") if key == "policy" else found
+        if isinstance(found, int | float):
+            return f"{int(found)}B" if level.endswith("B") else f"{found:g}"
+    return None
+
+
+def _emulated(home: Path, level: str) -> str:
+    stats = _stats(home)
+    if stats is None:
+        return "an emulated drive that does not answer"
+    kind = (told(stats, "kind", "") or "").replace("_", "-")
+    codec = told(stats, "codec", "") or "none"
+    if level.startswith(f"{DESCRIBED}:"):
+        asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0]))
+        if (asked.flash.get("kind", "page-mapped"), asked.codec) == (kind, codec):
+            return level
+    return "csd" if kind == "compressing" and codec != "none" else "ssd"
+
+
+def _stats(home: Path) -> Mapping[str, Any] | None:
+    try:
+        return SocketControl(home).ask("stats", patience_s=_STATS_PATIENCE_S)
+    except (DriveError, OSError):
+        return None

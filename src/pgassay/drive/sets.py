@@ -1,0 +1,171 @@
+"""The drives of one treatment as one: data and, where it has its own, WAL; kept, cloned and given back together.
+
+The WAL directory moves to its drive after initdb and is found by the symbolic link `pg_wal` (manual, "initdb",
+--waldir). Both halves of a snapshot carry one token, so that halves of two preparations are never put together.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from pgassay.bench.drive_counters import DATA, WAL, DriveCounters
+from pgassay.bench.places import Account, Mount
+from pgassay.bench.store import Ageing, Drive
+from pgassay.drive.block import messages
+
+LINK = "pg_wal"
+TOKEN = "PGASSAY_DRIVE_SET"
+_SUFFIX = "-wal"
+
+
+class DriveSet:
+    """See `bench.store.Drive`."""
+
+    def __init__(self, data: Drive, wal: Drive, account: Account) -> None:
+        self._data = data
+        self._wal = wal
+        self._account = account
+        self._places: dict[Path, Path] = {}
+
+    @property
+    def kind(self) -> str:
+        """See `Drive`."""
+        return f"{self._data.kind}+{self._wal.kind}"
+
+    def mount(self) -> Mount:
+        """See `Drive`: the data's."""
+        return self._data.mount()
+
+    def workspace(self, name: str) -> Path:
+        """See `Drive`."""
+        path = self._data.workspace(name)
+        try:
+            self._places[path] = self._wal.workspace(name + _SUFFIX)
+        except BaseException:
+            self._data.discard(path)
+            raise
+        return path
+
+    def lay_out(self, directory: Path) -> None:
+        """See `Drive`: the WAL goes to its own drive."""
+        place = self._places[directory]
+        for path in sorted((directory / LINK).iterdir()):
+            shutil.move(path, place / path.name)
+            self._give(place / path.name)
+        (directory / LINK).rmdir()
+        token = secrets.token_hex(8)
+        for folder in (directory, place):
+            (folder / TOKEN).write_text(token + "\n", encoding="ascii")
+            self._give(folder / TOKEN)
+        self._link(directory, place)
+
+    def has_snapshot(self, key: str) -> bool:
+        """See `Drive`: both halves."""
+        return self._data.has_snapshot(key) and self._wal.has_snapshot(key)
+
+    def take_snapshot(self, key: str, directory: Path) -> None:
+        """See `Drive`; a half that stayed alone from before is dropped first."""
+        if not self.has_snapshot(key):
+            self.forget_snapshot(key)
+        place = self._place_of(directory)
+        if (directory / LINK).is_symlink():
+            (directory / LINK).unlink()
+        self._wal.take_snapshot(key, place)
+        self._data.take_snapshot(key, directory)
+        del self._places[directory]
+
+    def clone(self, key: str, name: str) -> Path:
+        """See `Drive`."""
+        path = self._data.clone(key, name)
+        try:
+            place = self._places[path] = self._wal.clone(key, name + _SUFFIX)
+            if _token(path) != _token(place):
+                self.discard(path)
+                self.forget_snapshot(key)
+                raise messages.halves_apart(key)
+            if not os.path.lexists(path / LINK):
+                self._link(path, place)
+        except BaseException:
+            self.discard(path)
+            raise
+        return path
+
+    def snapshot_bytes(self, key: str) -> int:
+        """See `Drive`: both halves."""
+        return self._data.snapshot_bytes(key) + self._wal.snapshot_bytes(key)
+
+    def forget_snapshot(self, key: str) -> None:
+        """See `Drive`."""
+        self._data.forget_snapshot(key)
+        self._wal.forget_snapshot(key)
+
+    def how_cloned(self) -> str:
+        """See `Drive`."""
+        words = (self._data.how_cloned(), self._wal.how_cloned())
+        return words[0] if words[0] == words[1] else f"data by {words[0]}, WAL by {words[1]}"
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """See `Drive`: the WAL's drive under a name of its own."""
+        if directory not in self._places:
+            return {}
+        wal = self._wal.counters(self._places[directory])
+        return {**self._data.counters(directory), **({WAL: wal[DATA]} if DATA in wal else {})}
+
+    def ageing(self) -> Ageing | None:
+        """See `Drive`: both at once, if any is to be aged."""
+        found = [each for each in (self._data.ageing(), self._wal.ageing()) if each is not None]
+        return _Together(found) if found else None
+
+    def discard(self, directory: Path) -> None:
+        """See `Drive`."""
+        self._data.discard(directory)
+        place = self._places.pop(directory, None)
+        if place is not None:
+            self._wal.discard(place)
+
+    def release(self) -> None:
+        """See `Drive`: both, whatever happens to one."""
+        try:
+            self._data.release()
+        finally:
+            self._wal.release()
+
+    def _place_of(self, directory: Path) -> Path:
+        if directory not in self._places:
+            self._data.discard(directory)  # refuses what is not ours, in its own words
+        return self._places[directory]
+
+    def _link(self, directory: Path, place: Path) -> None:
+        (directory / LINK).symlink_to(place)
+        self._give(directory / LINK)
+
+    def _give(self, path: Path) -> None:
+        if self._account.name is not None:
+            os.chown(path, self._account.uid, self._account.gid, follow_symlinks=False)
+
+
+class _Together:
+    """See `bench.store.Ageing`; several as one."""
+
+    def __init__(self, parts: list[Ageing]) -> None:
+        self._parts = parts
+
+    def begin(self) -> None:
+        """See `Ageing`."""
+        for part in self._parts:
+            part.begin()
+
+    def finish(self, key: str) -> None:
+        """See `Ageing`."""
+        for part in self._parts:
+            part.finish(key)
+
+
+def _token(folder: Path) -> str:
+    """Empty where there is none: a set that was never laid out."""
+    try:
+        return (folder / TOKEN).read_text(encoding="ascii")
+    except OSError:
+        return ""

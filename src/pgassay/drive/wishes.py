@@ -1,0 +1,113 @@
+"""What a study asks of its drives, from the `drive.*` levels: one drive for the data, perhaps one for the WAL.
+
+Only parsing and refusing: nothing is attached or looked at here but description files.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgassay.drive.block import description, messages
+from pgassay.drive.block.description import PRESETS, Description
+from pgassay.drive.block.filesystems import KINDS, Filesystem
+
+DIRECTORY, IMAGE, DEVICE, DESCRIBED = "directory", "image", "device", "description"
+OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
+OF_BLOCKS = ("filesystem", "mkfs", "mount_options", "capacity")
+DATA, WAL = "data", "wal"
+FRESH, AGED = "fresh", "aged"
+
+
+@dataclass(frozen=True)
+class DriveWish:
+    """One drive. `place` is the directory or device that was named; `described` is there for emulated drives only."""
+
+    kind: str
+    place: Path | None = None
+    filesystem: Filesystem = field(default_factory=Filesystem)
+    filesystem_named: bool = False
+    capacity_bytes: int | None = None
+    described: Description | None = None
+
+    @property
+    def directory(self) -> Path | None:
+        """The directory that was named."""
+        return self.place if self.kind == DIRECTORY else None
+
+    @property
+    def emulated(self) -> bool:
+        """Is it a program?"""
+        return self.described is not None
+
+
+@dataclass(frozen=True)
+class SetWish:
+    """All drives of one treatment; shares are of the capacity or of a block."""
+
+    data: DriveWish
+    wal: DriveWish | None = None
+    state: str = FRESH
+    live_share: float = 0.8
+    compressed_to: float = 0.5
+
+
+def parse(wanted: Mapping[str, str]) -> SetWish:
+    """From `Setup.drive` (names without `drive.`, canonical levels); raises `UsageError` for what does not fit."""
+    for name in wanted:
+        owner, dot, _ = name.partition(".")
+        if dot and owner == WAL and WAL not in wanted:
+            raise messages.needs_drive(name, WAL)
+    return SetWish(
+        data=_drive(DATA, wanted),
+        wal=_drive(WAL, wanted) if WAL in wanted else None,
+        state=wanted.get("state", FRESH),
+        live_share=float(wanted.get("live_share", "0.8")),
+        compressed_to=float(wanted.get("compressed_to", "0.5")),
+    )
+
+
+def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
+    kind, _, rest = wanted.get(owner, DIRECTORY).partition(":")
+    options = {name.partition(".")[2]: value for name, value in wanted.items() if name.startswith(f"{owner}.")}
+    described = _described(kind, rest)
+    for name in options:
+        if kind == DIRECTORY and name != "filesystem":
+            raise messages.not_for_directories(f"{owner}.{name}")
+        if (name in OF_EMULATED and described is None) or (name == "capacity" and kind == DEVICE):
+            raise messages.only_emulated(f"{owner}.{name}", kind)
+    capacity = options.get("capacity")
+    if described is not None:
+        for name in (*OF_EMULATED, "capacity"):
+            if name in options:
+                described = description.with_level(described, name, options[name])
+        described = description.timed(described, wanted.get("timing", "off"))
+    return DriveWish(
+        kind=described.kind if described is not None else kind,
+        place=Path(rest) if rest and described is None else None,
+        filesystem=filesystem_of(options),
+        filesystem_named="filesystem" in options,
+        capacity_bytes=described.capacity_bytes if described else int(capacity.removesuffix("B")) if capacity else None,
+        described=described,
+    )
+
+
+def filesystem_of(options: Mapping[str, str]) -> Filesystem:
+    """The file system that these levels ask for (names without owner)."""
+    usual = Filesystem()
+    mount_options = options.get("mount_options")
+    return Filesystem(
+        options.get("filesystem", usual.name),
+        tuple(options.get("mkfs", "").split()),
+        tuple(mount_options.split(",")) if mount_options else usual.mount_options,
+    )
+
+
+def least_bytes(filesystem: Filesystem) -> int:
+    """The smallest drive that holds such a file system."""
+    return KINDS[filesystem.name].capacity_min_bytes
+
+
+def _described(kind: str, rest: str) -> Description | None:
+    if kind == DESCRIBED:
+        return description.read(Path(rest.rpartition("#")[0]))
+    return PRESETS.get(kind)

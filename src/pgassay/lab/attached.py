@@ -1,0 +1,90 @@
+"""The drives of a workbench: attached once for each combination that a study asks for, given back together.
+
+What a killed lab left where they live is put away first: its servers here, the rest by the drive room itself.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.places import Account
+from pgassay.bench.running import Runner
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive import wishes
+from pgassay.drive.attaching import Attacher
+from pgassay.drive.block.emulated import RealDaemon
+from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.host.mounts import mount_of
+from pgassay.lab import messages
+from pgassay.postgres import repair
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the user says of drives: where those without a place live, which devices may be written over, what stays."""
+
+    directory: Path
+    allow_volatile: bool = False
+    keep_snapshots: bool = True
+    owned: frozenset[Path] = frozenset()
+
+
+def attacher_of(places: Places, runner: Runner, account: Account) -> Attacher:
+    """The real one, of this machine."""
+    return Attacher(
+        runner=runner,
+        kernel=LinuxKernel(runner),
+        program=RealDaemon(),
+        account=account,
+        mount_of=mount_of,
+        allow_volatile=places.allow_volatile,
+        keep_snapshots=places.keep_snapshots,
+        owned=places.owned,
+    )
+
+
+@dataclass
+class Drives:
+    """Attached so far; `held` is around what must not be cut short, `given_back` gets every release."""
+
+    places: Places
+    attacher: Attacher
+    held: Callable[[], AbstractContextManager[None]]
+    given_back: ExitStack
+    _attached: dict[str, Drive] = field(default_factory=dict)
+
+    def attach(self, wanted: Mapping[str, str], needs: Needs) -> Drive:
+        """The drives that a setup asks for, as one."""
+        mark = json.dumps(dict(wanted), sort_keys=True)
+        if mark not in self._attached:
+            wish = wishes.parse(wanted)
+            for each in (wish.data, wish.wal):
+                if each is not None:
+                    _tidy((each.directory or self.places.directory).absolute())
+            with self.held():
+                drive = self.attacher.attach(wish, self.places.directory.absolute(), needs)
+                self._attached[mark] = drive
+                self.given_back.callback(drive.release)
+        return self._attached[mark]
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """What the drives under a cluster count of themselves, by source."""
+        return {source: read for drive in self._attached.values() for source, read in drive.counters(directory).items()}
+
+
+def _tidy(directory: Path) -> None:
+    """Make the parents of a place for clusters, and end what a killed lab's servers still do there."""
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise messages.unusable_place(directory, error) from error
+    for leftover in repair.leftovers([directory]):
+        repair.end(leftover)
+
+
+def owned(names: Sequence[str]) -> frozenset[Path]:
+    """`--i-own`, by their real names too: /dev/disk/by-id/… is a link."""
+    return frozenset(path for name in names for path in (Path(name), Path(name).resolve()))

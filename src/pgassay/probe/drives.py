@@ -1,0 +1,41 @@
+"""A drive's own counters as a probe: emulated drives today, SMART logs by the same interface (`bench.drive_counters`).
+
+What a drive does not tell is None, not 0.
+"""
+
+from collections.abc import Mapping
+
+from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.drive_counters import GAUGES, UNITS, DriveCounters
+from pgassay.bench.running import Clock
+
+
+class DriveProbe:
+    """One drive as the source `source` (`drive`, `drive_wal`)."""
+
+    def __init__(self, source: str, read: DriveCounters, clock: Clock) -> None:
+        self._source = source
+        self._read = read
+        self._clock = clock
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """One source."""
+        return {self._source: tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())}
+
+    @property
+    def per_second(self) -> bool:
+        """One question to a program on this machine."""
+        return True
+
+    def settle(self) -> None:
+        """A drive's numbers are always up to date."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def read(self) -> tuple[Reading, ...]:
+        """Ask the drive; None throughout when it does not answer."""
+        counted = self._read()
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        return (Reading(self._source, *now, {name: counted.get(name) for name in UNITS}),)
