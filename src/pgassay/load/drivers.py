@@ -12,6 +12,7 @@ from pgassay.bench.load import Load
 from pgassay.bench.running import Clock, Runner
 from pgassay.load import messages
 from pgassay.load.cacheprobe.factors import FACTORS as CACHEPROBE
+from pgassay.load.fio.factors import FACTORS as FIO
 from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
 from pgassay.load.shared_factors import EVERY
@@ -64,10 +65,17 @@ def _cacheprobe(tools: Tools) -> Load:
     return CacheprobeLoad(tools.bindir, tools.runner, tools.clock)
 
 
+def _fio(tools: Tools) -> Load:
+    from pgassay.load.fio.driver import FioLoad
+
+    return FioLoad(tools.runner, tools.clock)
+
+
 DRIVERS: tuple[Driver, ...] = (
     Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
     Driver("sysbench", "the oltp_* tests of the installed sysbench", _sysbench, SYSBENCH),
     Driver("cacheprobe", "index probes around a scan that washes the caches", _cacheprobe, CACHEPROBE, timed=False),
+    Driver("fio", "no database: what the drive under it can do by itself", _fio, FIO),
 )
 
 

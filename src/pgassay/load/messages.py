@@ -172,3 +172,42 @@ def copy_failed(table: str, detail: str) -> LoadError:
     """The server did not take the rows."""
     lines = detail.strip().splitlines() or ["no message"]
     return LoadError(f"loading {table} failed: {lines[0]}")
+
+
+def no_program(program: str) -> UsageError:
+    """A load's program is not installed."""
+    return UsageError(
+        f'"{program}" is not installed', f"it is the package {program}: apt install {program}, dnf install {program}"
+    )
+
+
+def fio_needs_warmup() -> UsageError:
+    """The file would be laid out inside the window."""
+    return UsageError(
+        'the driver fio needs "load.warmup" of at least 1s', "the warm-up lays its file out, outside the window"
+    )
+
+
+def not_an_io_size(name: str, text: str) -> UsageError:
+    """The size of one I/O was wanted."""
+    return UsageError(f'"{name}" must be a multiple of 512 bytes up to 16MB, not "{text}"', 'for example "8kB"')
+
+
+def not_a_file_size(name: str, text: str, least: str) -> UsageError:
+    """The size of the file was wanted."""
+    return UsageError(f'"{name}" must be at least {least}, not "{text}"', 'for example "1GB"')
+
+
+def file_too_small(size: str, threads: int) -> UsageError:
+    """Too many threads for the file."""
+    return UsageError(f'"load.file_size" of {size} is too small for {threads} threads', "give a larger file")
+
+
+def not_for_fileio(what: str) -> UsageError:
+    """A pattern that sysbench fileio cannot make."""
+    return UsageError(f'sysbench fileio cannot do "{what}"', 'use "load.tool" = fio')
+
+
+def not_a_fio_result(detail: str) -> LoadError:
+    """The program's output is not what we know."""
+    return LoadError(f"the output of fio cannot be read: {detail}", "see fio.out in the trial")

@@ -34,6 +34,7 @@ EVERY = (
 
 PROTOCOL = LoadFactor("protocol", choice(*PROTOCOLS), "pgbench -M: how statements are sent")
 CLIENTS = LoadFactor("clients", count, "pgbench -c: concurrent connections")
+THREADS = LoadFactor("threads", count, "threads of the program: sysbench's connections, fio's jobs")
 JOBS = LoadFactor("jobs", count_or_clients, "pgbench -j: threads of the program; clients for as many as there are")
 TRANSACTIONS = LoadFactor(
     "transactions", optional_count, "pgbench -t: of each client, instead of a duration", optional=True

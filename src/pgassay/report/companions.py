@@ -18,8 +18,10 @@ from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.observations import Cell
 from pgassay.analysis.observed import tables
 from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
+from pgassay.report import drive_itself
 from pgassay.report.capacities import capacities, costs_with_cpu
 from pgassay.report.covariates import in_order
+from pgassay.report.part import Part
 from pgassay.report.scaling import YARDSTICK, Processors, Scaling, processors_of, scalings
 
 if TYPE_CHECKING:
@@ -117,6 +119,11 @@ class Companions:
         """The same of the CPU yardstick that was measured beside the load, where it was."""
         findings = self._findings
         return scalings(findings, YARDSTICK) if YARDSTICK in findings.responses else ()
+
+    @cached_property
+    def drive_itself(self) -> Part | None:
+        """What a disk study found out about its drive; None for others."""
+        return drive_itself.part(self._findings)
 
     @cached_property
     def processors(self) -> Processors:

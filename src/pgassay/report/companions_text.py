@@ -32,6 +32,8 @@ def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[
     yardstick = scaling_text.yardstick(companions.yardsticks, companions.processors)
     if yardstick is not None:
         yield yardstick
+    if companions.drive_itself is not None:
+        yield companions.drive_itself
     if companions.bounds:
         yield _bounds(companions)
 

@@ -22,7 +22,7 @@ FACTORS = (
         asked=f"SELECT CASE WHEN count(*) > 0 THEN 'on' ELSE 'off' END {_INDEXES}",
     ),
     LoadFactor("scenario", choice(*SCENARIOS), f"sysbench's test: {', '.join(SCENARIOS)}"),
-    LoadFactor("threads", count, "sysbench --threads: concurrent connections, each a thread"),
+    shared.THREADS,
     LoadFactor("distribution", choice(*DISTRIBUTIONS), "sysbench --rand-type: which rows are picked"),
     shared.PROTOCOL,
     shared.TRANSACTIONS,

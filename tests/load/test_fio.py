@@ -1,0 +1,160 @@
+"""fio: its JSON and logs as they are, its command lines, options refused before anything runs, faults named."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.bench.errors import LoadError
+from pgassay.bench.fakes.clock import FakeClock
+from pgassay.errors import UsageError
+from pgassay.load.fio import command, fileio, result
+from pgassay.load.fio.driver import FioLoad
+from pgassay.load.fio.options import parse_io_size, parse_pattern, read_options
+from pgassay.load.fio.responses import RESPONSES
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+FILE = Path("/data/file")
+
+
+def sample(name: str) -> str:
+    return (SAMPLES / name).read_text(encoding="utf-8")
+
+
+def test_rates_and_latencies_of_a_mixed_run() -> None:
+    found = result.parse(sample("fio_randrw.json"))
+    assert found.responses["read_iops"] == pytest.approx(29487.75, abs=0.01)
+    assert found.responses["read_latency_ms"] == pytest.approx(0.16583, abs=1e-5)
+    assert found.responses["read_latency_p99_ms"] == pytest.approx(0.292864)
+    assert found.responses["read_latency_max_ms"] == pytest.approx(10.240586)
+    reads, writes = found.responses["read_iops"], found.responses["write_iops"]
+    assert reads is not None
+    assert writes is not None
+    assert found.responses["iops"] == pytest.approx(reads + writes)
+    assert found.responses["flush_latency_ms"] is None
+    assert set(found.responses) == {response.name for response in RESPONSES}
+
+
+def test_percentiles_of_all_lie_between_those_of_reads_and_writes() -> None:
+    found = result.parse(sample("fio_randrw.json")).responses
+    ends = sorted((found["read_latency_p99_ms"] or 0.0, found["write_latency_p99_ms"] or 0.0))
+    assert ends[0] * 0.98 <= (found["io_latency_p99_ms"] or 0.0) <= ends[1] * 1.02
+
+
+def test_an_fdatasync_is_counted_by_its_histogram() -> None:
+    """fio 3.33 says 0 I/Os for `sync`, with 1769 in the histogram."""
+    found = result.parse(sample("fio_fdatasync.json")).responses
+    document = json.loads(sample("fio_fdatasync.json"))
+    runtime_s = document["jobs"][0]["write"]["runtime"] / 1e3
+    assert found["flushes_per_s"] == pytest.approx(1769 / runtime_s)
+    assert found["flush_latency_ms"] == pytest.approx(2.24773, abs=1e-4)
+    assert found["flush_latency_p99_ms"] == pytest.approx(5.406720)
+
+
+def test_warnings_before_the_document_do_no_harm() -> None:
+    text = "fio: this platform does not support something\n" + sample("fio_randrw.json") + "\ntrailing"
+    assert result.parse(text).operations == result.parse(sample("fio_randrw.json")).operations > 0
+
+
+@pytest.mark.parametrize("text", ["", "fio: no JSON", "{", '{"jobs": []}', '{"jobs": [{"read": {}}]}', "{}"])
+def test_what_is_no_result_is_refused(text: str) -> None:
+    with pytest.raises(LoadError, match="cannot be read"):
+        result.parse(text)
+
+
+def test_rereading_is_set_against_fresh_reads() -> None:
+    document = json.loads(sample("fio_randrw.json"))
+    again = json.loads(json.dumps(document["jobs"][0]))
+    again["read"]["iops"] *= 3.0
+    document["jobs"].append(again)
+    assert result.parse(json.dumps(document)).responses["reread_speedup"] == pytest.approx(3.0)
+
+
+def test_seconds_add_up_over_threads() -> None:
+    rows = result.per_second(sample("fio_rw_iops.1.log"))
+    assert rows[0] == (1, 31920.0, 16394.0)
+    assert result.per_second("1000, 5, 0, 0, 0\n1001, 6, 0, 0, 0\nnonsense\n1, x, 0\n2000, 1, 2, 0, 0")[0] == (
+        1,
+        11.0,
+        0.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "wanted"),
+    [
+        ({"pattern": "random:100%"}, ["--rw=randread", "--direct=1", "--ioengine=psync"]),
+        ({"pattern": "random:0%"}, ["--rw=randwrite"]),
+        ({"pattern": "random:70%"}, ["--rw=randrw", "--rwmixread=70"]),
+        ({"pattern": "wal"}, ["--rw=write", "--fdatasync=1", "--direct=0", "--bs=8192"]),
+        ({"pattern": "write", "threads": "4"}, ["--numjobs=4", "--size=268435456", "--offset_increment=268435456"]),
+        ({"pattern": "read", "depth": "8"}, ["--rw=read", "--ioengine=io_uring", "--iodepth=8"]),
+        ({"pattern": "reread", "duration": "10s"}, ["--name=fresh", "--name=repeated", "--stonewall", "--runtime=5"]),
+    ],
+)
+def test_command_lines(levels: Mapping[str, str], wanted: list[str]) -> None:
+    arguments = command.run(FILE, read_options(levels), 7, Path("/out/fio"))
+    assert set(wanted) <= set(arguments)
+    assert "--randseed=7" in arguments
+    assert all("\n" not in each for each in arguments)
+
+
+@given(st.integers(0, 100))
+def test_a_pattern_stands_for_itself(share: int) -> None:
+    canonical = parse_pattern("load.pattern", f"random:{share}")
+    assert canonical == f"random:{share}%"
+    assert parse_pattern("load.pattern", canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"pattern": "random:101%"}, {"pattern": "random:"}, {"pattern": "randread"}, {"io_size": "1000"},
+        {"io_size": "1kB", "file_size": "1MB"}, {"io_size": "64MB"}, {"threads": "0"}, {"depth": "deep"},
+        {"file_size": "16MB", "threads": "4", "io_size": "4MB"}, {"duration": "1.5s"},
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused(levels: Mapping[str, str]) -> None:
+    with pytest.raises(UsageError):
+        read_options(levels)
+
+
+def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pgassay.load.fio.driver.shutil.which", lambda name: None)
+    load = FioLoad(None, FakeClock())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match='"fio" is not installed') as caught:
+        load.check({"warmup": "1s"})
+    assert "apt install fio" in str(caught.value.hint)
+
+
+def test_without_a_warm_up_the_layout_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pgassay.load.fio.driver.shutil.which", lambda name: f"/usr/bin/{name}")
+    load = FioLoad(None, FakeClock())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="warmup"):
+        load.check({})
+    load.check({"warmup": "1s"})
+    assert load.estimated_bytes({"file_size": "1GB"}) > 1 << 30
+
+
+def test_sysbench_fileio_is_read_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    found = fileio.parse(sample("sysbench_fileio_rndrw.txt"))
+    assert (found.responses["read_iops"] or 0) > (found.responses["write_iops"] or 0) > 0
+    assert (found.responses["io_latency_p95_ms"] or 0) > 0
+    assert found.operations > 0
+    for levels in ({"pattern": "wal"}, {"pattern": "reread"}, {"depth": "4"}):
+        with pytest.raises(UsageError):
+            fileio.check(read_options(levels))
+    arguments = fileio.run(tmp_path / "file", read_options({"pattern": "random:75%", "direct": "on"}), 3)
+    assert {"--file-test-mode=rndrw", "--file-rw-ratio=3", "--file-extra-flags=direct"} <= set(arguments)
+    assert (tmp_path / "test_file.0").is_symlink()
+    with pytest.raises(LoadError):
+        fileio.parse("sysbench: nothing")
+
+
+def test_io_sizes_are_whole_sectors() -> None:
+    assert parse_io_size("load.io_size", "4kB") == 4096
+    with pytest.raises(UsageError):
+        parse_io_size("load.io_size", "700B")
