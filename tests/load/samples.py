@@ -17,3 +17,18 @@ def texts(name: str) -> tuple[str, str]:
 def without(text: str, start: str) -> str:
     """The text without the lines that begin so."""
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(start))
+
+
+def binary_fields(data: bytes) -> list[list[bytes | None]]:
+    """The rows of a binary COPY without its header, taken apart by their lengths; None for NULL."""
+    rows: list[list[bytes | None]] = []
+    place = 0
+    while place < len(data):
+        count, place = int.from_bytes(data[place : place + 2], "big"), place + 2
+        row: list[bytes | None] = []
+        for _ in range(count):
+            length, place = int.from_bytes(data[place : place + 4], "big", signed=True), place + 4
+            row.append(None if length < 0 else data[place : place + length])
+            place += max(0, length)
+        rows.append(row)
+    return rows

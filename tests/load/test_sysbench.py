@@ -14,7 +14,7 @@ from pgassay.load.sysbench import command, responses, rows, summary
 from pgassay.load.sysbench.driver import SysbenchLoad
 from pgassay.load.sysbench.options import DISTRIBUTIONS, SCENARIOS, read_options
 from tests.bench import real
-from tests.load.samples import FOLDER
+from tests.load.samples import FOLDER, binary_fields
 
 ENDPOINT = Endpoint(Path("/run/private"), 5499, "postgres", "someone")
 
@@ -117,21 +117,9 @@ def test_no_sysbench_names_the_package() -> None:
     assert "apt install sysbench" in str(caught.value.hint)
 
 
-def fields(row: bytes) -> list[bytes]:
-    """A row of a binary COPY, taken apart by its lengths."""
-    count, found, place = int.from_bytes(row[:2], "big"), [], 2
-    for _ in range(count):
-        length = int.from_bytes(row[place : place + 4], "big")
-        found.append(row[place + 4 : place + 4 + length])
-        place += 4 + length
-    assert place == len(row)
-    return found
-
-
 def test_rows_keep_sysbenchs_content_rules() -> None:
     data = b"".join(rows.chunks(rows.CHUNK_ROWS + 7, 3, "special"))
-    width = len(data) // (rows.CHUNK_ROWS + 7)
-    every = [fields(data[start : start + width]) for start in range(0, len(data), width)]
+    every = [[field or b"" for field in row] for row in binary_fields(data)]
     assert [int.from_bytes(row[0], "big") for row in every] == list(range(1, rows.CHUNK_ROWS + 8))
     assert all(1 <= int.from_bytes(row[1], "big") <= rows.CHUNK_ROWS + 7 for row in every)
     for row in every[:50]:

@@ -8,7 +8,7 @@ abort, failed transactions or a dead server are part of its `LoadResult`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.server import Server
@@ -67,3 +67,11 @@ class Load(Protocol):
 
     def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
         """Run it, keeping every raw output in the directory `output`."""
+
+
+@runtime_checkable
+class Verifying(Protocol):
+    """A load that can tell whether its data are as they must be; asked after every counter of a window is read."""
+
+    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
+        """What is wrong with the data, code to detail as in `LoadResult.problems`; empty when nothing is."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
-from pgassay.bench.load import Load, LoadResult
+from pgassay.bench.load import Load, LoadResult, Verifying
 from pgassay.bench.server import Server
 from pgassay.lab import outcomes, regime, space, upkeep
 from pgassay.lab.composition import Composition, compose
@@ -193,6 +193,8 @@ def _measure(
         notes.measures = replace(notes.measures, responses={**notes.measures.responses, yardstick.RESPONSE.name: value})
     if notes.alive:
         _read_back(composition, Readable(server, result), notes, Stage.RUN)
+        if isinstance(load, Verifying):
+            notes.problems.update(load.verify(server, options))
 
 
 def _maintain(server: Server, site: Site, notes: Notes) -> None:

@@ -32,7 +32,7 @@ _INDEXES = (
 
 @dataclass(frozen=True)
 class Table:
-    """A table to fill: its columns in order, and its rows in binary, some thousands in each chunk."""
+    """A table to fill: its columns in order (all of them if none is named), and its rows in binary, in chunks."""
 
     name: str
     columns: tuple[str, ...]
@@ -89,7 +89,8 @@ def _copy(table: Table, connection: "psycopg.Connection[tuple[object, ...]]") ->
         if table.truncated:
             cursor.execute(f"TRUNCATE {table.name}".encode())
         options = "FORMAT binary" + (", FREEZE" if table.truncated else "")
-        statement = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN ({options})"
+        columns = f" ({', '.join(table.columns)})" if table.columns else ""
+        statement = f"COPY {table.name}{columns} FROM STDIN ({options})"
         with cursor.copy(statement.encode()) as copy:
             copy.write(HEADER)
             for chunk in table.chunks():

@@ -17,6 +17,7 @@ from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
 from pgassay.load.shared_factors import EVERY
 from pgassay.load.sysbench.factors import FACTORS as SYSBENCH
+from pgassay.load.tpcc.factors import FACTORS as TPCC
 
 DEFAULT = "pgbench"
 _PREFIX = "load."
@@ -71,11 +72,18 @@ def _fio(tools: Tools) -> Load:
     return FioLoad(tools.runner, tools.clock)
 
 
+def _tpcc(tools: Tools) -> Load:
+    from pgassay.load.tpcc.driver import TpccLoad
+
+    return TpccLoad(tools.bindir, tools.runner, tools.clock)
+
+
 DRIVERS: tuple[Driver, ...] = (
     Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
     Driver("sysbench", "the oltp_* tests of the installed sysbench", _sysbench, SYSBENCH),
     Driver("cacheprobe", "index probes around a scan that washes the caches", _cacheprobe, CACHEPROBE, timed=False),
     Driver("fio", "no database: what the drive under it can do by itself", _fio, FIO),
+    Driver("tpcc", "nine tables and five transactions like TPC-C's, not audited, played by pgbench", _tpcc, TPCC),
 )
 
 
