@@ -90,8 +90,10 @@ fast-tests:
 thorough-tests:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "thorough and not system and not slow"
 
+# One of them builds a PostgreSQL of another page size, kept in the user's cache ($$PGASSAY_CACHE) for the next run.
 system-tests:
-	$(BIN)/python -m pytest -q -m "system and not slow"
+	@scripts/build-tools
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -m "system and not slow"
 
 # pytest calls it a failure (5) when there is none to run: for slow tests it is not, for the others it is.
 slow-tests:

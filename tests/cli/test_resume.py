@@ -8,6 +8,7 @@ import pytest
 
 from pgassay.cli import resume
 from pgassay.errors import UsageError
+from pgassay.postgres.builds.builder import FOUND_BY
 
 OLD = {"bindir": "/opt/pg16/bin", "version": "postgres (PostgreSQL) 16.4", "found_by": "named"}
 
@@ -39,3 +40,11 @@ def test_another_version_is_refused_a_minor_one_too() -> None:
     resume.require_same_postgres([], [OLD])
     with pytest.raises(UsageError, match=r"16\.4 and would go on with .*16\.5"):
         resume.require_same_postgres([OLD], [{**OLD, "version": "postgres (PostgreSQL) 16.5"}])
+
+
+def test_another_build_of_the_same_version_is_refused_wherever_the_cache_is() -> None:
+    built = {"bindir": "/cache/builds/aaaa/bin", "version": "postgres (PostgreSQL) 15.18", "found_by": FOUND_BY}
+    resume.require_same_postgres([built], [{**built, "bindir": "/moved/builds/aaaa/bin"}])
+    with pytest.raises(UsageError, match=r"build aaaa and would go on with .*build bbbb"):
+        resume.require_same_postgres([built], [{**built, "bindir": "/cache/builds/bbbb/bin"}])
+    assert resume.BUILT == FOUND_BY

@@ -10,9 +10,12 @@ from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab import fairness
+from pgassay.lab.composition import compose
 from pgassay.lab.memory import length_known, planned_s
 from pgassay.lab.preflight import Checked
+from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
+from pgassay.postgres.builds.unbuilt import Unbuilt
 from pgassay.report import words
 from pgassay.study.model import Study
 
@@ -88,6 +91,29 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
         *(f"  warning     {warning}" for warning in plan["warnings"]),
     ]
     print("\n".join(lines), file=stream)
+
+
+def setups(study: Study, site: Site) -> list[Mapping[str, str]]:
+    """What each arm asks of its PostgreSQL."""
+    return [compose(study.levels_of(arm), site.catalogue).setup.installation for arm in study.arms]
+
+
+def print_unbuilt(missing: Sequence[Unbuilt], *, as_json: bool) -> None:
+    """What a run would build first; nobody can plan the rest before these programs are there."""
+    if as_json:
+        rows = [{"name": each.name, "source": each.source, "seconds": each.seconds} for each in missing]
+        print(json.dumps({"unbuilt": rows, "cache": str(missing[0].cache)}, indent=2))
+        return
+    each_s = missing[0].seconds
+    time = (
+        "some minutes each"
+        if each_s is None
+        else f"about {words.duration(each_s * len(missing))} by the builds made here"
+    )
+    print(f"a run would first build {words.counted(len(missing), 'PostgreSQL')} into {missing[0].cache}, {time}:")
+    for each in missing:
+        print(f"  {each.name}; source: {each.source}")
+    print("the rest of the plan needs them: pgassay postgres build makes them beforehand, pgassay run by itself")
 
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pgassay.cli import messages
 from pgassay.cli.postgres import add_build_options, building_of
 
+BUILT = "built"
+"""How a PostgreSQL of the cache of builds says that it was found (`postgres.builds.builder.FOUND_BY`)."""
+
 if TYPE_CHECKING:
     from pgassay.lab.workbench import Wishes
 
@@ -72,7 +75,13 @@ def wishes(arguments: argparse.Namespace, facts: Mapping[str, Any]) -> "Wishes":
 
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:
-    """Raise `UsageError` when another version would serve the rest of the run, a minor one included."""
-    was, would = ({each["version"] for each in found} for found in (before, now))
+    """Raise `UsageError` when another version would serve the rest of the run, a minor one or a build included."""
+    was, would = ({_identity(each) for each in found} for found in (before, now))
     if was and was != would:
         raise messages.other_postgres(was, would)
+
+
+def _identity(found: Mapping[str, str]) -> str:
+    """Its version; of a build also the key that its folder is named by: same version, another compiler or page size."""
+    key = Path(found.get("bindir", "")).parent.name
+    return f"{found['version']}, build {key}" if found.get("found_by") == BUILT else found["version"]

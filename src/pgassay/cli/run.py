@@ -85,7 +85,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     """Run a study document under the command line's overrides."""
     from pgassay.cli import conducting
     from pgassay.cli.neighbours import look, place
-    from pgassay.cli.plan import describe, print_plan
+    from pgassay.cli.plan import describe, print_plan, print_unbuilt, setups
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.hosting import unavailable
     from pgassay.lab.preflight import check
@@ -106,6 +106,9 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     resolved.setdefault("design", {})["seed"] = seed
     with Workbench(wishes(arguments)) as bench:
         site = bench.site()
+        if arguments.dry_run and (missing := bench.unbuilt(setups(study, site))):
+            print_unbuilt(missing, as_json=arguments.json)
+            return messages.SUCCESS
         checked = check(study, site)
         remarks = {
             **look(bench, allowed=arguments.allow_busy or arguments.dry_run),

@@ -8,7 +8,7 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ from pgassay.load import drivers, yardstick
 from pgassay.postgres import repair, sockets
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder
+from pgassay.postgres.builds.unbuilt import Unbuilt, unbuilt
 from pgassay.postgres.builds.wanted import wanted_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
@@ -141,6 +142,11 @@ class Workbench:
                 raise build_messages.named_and_built()
             return self._builder().installation(build, may_build=self.wishes.building.allowed)
         return self.finder.find(version or None, named)
+
+    def unbuilt(self, setups: Iterable[Mapping[str, str]]) -> tuple[Unbuilt, ...]:
+        """Which builds these setups would need made; nothing is fetched or built for the answer."""
+        wanted = [each for setup in setups if (each := wanted_of(setup)) is not None]
+        return unbuilt(self._builder(), wanted) if wanted else ()
 
     def _builder(self) -> Builder:
         building, account = self.wishes.building, self.account

@@ -4,6 +4,7 @@ Each asks for a build (see `builds`) and is read back from the running server.
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from pgassay.bench.factor import Factor, Readable, Setup, Stage
@@ -26,34 +27,22 @@ class _BuildFactor(Factor):
         setup.installation[name] = level.canonical
 
 
-class BlockSize(_BuildFactor):
-    """`build.block_size`: BLCKSZ, the page of tables and indexes."""
+class _Size(_BuildFactor):
+    """A block size: `build.NAME`, shown by the server as the setting of the same name."""
 
-    pattern = "build.block_size"
-    summary = "page size: 1kB, 2kB, 4kB, 8kB, 16kB or 32kB"
-
-    def parse(self, name: str, typed: str) -> Level:
-        """One of the sizes that PostgreSQL knows, with its unit."""
-        return Level(typed, f"{recipe.block_bytes(typed)}B")
-
-    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """SHOW block_size."""
-        return f"{readable.server.query('SHOW block_size')[0][0]}B"
-
-
-class WalBlockSize(_BuildFactor):
-    """`build.wal_block_size`: XLOG_BLCKSZ, the page of the WAL."""
-
-    pattern = "build.wal_block_size"
-    summary = "WAL block size: 1kB to 64kB, a power of two"
+    def __init__(self, setting: str, summary: str, parsed: Callable[[str], int]) -> None:
+        self.pattern = f"build.{setting}"
+        self.summary = summary
+        self._setting = setting
+        self._parsed = parsed
 
     def parse(self, name: str, typed: str) -> Level:
         """One of the sizes that PostgreSQL knows, with its unit."""
-        return Level(typed, f"{recipe.wal_block_bytes(typed)}B")
+        return Level(typed, f"{self._parsed(typed)}B")
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """SHOW wal_block_size."""
-        return f"{readable.server.query('SHOW wal_block_size')[0][0]}B"
+        """SHOW block_size, SHOW wal_block_size."""
+        return f"{readable.server.query(f'SHOW {self._setting}')[0][0]}B"
 
 
 class BuildVersion(_BuildFactor):
@@ -122,4 +111,10 @@ def _pg_config(server: Server, name: str) -> object:
     return rows[0][0] if rows else ""
 
 
-FACTORS: tuple[Factor, ...] = (BlockSize(), WalBlockSize(), BuildVersion(), CompilerFlags(), BuildSource())
+FACTORS: tuple[Factor, ...] = (
+    _Size("block_size", "page of tables and indexes (BLCKSZ): 1kB, 2kB, 4kB, 8kB, 16kB or 32kB", recipe.block_bytes),
+    _Size("wal_block_size", "page of the WAL (XLOG_BLCKSZ): 1kB to 64kB, a power of two", recipe.wal_block_bytes),
+    BuildVersion(),
+    CompilerFlags(),
+    BuildSource(),
+)

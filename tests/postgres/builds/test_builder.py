@@ -11,6 +11,7 @@ from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.compiling import Progress
 from pgassay.postgres.builds.recipe import Recipe
 from pgassay.postgres.builds.spec import parse_spec
+from pgassay.postgres.builds.unbuilt import unbuilt
 from pgassay.postgres.builds.wanted import Wanted
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
 
@@ -176,3 +177,22 @@ def test_a_disk_too_small_is_said_before_anything_is_written(tmp_path: Path, mon
     assert caught.value.hint is not None
     assert "PGASSAY_CACHE" in caught.value.hint
     assert builds_made(tmp_path) == 0
+
+
+def test_what_would_be_built_is_told_without_building(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    both = [_wanted(tree), _wanted(tree, 2048), _wanted(tree)]
+    first, other = unbuilt(builder, both)
+    assert (first.name, other.name) == ("16.4, 8kB pages, 8kB WAL blocks", "16.4, 2kB pages, 8kB WAL blocks")
+    assert first.seconds is None
+    assert builds_made(tmp_path) == 0
+    builder.installation(both[0])
+    (left,) = unbuilt(builder, both)
+    assert left.name == other.name
+    assert left.seconds is not None
+
+
+def test_a_source_that_would_be_fetched_is_not_fetched_to_tell_so(tmp_path: Path) -> None:
+    (each,) = unbuilt(make_builder(tmp_path), [Wanted(4096, version="17")])
+    assert each.name == "17, 4kB pages, 8kB WAL blocks"
+    assert "would be fetched" in each.source

@@ -75,11 +75,16 @@ class Sources:
         notes = [Source(**json.loads(path.read_text(encoding="utf-8"))) for path in self.cache.sources.glob("*.json")]
         return tuple(sorted(notes, key=lambda each: _numbers(each.version), reverse=True))
 
+    def at_hand(self, spec: Spec | None, version: str) -> Source | None:
+        """A fetched source that the cache holds; None where it would have to be fetched."""
+        kinds, wanted = FETCHED if spec is None else (spec.kind,), version or self.fallback
+        fitting = (each for each in self.known() if each.spec in kinds)
+        return next((each for each in fitting if not wanted or fits(each.version, wanted)), None)
+
     def _fetched(self, spec: Spec | None, version: str) -> Source:
-        kinds = FETCHED if spec is None else (spec.kind,)
-        for source in self.known():
-            if source.spec in kinds and (not version or fits(source.version, version)):
-                return source
+        found = self.at_hand(spec, version)
+        if found is not None:
+            return found
         if not version:
             raise messages.unknown_version("no PostgreSQL is installed here to go by")
         within_reach = self.entries and (self.allow_deb_src or distribution.have_sources(self.entries))
