@@ -57,7 +57,8 @@ format: setup  ## rewrite the sources in the house's format
 	cargo fmt --all
 
 clean:  ## remove all that was built; runs/ stays
-	rm -rf $(VENV) target src/pgassay/_core*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) target src/pgassay/_core*.so src/pgassay/_bin
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # --- the parts of `make test`, quickest first, each without set-up of its own ---

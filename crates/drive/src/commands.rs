@@ -1,0 +1,90 @@
+//! What the control socket can ask for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::disk::Disk;
+use crate::error::DriveError;
+use crate::safety::Pulse;
+use crate::stats;
+
+/// Names of the commands, for hints.
+const COMMANDS: &str = "ping, stats, snapshot, restore, drop, snapshots, fsck, shutdown";
+
+/// The running program as its commands see it.
+pub struct Daemon {
+    /// The drive's name.
+    pub name: String,
+    /// The drive.
+    pub disk: Arc<Disk>,
+    /// Told when requests have to wait.
+    pub pulse: Pulse,
+    /// Where FUSE is mounted.
+    pub mountpoint: PathBuf,
+    /// Program/erase cycles that the flash is rated for.
+    pub rated_cycles: u32,
+    /// Process id of the watchdog.
+    pub watchdog: i32,
+}
+
+impl Daemon {
+    /// Runs a command.
+    pub fn obey(&self, name: &str, request: &Value) -> Result<Value, DriveError> {
+        match name {
+            "ping" => Ok(json!({ "name": self.name, "version": env!("CARGO_PKG_VERSION") })),
+            "stats" => Ok(stats::report(self)),
+            "snapshot" => self.timed(|| self.disk.snapshot(text(request, "name")?)),
+            "restore" => self.timed(|| self.disk.restore(text(request, "name")?)),
+            "drop" => self.timed(|| self.disk.drop_snapshot(text(request, "name")?)),
+            "snapshots" => Ok(self.snapshots()),
+            "fsck" => self.fsck(),
+            "shutdown" => self.shutdown(),
+            other => Err(DriveError::refused(format!("unknown command {other}"), format!("one of {COMMANDS}"))),
+        }
+    }
+
+    /// Runs what stops all requests, and says how long it took.
+    fn timed(&self, work: impl FnOnce() -> Result<(), DriveError>) -> Result<Value, DriveError> {
+        let started = Instant::now();
+        self.pulse.standing_still(work)?;
+        Ok(json!({ "took_ms": started.elapsed().as_secs_f64() * 1e3 }))
+    }
+
+    fn snapshots(&self) -> Value {
+        self.disk.with_snapshots(|snapshots| {
+            let listed = snapshots.iter().map(|snapshot| {
+                json!({
+                    "name": snapshot.name,
+                    "stored_blocks": snapshot.stored.0,
+                    "stored_bytes": snapshot.stored.1,
+                    "memory_bytes": snapshot.map.memory_bytes() + snapshot.model.memory_bytes(),
+                })
+            });
+            json!({ "snapshots": listed.collect::<Vec<_>>() })
+        })
+    }
+
+    fn fsck(&self) -> Result<Value, DriveError> {
+        let report = self.pulse.standing_still(|| self.disk.check())?;
+        let mut value = json!(report);
+        value["clean"] = json!(report.problems.is_empty());
+        Ok(value)
+    }
+
+    /// Unmounts; the answer is sent before the process ends, which it does when FUSE's threads have ended.
+    fn shutdown(&self) -> Result<Value, DriveError> {
+        crate::mount::unmount(&self.mountpoint).map_err(|error| {
+            let hint = "detach the loop device over the drive's file first";
+            DriveError::refused(format!("cannot unmount {}: {error}", self.mountpoint.display()), hint)
+        })?;
+        Ok(json!({}))
+    }
+}
+
+/// A text of a request.
+fn text<'a>(request: &'a Value, key: &str) -> Result<&'a str, DriveError> {
+    request.get(key).and_then(Value::as_str).ok_or_else(|| DriveError::refused(format!("the request lacks {key}"), ""))
+}

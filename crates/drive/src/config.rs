@@ -1,0 +1,149 @@
+//! The configuration file: one JSON object that says what the drive is, where it lives and what it may use.
+//!
+//! Keys of the flash model have the names that `pgassay simulate` gives them. Unknown keys are refused: a mistyped
+//! option would otherwise change nothing and nobody would know.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use codec::{Codec, UnknownCodec};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::description::Description;
+use crate::error::DriveError;
+
+/// Where the contents are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StoreKind {
+    /// In memory, reserved up front.
+    Memory,
+    /// In a file, past the page cache.
+    File(PathBuf),
+    /// Nowhere: writes vanish and reads are zeros, to measure the way to the drive alone.
+    Null,
+}
+
+/// What the file says.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Config {
+    /// The drive's name, for messages.
+    pub name: String,
+    /// The drive's own folder; exists.
+    pub directory: PathBuf,
+    /// Bytes that the host sees.
+    pub capacity_bytes: u64,
+    /// Must be 4096.
+    #[serde(default = "usual::sector")]
+    pub logical_sector_bytes: u32,
+    /// `zstd-1`, `deflate-1`, `lz4` or `none`.
+    #[serde(default = "usual::codec")]
+    pub codec: String,
+    /// Where the contents are kept.
+    #[serde(default = "usual::store")]
+    pub store: StoreKind,
+    /// Room for the contents, reserved up front; by default the drive's usable flash and what the log's headers take.
+    pub store_bytes: Option<u64>,
+    /// Threads that answer the host.
+    #[serde(default = "usual::threads")]
+    pub threads: usize,
+    /// Seconds that requests may wait without any being answered before the connection is cut.
+    #[serde(default = "usual::watchdog")]
+    pub watchdog_s: f64,
+    /// Program/erase cycles that the flash is rated for.
+    #[serde(default = "usual::cycles")]
+    pub rated_cycles: u32,
+    /// The flash model's part: all keys that are not named above.
+    #[serde(skip)]
+    pub flash: Description,
+}
+
+/// The keys above; what else the file holds describes the flash.
+const OWN_KEYS: [&str; 10] = [
+    "name",
+    "directory",
+    "capacity_bytes",
+    "logical_sector_bytes",
+    "codec",
+    "store",
+    "store_bytes",
+    "threads",
+    "watchdog_s",
+    "rated_cycles",
+];
+
+mod usual {
+    use super::StoreKind;
+
+    pub fn sector() -> u32 {
+        4096
+    }
+    pub fn codec() -> String {
+        "zstd-1".into()
+    }
+    pub fn store() -> StoreKind {
+        StoreKind::Memory
+    }
+    pub fn threads() -> usize {
+        2
+    }
+    pub fn watchdog() -> f64 {
+        30.0
+    }
+    pub fn cycles() -> u32 {
+        3000
+    }
+}
+
+impl Config {
+    /// Reads and checks a file, which only its owner may read.
+    pub fn read(path: &Path) -> Result<Self, DriveError> {
+        let shown = path.display();
+        let failed = |error| DriveError::refused(format!("cannot read {shown}: {error}"), "");
+        let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o077;
+        if mode != 0 {
+            let message = format!("{shown} may be read by others");
+            return Err(DriveError::refused(message, "chmod 600 it"));
+        }
+        let text = fs::read_to_string(path).map_err(failed)?;
+        Self::parse(&text)
+    }
+
+    /// Parses and checks.
+    pub fn parse(text: &str) -> Result<Self, DriveError> {
+        let wrong = |error| DriveError::refused(format!("invalid configuration: {error}"), "");
+        let all: Map<String, Value> = serde_json::from_str(text).map_err(wrong)?;
+        let (own, flash): (Map<_, _>, Map<_, _>) =
+            all.into_iter().partition(|(key, _)| OWN_KEYS.contains(&key.as_str()));
+        let mut config: Self = serde_json::from_value(own.into()).map_err(wrong)?;
+        config.flash = serde_json::from_value(flash.into()).map_err(wrong)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), DriveError> {
+        let wrong = |what: &str, hint: &str| Err(DriveError::refused(what.to_owned(), hint));
+        if self.capacity_bytes == 0 || self.capacity_bytes % 4096 != 0 || self.capacity_bytes >= 1 << 44 {
+            return wrong("capacity_bytes must be a positive multiple of 4096 below 16 TiB", "");
+        }
+        if self.logical_sector_bytes != 4096 {
+            return wrong("logical_sector_bytes must be 4096", "leave it out");
+        }
+        if !(1..=64).contains(&self.threads) {
+            return wrong("threads must be between 1 and 64", "2 are enough for most machines");
+        }
+        if !(self.watchdog_s >= 1.0 && self.watchdog_s <= 3600.0) {
+            return wrong("watchdog_s must be between 1 and 3600 seconds", "");
+        }
+        self.codec().map(|_| ())
+    }
+
+    /// The codec that is named.
+    pub fn codec(&self) -> Result<Codec, DriveError> {
+        self.codec
+            .parse()
+            .map_err(|error: UnknownCodec| DriveError::refused(error.to_string(), "zstd-1 is the usual one"))
+    }
+}

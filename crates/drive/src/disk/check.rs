@@ -1,0 +1,98 @@
+//! Whether map, store and model fit together, and whether every stored block can be read.
+
+use super::Disk;
+use super::scratch::with_scratch;
+use crate::error::DriveError;
+use crate::model::Model;
+use crate::store::record::footprint;
+use crate::store::{BLOCK_BYTES, Entry, Map};
+
+/// What a check has found. `problems` is empty if all is well.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct CheckReport {
+    /// Blocks with bytes in the store that were read, of the present state and of all snapshots.
+    pub blocks_read: u64,
+    /// Blocks that the model holds for the host's unused space (ageing put them there).
+    pub filler_blocks: u64,
+    /// What does not fit, the first twenty of it.
+    pub problems: Vec<String>,
+}
+
+impl CheckReport {
+    fn add(&mut self, problem: String) {
+        if self.problems.len() < 20 {
+            self.problems.push(problem);
+        }
+    }
+}
+
+impl Disk {
+    /// Checks everything while the drive stands still.
+    pub fn check(&self) -> Result<CheckReport, DriveError> {
+        let snapshots = self.gate.write();
+        let mut report = CheckReport::default();
+        let mut live = vec![0_u64; self.segments.live_bytes().len()];
+        self.check_map("the drive", &self.map, &self.model.lock(), &mut report)?;
+        for snapshot in snapshots.iter() {
+            self.check_map(&format!("snapshot {}", snapshot.name), &snapshot.map, &snapshot.model, &mut report)?;
+        }
+        for lba in 0..self.blocks {
+            let mut seen: Vec<Entry> = Vec::with_capacity(1 + snapshots.len());
+            for entry in std::iter::once(&self.map).chain(snapshots.iter().map(|snapshot| &snapshot.map)) {
+                let entry = entry.get(lba);
+                if entry.is_stored() && !seen.contains(&entry) {
+                    seen.push(entry);
+                    live[self.segments.segment_of(entry)] += footprint(entry.length()) as u64;
+                }
+            }
+        }
+        for (segment, (counted, kept)) in live.into_iter().zip(self.segments.live_bytes()).enumerate() {
+            if counted != u64::from(kept) {
+                report.add(format!("segment {segment} has {counted} live bytes, its count says {kept}"));
+            }
+        }
+        Ok(report)
+    }
+
+    fn check_map(&self, whose: &str, map: &Map, model: &Model, report: &mut CheckReport) -> Result<(), DriveError> {
+        let drive = model.drive();
+        let compresses = matches!(model, Model::Compressing(_));
+        with_scratch(self.codec, |scratch| {
+            let mut block = vec![0; BLOCK_BYTES];
+            for lba in 0..map.blocks() {
+                let entry = map.get(lba);
+                let place = drive.locate(lba);
+                if !entry.is_stored() {
+                    report.filler_blocks += u64::from(entry == Entry::UNMAPPED && place.is_some());
+                    continue;
+                }
+                let pin = self.segments.pin(entry);
+                let header = self.segments.header(&pin, entry)?;
+                if header.map(|header| (header.lba, header.length)) != Some((lba, entry.length())) {
+                    report.add(format!("{whose}: block {lba} lies where {header:?} is"));
+                    continue;
+                }
+                report.blocks_read += 1;
+                let decompressor = &mut scratch.decompressor;
+                if let Err(error) =
+                    self.segments.look(&pin, entry, |bytes| decompressor.decompress(bytes, &mut block))?
+                {
+                    report.add(format!("{whose}: block {lba}: {error}"));
+                }
+                match place {
+                    None => report.add(format!("{whose}: the model has no block {lba}")),
+                    Some(place) if compresses && place.bytes as usize != entry.length() => {
+                        let (modelled, stored) = (place.bytes, entry.length());
+                        report.add(format!("{whose}: block {lba} has {stored} bytes, the model says {modelled}"));
+                    }
+                    Some(_) => {}
+                }
+            }
+            Ok(())
+        })?;
+        if !drive.counters().consistent() {
+            report.add(format!("{whose}: the model's counters do not add up"));
+        }
+        Ok(())
+    }
+}

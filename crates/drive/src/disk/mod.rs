@@ -1,0 +1,157 @@
+//! The drive itself, without its host: blocks in, blocks out, every write told to the flash model.
+//!
+//! Who may do what at the same time:
+//! * Reads take no lock but the *gate*, shared (see [`crate::store::segments`]).
+//! * Writes, discards and zeroes also hold the *stripes* of their blocks, so that model and store agree on the order of
+//!   writes to the same block; the model is locked inside a stripe, once a request.
+//! * Snapshots and all that needs a standing drive hold the gate alone.
+//! * Room is made before any stripe is taken, since the cleaner takes stripes.
+//!
+//! | concept | file |
+//! |---|---|
+//! | reads | `read` |
+//! | writes, discards, zeroes | `write` |
+//! | emptying segments | `clean` |
+//! | snapshots | `snapshots` |
+//! | whether everything fits together | `check` |
+//! | counts and times | [`tallies`] |
+
+mod check;
+mod clean;
+mod read;
+mod scratch;
+mod snapshots;
+mod stripes;
+pub mod tallies;
+mod write;
+
+use std::io;
+
+use codec::Codec;
+use parking_lot::{Mutex, RwLock};
+
+pub use check::CheckReport;
+pub use snapshots::Snapshot;
+use stripes::Stripes;
+use tallies::Tallies;
+pub use write::Clearing;
+
+use crate::error::DriveError;
+use crate::model::Model;
+use crate::store::arena::Arena;
+use crate::store::{BLOCK_BYTES, Map, Media, Segments};
+
+/// What a drive is made of.
+pub struct Parts {
+    /// Bytes that the host sees, a multiple of 4096.
+    pub capacity_bytes: u64,
+    /// What blocks are compressed with.
+    pub codec: Codec,
+    /// Whether contents are kept at all.
+    pub keeps_contents: bool,
+    /// Bytes for contents, taken from memory now.
+    pub store_bytes: u64,
+    /// The modelled flash.
+    pub model: Model,
+}
+
+/// A drive.
+pub struct Disk {
+    blocks: u32,
+    codec: Codec,
+    keeps_contents: bool,
+    map: Map,
+    segments: Segments,
+    model: Mutex<Model>,
+    stripes: Stripes,
+    cleaner: Mutex<()>,
+    gate: RwLock<Vec<Snapshot>>,
+    /// Counts and times.
+    pub tallies: Tallies,
+}
+
+impl Disk {
+    /// A drive whose memory has been taken.
+    pub fn new(parts: Parts) -> Result<Self, DriveError> {
+        let segment_bytes = Segments::suitable_bytes(parts.store_bytes);
+        // The cleaner and the two open segments need theirs.
+        let count = parts.store_bytes.div_ceil(segment_bytes as u64) + 4;
+        let bytes = usize::try_from(count * segment_bytes as u64).map_err(|_| too_large())?;
+        let arena = Arena::new(bytes).map_err(|error| match error.raw_os_error() {
+            Some(libc::ENOMEM | libc::EAGAIN | libc::EFAULT) => DriveError::refused(
+                format!("there is no memory for a store of {bytes} bytes"),
+                "make store_bytes smaller or keep the store in a file",
+            ),
+            _ => DriveError::io("cannot reserve the store's memory", error),
+        })?;
+        let blocks = u32::try_from(parts.capacity_bytes / BLOCK_BYTES as u64).map_err(|_| too_large())?;
+        let count = u32::try_from(count).map_err(|_| too_large())?;
+        Ok(Self {
+            blocks,
+            codec: parts.codec,
+            keeps_contents: parts.keeps_contents,
+            map: Map::new(blocks as usize),
+            segments: Segments::new(Media::Memory(arena), segment_bytes, count),
+            model: Mutex::new(parts.model),
+            stripes: Stripes::new(),
+            cleaner: Mutex::new(()),
+            gate: RwLock::new(Vec::new()),
+            tallies: Tallies::default(),
+        })
+    }
+
+    /// Bytes that the host sees.
+    pub fn capacity_bytes(&self) -> u64 {
+        u64::from(self.blocks) * BLOCK_BYTES as u64
+    }
+
+    /// What blocks are compressed with.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Makes earlier writes durable. The model's write buffer is protected against power loss, and the store dies with
+    /// the program, so there is nothing to do but to count.
+    pub fn flush(&self) {
+        self.tallies.flushes.add(1);
+    }
+
+    /// Lets `look` see the modelled flash between two writes.
+    pub fn with_model<T>(&self, look: impl FnOnce(&mut Model) -> T) -> T {
+        look(&mut self.model.lock())
+    }
+
+    /// Bytes of the store that are taken, free, and in one segment.
+    pub fn store_use(&self) -> StoreUse {
+        let live = self.segments.live_bytes();
+        StoreUse {
+            segments: live.len() as u64,
+            free_segments: self.segments.free_segments() as u64,
+            segment_bytes: self.segments.segment_bytes() as u64,
+            live_bytes: live.iter().map(|&bytes| u64::from(bytes)).sum(),
+        }
+    }
+
+    /// Blocks `first` to `first + count` if the drive has them.
+    fn range(&self, offset: u64, length: u64) -> Result<std::ops::Range<u64>, DriveError> {
+        let end = offset.checked_add(length).filter(|&end| end <= self.capacity_bytes());
+        end.map(|end| offset..end).ok_or(DriveError::PastEnd)
+    }
+}
+
+/// How full the store is.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreUse {
+    /// All segments.
+    pub segments: u64,
+    /// Those with nothing in them.
+    pub free_segments: u64,
+    /// Bytes of each.
+    pub segment_bytes: u64,
+    /// Bytes that the drive or a snapshot refers to, headers included.
+    pub live_bytes: u64,
+}
+
+fn too_large() -> DriveError {
+    DriveError::io("cannot make the drive", io::Error::from_raw_os_error(libc::EFBIG))
+}

@@ -1,0 +1,116 @@
+//! Snapshots: a copy of the map, and of the modelled flash. Blocks are shared until one side writes them.
+
+use super::Disk;
+use super::tallies::Tallies;
+use crate::error::DriveError;
+use crate::model::Model;
+use crate::store::{Entry, Map};
+
+/// A state of the drive that can be gone back to.
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// Where each block lay.
+    pub map: Map,
+    /// The flash as it was.
+    pub model: Model,
+    /// Blocks with bytes in the store, and those bytes.
+    pub stored: (u64, u64),
+    /// Blocks of zeros.
+    pub zero_blocks: u64,
+}
+
+impl Disk {
+    /// Keeps the present state under a name that is not in use.
+    pub fn snapshot(&self, name: &str) -> Result<(), DriveError> {
+        if name.is_empty() || name.len() > 255 {
+            return Err(DriveError::refused("a snapshot's name has 1 to 255 bytes", ""));
+        }
+        let mut snapshots = self.gate.write();
+        if snapshots.iter().any(|snapshot| snapshot.name == name) {
+            return Err(DriveError::refused(format!("there is a snapshot {name} already"), "drop it first"));
+        }
+        snapshots.push(Snapshot {
+            name: name.to_owned(),
+            map: self.map.copy(),
+            model: self.model.lock().clone(),
+            stored: (self.tallies.stored_blocks.get(), self.tallies.stored_bytes.get()),
+            zero_blocks: self.tallies.zero_blocks.get(),
+        });
+        Ok(())
+    }
+
+    /// Goes back to a snapshot, which stays. Nobody may have the drive's file system mounted.
+    pub fn restore(&self, name: &str) -> Result<(), DriveError> {
+        let snapshots = self.gate.write();
+        let wanted = position(&snapshots, name)?;
+        let mut others: Vec<&Snapshot> = snapshots.iter().collect();
+        let snapshot = others.remove(wanted);
+        for lba in 0..self.blocks {
+            let entry = snapshot.map.get(lba);
+            let old = self.map.set(lba, entry);
+            if old != entry && old.is_stored() && !others.iter().any(|other| other.map.get(lba) == old) {
+                self.segments.forget(old);
+            }
+        }
+        *self.model.lock() = snapshot.model.clone();
+        self.tallies.recount(snapshot.stored, snapshot.zero_blocks);
+        Ok(())
+    }
+
+    /// Forgets a snapshot.
+    pub fn drop_snapshot(&self, name: &str) -> Result<(), DriveError> {
+        let mut snapshots = self.gate.write();
+        let wanted = position(&snapshots, name)?;
+        let gone = snapshots.remove(wanted);
+        for lba in 0..self.blocks {
+            let entry = gone.map.get(lba);
+            let is_shared = || self.map.get(lba) == entry || snapshots.iter().any(|other| other.map.get(lba) == entry);
+            if entry.is_stored() && !is_shared() {
+                self.segments.forget(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets `look` see all snapshots, the oldest first.
+    pub fn with_snapshots<T>(&self, look: impl FnOnce(&[Snapshot]) -> T) -> T {
+        look(&self.gate.read())
+    }
+}
+
+fn position(snapshots: &[Snapshot], name: &str) -> Result<usize, DriveError> {
+    snapshots.iter().position(|snapshot| snapshot.name == name).ok_or_else(|| {
+        let names: Vec<&str> = snapshots.iter().map(|snapshot| snapshot.name.as_str()).collect();
+        let hint = if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) };
+        DriveError::refused(format!("there is no snapshot {name}"), hint)
+    })
+}
+
+impl Tallies {
+    /// A block of the present state has become `entry`.
+    pub(super) fn count(&self, entry: Entry) {
+        if entry.is_stored() {
+            self.stored_blocks.add(1);
+            self.stored_bytes.add(entry.length() as u64);
+        } else if entry == Entry::ZEROS {
+            self.zero_blocks.add(1);
+        }
+    }
+
+    /// A block of the present state is `entry` no more.
+    pub(super) fn uncount(&self, entry: Entry) {
+        if entry.is_stored() {
+            self.stored_blocks.take(1);
+            self.stored_bytes.take(entry.length() as u64);
+        } else if entry == Entry::ZEROS {
+            self.zero_blocks.take(1);
+        }
+    }
+
+    fn recount(&self, stored: (u64, u64), zero_blocks: u64) {
+        self.stored_blocks.set(stored.0);
+        self.stored_bytes.set(stored.1);
+        self.zero_blocks.set(zero_blocks);
+    }
+}

@@ -1,0 +1,222 @@
+//! The FUSE side: one folder with one file, `disk`, and requests passed on to the drive.
+//!
+//! The file is opened with FOPEN_DIRECT_IO and FOPEN_PARALLEL_DIRECT_WRITES: no page cache lies between the loop device
+//! and the drive, and writes to the one file do not wait for each other. Its length never changes.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig, LockOwner,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
+    Request, WriteFlags,
+};
+
+use crate::disk::{Clearing, Disk};
+use crate::error::DriveError;
+use crate::safety::Pulse;
+
+/// The one file's name.
+pub const FILE_NAME: &str = "disk";
+
+/// The largest request: 256 pages, the kernel's usual limit.
+const MAX_WRITE: u32 = 1 << 20;
+
+const DISK: INodeNo = INodeNo(2);
+const FOR_EVER: Duration = Duration::from_secs(1 << 30);
+
+/// What the kernel talks to.
+pub struct Front {
+    disk: Arc<Disk>,
+    pulse: Pulse,
+}
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; MAX_WRITE as usize]);
+}
+
+impl Front {
+    /// Passes requests on to `disk` and tells the watchdog of each one answered.
+    pub fn new(disk: Arc<Disk>, pulse: Pulse) -> Self {
+        Self { disk, pulse }
+    }
+
+    fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {
+        let (kind, perm, nlink, size) = match inode {
+            INodeNo::ROOT => (FileType::Directory, 0o700, 2, 0),
+            DISK => (FileType::RegularFile, 0o600, 1, self.disk.capacity_bytes()),
+            _ => return None,
+        };
+        let never = SystemTime::UNIX_EPOCH;
+        Some(FileAttr {
+            ino: inode,
+            size,
+            blocks: size / 512,
+            atime: never,
+            mtime: never,
+            ctime: never,
+            crtime: never,
+            kind,
+            perm,
+            nlink,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+
+    /// The errno of a failed request, which is counted; defects are told to whoever reads the log.
+    fn failed(&self, what: &str, error: &DriveError) -> Errno {
+        self.disk.tallies.errors.add(1);
+        if error.errno() == libc::EIO {
+            eprintln!("pgassay-drive: {what}: {error}");
+        }
+        Errno::from_i32(error.errno())
+    }
+
+    fn answer(&self, what: &str, outcome: Result<(), DriveError>, reply: ReplyEmpty) {
+        self.pulse.answered();
+        match outcome {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(self.failed(what, &error)),
+        }
+    }
+}
+
+impl Filesystem for Front {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // The kernel answers with what it would allow; less is fine, too.
+        let _ = config.set_max_write(MAX_WRITE);
+        let _ = config.set_max_background(64);
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        match self.attributes(DISK) {
+            Some(attributes) if parent == INodeNo::ROOT && name == FILE_NAME => {
+                reply.entry(&FOR_EVER, &attributes, Generation(0));
+            }
+            _ => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _request: &Request, inode: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(inode) {
+            Some(attributes) => reply.attr(&FOR_EVER, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn open(&self, _request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        if inode == DISK {
+            let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
+            reply.opened(FileHandle(0), flags);
+        } else {
+            reply.error(Errno::EISDIR);
+        }
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        BUFFER.with_borrow_mut(|buffer| {
+            // A read past the end is short, as of any file.
+            let there = self.disk.capacity_bytes().saturating_sub(offset).min(u64::from(size)) as usize;
+            if buffer.len() < there {
+                buffer.resize(there, 0);
+            }
+            let outcome = self.disk.read(offset, &mut buffer[..there]);
+            self.pulse.answered();
+            match outcome {
+                Ok(()) => reply.data(&buffer[..there]),
+                Err(error) => reply.error(self.failed("read", &error)),
+            }
+        });
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let outcome = self.disk.write(offset, data);
+        self.pulse.answered();
+        match outcome {
+            Ok(()) => reply.written(data.len() as u32),
+            // Past the end there is no space, to programs that write to a device.
+            Err(DriveError::PastEnd) => reply.error(Errno::ENOSPC),
+            Err(error) => reply.error(self.failed("write", &error)),
+        }
+    }
+
+    fn fsync(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        self.disk.flush();
+        self.answer("flush", Ok(()), reply);
+    }
+
+    fn flush(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
+        // Closing a descriptor asks nothing of a drive.
+        reply.ok();
+    }
+
+    fn fallocate(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        // The loop device sends discards as PUNCH_HOLE and write-zeroes as ZERO_RANGE, both with KEEP_SIZE.
+        let clearing = match mode & !libc::FALLOC_FL_KEEP_SIZE {
+            libc::FALLOC_FL_PUNCH_HOLE => Clearing::Discard,
+            libc::FALLOC_FL_ZERO_RANGE => Clearing::Zeroes,
+            _ => return reply.error(Errno::EOPNOTSUPP),
+        };
+        let there = self.disk.capacity_bytes().saturating_sub(offset).min(length);
+        self.answer("discard or zeroes", self.disk.clear(offset, there, clearing), reply);
+    }
+
+    fn readdir(&self, _request: &Request, inode: INodeNo, _handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        if inode != INodeNo::ROOT {
+            return reply.error(Errno::ENOTDIR);
+        }
+        let entries = [
+            (INodeNo::ROOT, FileType::Directory, "."),
+            (INodeNo::ROOT, FileType::Directory, ".."),
+            (DISK, FileType::RegularFile, FILE_NAME),
+        ];
+        for (next, (inode, kind, name)) in (1..).zip(entries).skip(offset as usize) {
+            if reply.add(inode, next, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn statfs(&self, _request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
+        reply.statfs(self.disk.capacity_bytes() / 4096, 0, 0, 1, 0, 4096, 255, 4096);
+    }
+}

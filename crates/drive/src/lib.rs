@@ -1,0 +1,27 @@
+//! The emulated drive: a file that looks like a disk, compresses what it is given, and ages as flash does.
+//!
+//! | concept | module |
+//! |---|---|
+//! | what the drive is asked to be | [`config`], [`description`] |
+//! | the modelled flash | [`model`] |
+//! | blocks in, blocks out | [`disk`] |
+//! | contents: log, map, memory | [`store`] |
+//! | the kernel's requests | [`front`], [`mount`] |
+//! | people's requests | [`control`], [`commands`], [`stats`] |
+//! | not hanging the machine | [`safety`], [`signals`] |
+//! | all of it together | [`serve`] |
+
+pub mod commands;
+pub mod config;
+pub mod control;
+pub mod description;
+pub mod disk;
+pub mod error;
+pub mod front;
+pub mod model;
+pub mod mount;
+pub mod safety;
+pub mod serve;
+pub mod signals;
+pub mod stats;
+pub mod store;

@@ -1,0 +1,62 @@
+//! Mounting and unmounting, without helpers of the system.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use fuser::{MountOption, Session};
+
+use crate::error::DriveError;
+use crate::front::Front;
+
+/// Mounts. The kernel's requests wait until the session runs.
+pub fn mount(front: Front, mountpoint: &Path, name: &str, threads: usize) -> Result<Session<Front>, DriveError> {
+    let mut config = fuser::Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(format!("pgassay-drive:{name}")),
+        MountOption::Subtype("pgassay".into()),
+        MountOption::NoAtime,
+        MountOption::NoDev,
+        MountOption::NoSuid,
+    ];
+    config.n_threads = Some(threads);
+    config.clone_fd = threads > 1;
+    Session::new(front, mountpoint, &config).map_err(|error| match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES | libc::ENOENT | libc::ENODEV) => {
+            let message = format!("cannot mount a FUSE file system here: {error}");
+            DriveError::refused(message, "root, /dev/fuse and the kernel's fuse are needed")
+        }
+        _ => DriveError::io("cannot mount", error),
+    })
+}
+
+/// The number of a mounted connection, which its device has too.
+pub fn connection(mountpoint: &Path) -> Result<u32, DriveError> {
+    let device = fs::metadata(mountpoint).map_err(|error| DriveError::io("cannot see the mount", error))?.dev();
+    Ok(libc::minor(device))
+}
+
+/// Unmounts; fails with EBUSY while the file is open.
+pub fn unmount(mountpoint: &Path) -> io::Result<()> {
+    umount(mountpoint, 0)
+}
+
+/// Takes the mount out of sight, and cuts the connection if something still uses it.
+pub fn unmount_now(mountpoint: &Path) -> io::Result<()> {
+    umount(mountpoint, 0)
+        .or_else(|_| umount(mountpoint, libc::MNT_FORCE))
+        .or_else(|_| umount(mountpoint, libc::MNT_DETACH))
+}
+
+fn umount(mountpoint: &Path, flags: i32) -> io::Result<()> {
+    let path = CString::new(mountpoint.as_os_str().as_bytes())?;
+    // SAFETY: a valid string.
+    if unsafe { libc::umount2(path.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

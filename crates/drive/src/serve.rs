@@ -1,0 +1,129 @@
+//! The life of the daemon, in the order that its safety needs: leave the cgroup, fork the watchdog, take all memory,
+//! and only then mount.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crate::commands::Daemon;
+use crate::config::{Config, StoreKind};
+use crate::control;
+use crate::disk::{Disk, Parts};
+use crate::error::DriveError;
+use crate::front::Front;
+use crate::mount;
+use crate::safety::{Watchdog, cgroup, memory, watchdog};
+use crate::signals;
+
+/// Runs until the drive is unmounted.
+pub fn serve(config: &Config) -> Result<(), DriveError> {
+    abort_on_panic();
+    cgroup::leave()?;
+    watchdog::mount_connections()?;
+    let watchdog = Watchdog::start(Duration::from_secs_f64(config.watchdog_s))?;
+    let outcome = serve_watched(config, &watchdog);
+    watchdog.dismiss();
+    outcome
+}
+
+fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError> {
+    let directory = &config.directory;
+    let mountpoint = directory.join("fuse");
+    let failed = |error| DriveError::io("cannot use the drive's directory", error);
+    let _pid_file = own(&directory.join("daemon.pid"))?;
+    if !mountpoint.exists() {
+        DirBuilder::new().mode(0o700).create(&mountpoint).map_err(failed)?;
+    }
+    signals::block();
+    memory::protect();
+    if !memory::lock() {
+        eprintln!("pgassay-drive: memory cannot be locked; a machine short of it may swap the drive out");
+    }
+    let disk = Arc::new(make(config)?);
+    let pulse = watchdog.pulse();
+    let daemon = Arc::new(Daemon {
+        name: config.name.clone(),
+        disk: Arc::clone(&disk),
+        pulse,
+        mountpoint: mountpoint.clone(),
+        rated_cycles: config.rated_cycles,
+        watchdog: watchdog.process_id(),
+    });
+    let socket = directory.join("control.sock");
+    control::listen(&socket, daemon)?;
+    let session = mount::mount(Front::new(disk, pulse), &mountpoint, &config.name, config.threads)?;
+    let running = session.spawn().map_err(|error| DriveError::io("cannot start threads", error))?;
+    watchdog.arm(mount::connection(&mountpoint)?);
+    thread::spawn(move || {
+        loop {
+            pulse.beat();
+            thread::sleep(Duration::from_millis(200));
+        }
+    });
+    let unmounted_by_signal = mountpoint.clone();
+    thread::spawn(move || signals::wait_and(|| mount::unmount_now(&unmounted_by_signal)));
+    println!("ready");
+    let _ = std::io::stdout().flush();
+    let outcome = running.guard.join();
+    // Whatever ended the session, nothing of it stays.
+    let _ = mount::unmount_now(&mountpoint);
+    let _ = fs::remove_file(&socket);
+    match outcome {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(DriveError::io("the FUSE session has failed", error)),
+        Err(_) => Err(DriveError::Damaged("a thread of the FUSE session has panicked")),
+    }
+}
+
+/// Takes all memory that the drive will need.
+fn make(config: &Config) -> Result<Disk, DriveError> {
+    let keeps_contents = match config.store {
+        StoreKind::Memory => true,
+        StoreKind::Null => false,
+        StoreKind::File(_) => return Err(DriveError::refused("a store in a file is not built yet", "use memory")),
+    };
+    let model = config.flash.build(config.capacity_bytes)?;
+    let blocks = config.capacity_bytes / 4096;
+    let store_bytes = match config.store_bytes {
+        _ if !keeps_contents => 1,
+        Some(bytes) => bytes,
+        None => model.drive().usable_bytes() + 16 * blocks,
+    };
+    memory::must_fit(store_bytes + 8 * blocks)?;
+    Disk::new(Parts {
+        capacity_bytes: config.capacity_bytes,
+        codec: config.codec()?,
+        keeps_contents,
+        store_bytes,
+        model,
+    })
+}
+
+/// Writes this process's id and holds the file, so that a second daemon in the same folder is refused.
+fn own(path: &Path) -> Result<File, DriveError> {
+    let failed = |error| DriveError::io("cannot write daemon.pid", error);
+    let mut file =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path).map_err(failed)?;
+    // SAFETY: a valid descriptor.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+        let message = format!("another daemon serves {}", path.parent().unwrap_or(path).display());
+        return Err(DriveError::refused(message, "stop it first"));
+    }
+    file.set_len(0).map_err(failed)?;
+    writeln!(file, "{}", std::process::id()).map_err(failed)?;
+    Ok(file)
+}
+
+/// A thread that has panicked may hold locks for ever. The end of the process fails all requests at once.
+fn abort_on_panic() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        usual(panic);
+        std::process::abort();
+    }));
+}

@@ -1,0 +1,35 @@
+//! A small drive, and contents to write to it.
+
+use drive::description::Description;
+use drive::disk::{Disk, Parts};
+
+pub const BLOCK: usize = 4096;
+
+/// A drive of so many blocks over a compressing model that never runs out of flash.
+pub fn disk(blocks: u64, store_bytes: u64, codec: &str) -> Disk {
+    let flash = r#"{"kind": "compressing", "pages_per_block": 16, "over_provisioning": 0.5, "reserve_blocks": 4}"#;
+    disk_like(flash, blocks, store_bytes, codec)
+}
+
+/// A drive of so many blocks over the model that a description gives.
+pub fn disk_like(flash: &str, blocks: u64, store_bytes: u64, codec: &str) -> Disk {
+    let flash: Description = serde_json::from_str(flash).unwrap();
+    let capacity_bytes = blocks * BLOCK as u64;
+    let model = flash.build(capacity_bytes).unwrap();
+    let codec = codec.parse().unwrap();
+    Disk::new(Parts { capacity_bytes, codec, keeps_contents: true, store_bytes, model }).unwrap()
+}
+
+/// Bytes of which a share does not compress, different for each seed.
+pub fn contents(length: usize, noise_share: f64, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let noisy = (BLOCK as f64 * noise_share) as usize;
+    (0..length)
+        .map(|index| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            if index % BLOCK < noisy { state as u8 } else { seed as u8 }
+        })
+        .collect()
+}
