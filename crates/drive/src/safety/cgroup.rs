@@ -1,8 +1,8 @@
 //! Memory cgroups: out of any that the drive's users may fill.
 //!
 //! In a cgroup (version 1) at its limit, reclaim waits for dirty pages to be written. If the daemon that must write
-//! them asks for memory in the same cgroup it waits for itself, for ever, and SIGKILL does not help. So it goes to the root
-//! before it takes any memory; memory stays charged where it was first touched.
+//! them asks for memory in the same cgroup it waits for itself, for ever, and SIGKILL does not help. So it goes to
+//! the root before it takes any memory; memory stays charged where it was first touched.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //!
 //! The kernel may wait for this program's writes in order to find memory, and this program may wait for memory in order
 //! to write. Three things break the circle: the daemon leaves memory cgroups that it shares with its users
-//! ([`cgroup`]), takes all memory before it is mounted and locks it ([`memory`]), and another process cuts the FUSE connection, at
-//! which every waiting request fails, if the daemon stalls or dies nevertheless ([`watchdog`]).
+//! ([`cgroup`]), takes all memory before it is mounted and locks it ([`memory`]), and another process cuts the FUSE
+//! connection, at which every waiting request fails, if the daemon stalls or dies nevertheless ([`watchdog`]).
 
 pub mod cgroup;
 pub mod memory;
