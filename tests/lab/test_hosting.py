@@ -163,3 +163,10 @@ def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path
     assert simulation.machine.left_behind() == []
     with pytest.raises(ClusterError):
         stage._peak_bytes(simulation.machine.installation, place, settings, site)
+
+
+def test_huge_pages_that_others_took_before_the_start_are_a_hugepage_error(place: Path) -> None:
+    with started(place, {"server.huge_pages": "on"}) as (simulation, study, site, _):
+        trial(simulation, study, site)  # makes the snapshot
+        simulation.machine.installation.start_failure = "could not map anonymous shared memory: Cannot allocate memory"
+        assert trial(simulation, study, site).reasons[0].code == "hugepage_error"

@@ -6,23 +6,34 @@ from pathlib import Path
 
 from pgassay.cli import messages
 
+FORMS = ("trials", "cache-csv")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--csv", action="store_true", help="as CSV with a header (the default)")
+    parser.add_argument(
+        "--as",
+        dest="form",
+        choices=FORMS,
+        default=FORMS[0],
+        help="trials: every level and response (the default);"
+        " cache-csv: the published table of the study cache, column for column",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of standard output")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the rows."""
-    from pgassay.record.export import write_csv
+    from pgassay.record import cache_csv, export
     from pgassay.record.reading import Run
 
+    write = cache_csv.write if arguments.form == "cache-csv" else export.write_csv
     found = Run.open(arguments.run)
     if arguments.out is None:
-        write_csv(found, sys.stdout)
+        write(found, sys.stdout)
         return messages.SUCCESS
     with arguments.out.open("w", encoding="utf-8", newline="") as file:
-        write_csv(found, file)
+        write(found, file)
     return messages.SUCCESS

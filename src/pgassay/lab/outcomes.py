@@ -21,3 +21,10 @@ def code_of(detail: str, otherwise: str) -> str:
 def named(problems: Mapping[str, str]) -> dict[str, str]:
     """A load's problems under their own names."""
     return {code_of(detail, code): detail for code, detail in problems.items()}
+
+
+def code_of_start(detail: str, settings: Mapping[str, str]) -> str:
+    """Why a server did not start: `hugepage_error` where it was to have huge pages, which others took meanwhile."""
+    if settings.get("huge_pages") == "on" and "could not map anonymous shared memory" in detail:
+        return "hugepage_error"
+    return "not_started"

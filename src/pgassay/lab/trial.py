@@ -54,7 +54,7 @@ def run_trial(study: Study, assignment: Assignment, site: Site) -> tuple[TrialRe
     except HostError as error:
         notes.problems[error.code] = error.message
     except ClusterError as error:
-        notes.problems["not_started"] = error.message
+        notes.problems[outcomes.code_of_start(error.message, composition.setup.settings)] = error.message
     except QueryError as error:
         notes.problems[outcomes.code_of(error.message, "server")] = error.message
     except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place

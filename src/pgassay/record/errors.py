@@ -110,3 +110,8 @@ def saying(path: Path, doing: str, otherwise: str = RESUME) -> Iterator[None]:
         else:
             hint = run
         raise RecordError(f'could not {doing} in "{path}": {failure.strerror or failure}', hint) from failure
+
+
+def not_of_load(path: Path, driver: str) -> RecordError:
+    """A form that only one load's runs can take."""
+    return RecordError(f'run "{path}" is not of the load {driver}, so it cannot be written in that form')

@@ -12,7 +12,7 @@ from altair.utils.schemapi import debug_mode
 
 from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
-from pgassay.report import curve_figures, scaling_figures, series_figures, words
+from pgassay.report import cache_figures, curve_figures, scaling_figures, series_figures, words
 from pgassay.report.findings import Findings
 from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, data, panels, styled
 from pgassay.study.responses import Response, Scale
@@ -49,6 +49,7 @@ def _figures(findings: Findings) -> tuple[Figure, ...]:
     made.append(_curve(findings))
     made.append(_scaling(findings))
     made.append(_seconds(findings))
+    made += _caches(findings)
     return tuple(figure for figure in made if figure is not None)
 
 
@@ -275,6 +276,21 @@ def _scaling(findings: Findings) -> Figure | None:
         "Universal Scalability Law, point by point. The yardstick is scaled to the curve's first point. Secondary.",
         styled(found).to_dict(),
     )
+
+
+def _caches(findings: Findings) -> list[Figure | None]:
+    """Of the cache study; nothing for others."""
+    found: list[Figure | None] = []
+    for time, what in (("idx1", "Index probes before the scan"), ("seq", "Scan"), ("idx2", "Index probes after it")):
+        chart = cache_figures.boxes(findings, time)
+        caption = "Bar: the middle half of the trials; line: median; whiskers: to 1.5 times the bar; dots beyond."
+        title = f"{what} over shared_buffers"
+        found.append(None if chart is None else Figure(f"cache-{time}", title, caption, styled(chart).to_dict()))
+    chart = cache_figures.residency(findings)
+    caption = "Medians. What lies in both caches counts in both: memory spent twice."
+    title = "What lies in which cache"
+    found.append(None if chart is None else Figure("cache-residency", title, caption, styled(chart).to_dict()))
+    return found
 
 
 def _capital(text: str) -> str:

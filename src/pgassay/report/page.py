@@ -12,7 +12,7 @@ import jinja2
 import vl_convert
 
 from pgassay.analysis.explanation import amount
-from pgassay.report import adoption, comparing, configuration, ladder, space, words
+from pgassay.report import adoption, cache, comparing, configuration, ladder, space, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
@@ -76,6 +76,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         parts=(*parts(findings.companions, findings.primary, findings.baseline), *space.parts(findings)),
         layout=comparing.layout(findings.study),
         equality="" if findings.imported else comparing.equality(findings.study),
+        cache_parts=tuple(cache.parts(findings)),
         curve_sentences=tuple(curve_sentences(findings.companions, findings.primary)),
         doubts=(*findings.overloads, *doubts(findings.trials, findings.courses)),
         trial_rows=shown(rows_of(findings)),

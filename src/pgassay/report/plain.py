@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from pgassay.analysis.effects import Effect
-from pgassay.report import companions_plain, comparing
+from pgassay.report import cache_plain, companions_plain, comparing
 from pgassay.report.findings import Findings
 from pgassay.report.ladder import ladders_of
 from pgassay.report.trials_table import rows_of
@@ -55,6 +55,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
             {"text": judged.claim.text, "source": judged.claim.source, "mark": judged.mark, "found": judged.text}
             for judged in findings.claims
         ],
+        "cache": cache_plain.as_plain(findings),
         "beside": companions_plain.as_plain(findings.companions),
         "courses": [dict(vars(row)) for row in rows_of(findings)],
         "remarks": list(findings.remarks),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.report import comparing, ladder, space, words
+from pgassay.report import cache, comparing, ladder, space, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
@@ -91,7 +91,8 @@ def _beside(findings: Findings) -> Iterator[str]:
     if layout:
         yield ""
         yield f"Factors {layout}"
-    for part in (*parts(findings.companions, findings.primary, findings.baseline), *space.parts(findings)):
+    beside = parts(findings.companions, findings.primary, findings.baseline)
+    for part in (*cache.parts(findings), *beside, *space.parts(findings)):
         yield ""
         yield f"{part.title} (secondary)"
         yield from _columns(part.rows)

@@ -1,0 +1,97 @@
+"""Where a slowdown ends along a size, and which size to take: for curves over shared_buffers. Pure.
+
+A slowdown is a ratio within one trial (after ÷ before), so machine and block cancel in it. Its points are geometric
+means over blocks with intervals that hold for all sizes together and at every look, as for curves.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, inf, isfinite, log, sqrt
+from statistics import fmean, stdev
+
+from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.effects import Effect
+
+BEARABLE = 1.25
+"""A slowdown below this counts as none: the first and the second time of the same thing differ by some per cent."""
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """At one size in bytes: the ratio with its interval (0 and inf below five blocks)."""
+
+    size: int
+    blocks: int
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def recovered(self) -> bool:
+        """Shown to be bearable."""
+        return self.high < BEARABLE
+
+    @property
+    def slow(self) -> bool:
+        """Shown to be more than bearable."""
+        return self.low > BEARABLE
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """`slow_to` is the largest size shown to be slow, `recovered_from` the one from which all are shown not to be."""
+
+    points: tuple[Slowdown, ...]
+    slow_to: int | None
+    recovered_from: int | None
+
+
+def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int, level: float = 0.95) -> Recovery:
+    """From every size's ratios, one a block."""
+    alpha = (1.0 - level) / max(1, len(ratios))
+    points = tuple(_point(size, ratios[size], blocks_max, alpha) for size in sorted(ratios) if ratios[size])
+    recovered = None
+    for point in reversed(points):
+        if not point.recovered:
+            break
+        recovered = point.size
+    return Recovery(points, max((point.size for point in points if point.slow), default=None), recovered)
+
+
+def _point(size: int, ratios: Sequence[float], blocks_max: int, alpha: float) -> Slowdown:
+    logs = [log(ratio) for ratio in ratios if ratio > 0]
+    n, mean = len(logs), fmean(logs)
+    if n < FIRST_LOOK:
+        return Slowdown(size, n, exp(mean), 0.0, inf)
+    half = critical(n, blocks_max, alpha) * stdev(logs) / sqrt(n)
+    return Slowdown(size, n, exp(mean), exp(mean - half), exp(mean + half) if mean + half < 700 else inf)
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The size to take, the sizes that cannot be told from the best one, and by how much the taken one may be worse.
+
+    `low` and `high` bound the chosen size's time against the best one's as a ratio; both are 1 where it is the best.
+    """
+
+    size: int
+    best: int
+    alike: tuple[int, ...]
+    low: float
+    high: float
+
+
+def recommend(best: int, against_best: Mapping[int, Effect], resolution: float) -> Recommendation | None:
+    """The smallest size shown to be at most `resolution` worse than the best one, since memory has other uses.
+
+    `against_best` are effects of a response for which less is better, simultaneous over the sizes; None while nothing
+    is bounded.
+    """
+    if not any(effect.bounded for effect in against_best.values()):
+        return None
+    alike = [size for size, each in against_best.items() if each.bounded and each.low <= 1.0]
+    good = [size for size, each in against_best.items() if each.bounded and each.high <= 1.0 + resolution]
+    size = min([best, *good])
+    found = against_best.get(size)
+    low, high = (1.0, 1.0) if found is None else (found.low, found.high)
+    return Recommendation(size, best, tuple(sorted([best, *alike])), low, high if isfinite(high) else inf)

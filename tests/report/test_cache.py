@@ -1,0 +1,114 @@
+"""What the cache study adds to a report: recovery, recommendation, residency, box plots, claims, the published CSV."""
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.analysis.claims import Mark
+from pgassay.record import cache_csv
+from pgassay.record.errors import RecordError
+from pgassay.record.reading import Run
+from pgassay.report import page, text
+from pgassay.report.cache import CacheFindings, parts
+from pgassay.report.cache_figures import box_of, boxes, residency
+from pgassay.report.findings import Findings
+from pgassay.report.plain import as_plain
+from tests.report import made
+from tests.report.cacherun import make_run
+
+MB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("cache") / "run")
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return made.make_run(tmp_path_factory.mktemp("other") / "run")
+
+
+def test_the_recovery_is_where_it_was_planted(run: Run) -> None:
+    cache = CacheFindings(Findings(run))
+    assert cache.series == ("host.huge_pages=2MB", "host.huge_pages=none")
+    for found in cache.recoveries.values():
+        assert (found.slow_to, found.recovered_from) == (64 * MB, 256 * MB)
+    for each in cache.advice:
+        assert (each.recommendation.size, each.recommendation.alike) == (256 * MB, (256 * MB,))
+
+
+def test_terminal_and_json_say_the_same(run: Run) -> None:
+    said = text.render(Findings(run))
+    assert "host.huge_pages=none: slow up to 64MB; recovered (below 1.25) from 256MB on" in said
+    assert "Recommended shared_buffers for this pattern" in said
+    assert "100% → 0%" in said, "the scan washes the index out of the page cache"
+    plain = as_plain(Findings(run))["cache"]
+    assert plain["recovery"]["host.huge_pages=none"]["recovered_from"] == 256 * MB
+    assert plain["recommended"][0]["recommendation"]["size"] == 256 * MB
+
+
+def test_the_claims_are_tested_one_by_one(run: Run) -> None:
+    marks = {judged.claim.text: judged.mark for judged in Findings(run).claims}
+    assert len(marks) == 10
+    assert (
+        marks["idx2: after the scan index probes are slow while the index lives in the page cache"] is Mark.REPRODUCED
+    )
+    assert marks["idx2: once recovered, probes are quicker with huge pages"] is Mark.REPRODUCED
+    assert marks["idx1: without huge pages an index probe gets slower as shared_buffers grows"] is not Mark.REPRODUCED
+
+
+def test_the_page_has_its_figures(run: Run) -> None:
+    findings = Findings(run)
+    for time in ("idx1", "seq", "idx2"):
+        chart = boxes(findings, time)
+        assert chart is not None
+        chart.to_dict()
+    found = residency(findings)
+    assert found is not None
+    found.to_dict()
+    from pgassay.report.figures import figures
+
+    made_figures = figures(findings)
+    written = page.html(findings, made_figures)
+    for name in ("cache-idx1", "cache-seq", "cache-idx2", "cache-residency"):
+        assert f'id="{name}"' in written
+
+
+def test_other_runs_have_none_of_it(other: Run) -> None:
+    findings = Findings(other)
+    assert tuple(parts(findings)) == ()
+    assert boxes(findings, "idx1") is None
+    assert residency(findings) is None
+    assert as_plain(findings)["cache"] is None
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=60))
+def test_a_box_is_in_order_and_loses_nothing_near(values: list[float]) -> None:
+    box, outside = box_of(values)
+    assert box["low"] <= box["q1"] <= box["median"] <= box["q3"] <= box["high"]
+    assert box["trials"] == len(values)
+    assert all(value < box["low"] or value > box["high"] for value in outside)
+
+
+def test_the_csv_is_the_published_one_column_for_column(run: Run) -> None:
+    file = io.StringIO()
+    cache_csv.write(run, file)
+    head, first, *rest = file.getvalue().splitlines()
+    assert head == (
+        "huge_pages(2MiB),pg_cache,pg_cache(KiB),idx1(ms),seq(ms),idx2(ms),heap_blks_read,heap_blks_hit,idx_blks_read,"
+        "idx_blks_hit,finish"
+    )
+    cells = first.split(",")
+    assert cells[:3] == ["140", "256MB", "262144"]
+    assert float(cells[3]) == pytest.approx(0.08, rel=0.2)
+    assert cells[6:] == ["131072", "30", "175", "428", "2023-11-14T22:13:21+00:00"]
+    assert rest[-1] == "hugepage_error,2023-11-14T22:13:57+00:00"
+
+
+def test_other_runs_cannot_be_written_so(other: Run, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="cacheprobe"):
+        cache_csv.write(other, io.StringIO())
