@@ -45,6 +45,8 @@ class Notes:
     measures: Measures | None = None
     upkeep: dict[str, float | None] = field(default_factory=dict)
     """What timed maintenance yielded (see `upkeep`)."""
+    page_space: dict[str, float | None] = field(default_factory=dict)
+    """What was read of the tables' pages (see `page_space`)."""
     alive: bool = True
     problems: dict[str, str] = field(default_factory=dict)
 

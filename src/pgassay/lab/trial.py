@@ -15,7 +15,7 @@ from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult, Verifying
 from pgassay.bench.server import Server
-from pgassay.lab import outcomes, regime, space, upkeep
+from pgassay.lab import outcomes, page_space, regime, space, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.hosting import hosted
@@ -124,6 +124,8 @@ def _use(
         with notes.laps("settle"):
             notes.settings = _effective(server)
             _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
+            if page_space.wanted(composition.setup.load):
+                notes.page_space.update(page_space.as_loaded(server))
             notes.cache = settle(server, composition.setup.load, clone, site.caches, limited=limited)
         with notes.laps("measure"):
             _measure(assignment, composition, load, server, clone, site, notes)
@@ -195,6 +197,18 @@ def _measure(
         _read_back(composition, Readable(server, result), notes, Stage.RUN)
         if isinstance(load, Verifying):
             notes.problems.update(load.verify(server, options))
+        if page_space.wanted(options):
+            _look_into_pages(server, notes)
+
+
+def _look_into_pages(server: Server, notes: Notes) -> None:
+    assert notes.measures is not None
+    notes.page_space.update(page_space.as_left(server))
+    notes.measures = replace(
+        notes.measures,
+        responses={**notes.measures.responses, **page_space.summed(notes.page_space)},
+        counters={**notes.measures.counters, **notes.page_space},
+    )
 
 
 def _maintain(server: Server, site: Site, notes: Notes) -> None:

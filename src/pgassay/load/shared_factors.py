@@ -29,6 +29,7 @@ EVERY = (
     LoadFactor("checkpoint", choice(*CHECKPOINTS), "whole checkpoint cycles by time or by WAL, or the burst after one"),
     LoadFactor("yardstick", choice(*YARDSTICKS), "what is measured after each window: sysbench cpu, where installed"),
     LoadFactor("vacuum", switch, "VACUUM before the window"),
+    LoadFactor("page_space", switch, "read how much of the tables' pages is free, before the window and after it"),
     LoadFactor("maintenance", switch, "after the window, time a CHECKPOINT and a VACUUM of every page"),
 )
 

@@ -1,0 +1,49 @@
+"""The free share of pages, from the pages of a real server: what FILLFACTOR leaves, and what updates use up."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.lab import page_space
+from tests.bench import real
+
+
+def test_it_is_declared_only_where_it_is_asked_for() -> None:
+    assert page_space.responses([{}, {"page_space": "off"}]) == ()
+    names = {response.name for response in page_space.responses([{}, {"page_space": "on"}])}
+    assert names == set(page_space.summed({}))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"fsync": "off", "autovacuum": "off"}, folder / "socket")
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.mark.system
+def test_fillfactor_leaves_its_share_and_updates_use_it(server: Server) -> None:
+    for name, fill in (("packed", 100), ("roomy", 50)):
+        server.execute(f"CREATE TABLE {name} (id int, n int, pad char(80)) WITH (fillfactor = {fill})")
+        server.execute(f"INSERT INTO {name} SELECT i, 0, 'x' FROM generate_series(1, 200000) i")
+    server.execute("CHECKPOINT")
+    loaded = page_space.as_loaded(server)
+    packed, roomy = loaded["page_space.loaded.packed_share"], loaded["page_space.loaded.roomy_share"]
+    assert packed is not None
+    assert roomy is not None
+    assert packed < 0.02
+    assert roomy == pytest.approx(0.5, abs=0.02)
+    every = loaded["page_space.loaded_share"]
+    assert every == pytest.approx((packed + 2 * roomy) / 3, abs=0.02), "weighted by size"
+    server.execute("UPDATE roomy SET n = n + 1 WHERE id % 2 = 0")
+    left = page_space.as_left(server)
+    assert left["page_space.left.roomy_share"] == pytest.approx(0.25, abs=0.03)
+    responses = page_space.summed({**loaded, **left})
+    assert responses["free_share_loaded"] == every
+    assert (responses["database_loaded_bytes"] or 0) > 60_000_000
