@@ -128,8 +128,8 @@ def _emulated(home: Path, level: str) -> str:
     stats = _stats(home)
     if stats is None:
         return "an emulated drive that does not answer"
-    kind = (told(stats, "kind", "") or "").replace("_", "-")
     codec = told(stats, "codec", "") or "none"
+    kind = (told(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
     if level.startswith(f"{DESCRIBED}:"):
         asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0]))
         if (asked.flash.get("kind", "page-mapped"), asked.codec) == (kind, codec):

@@ -7,6 +7,8 @@ docs/numbers.md tells how each is computed. A cost on the ratio scale may still 
 from collections.abc import Mapping
 
 from pgassay.probe.differences import Differences
+from pgassay.probe.drive_costs import RESPONSES as DRIVE_RESPONSES
+from pgassay.probe.drive_costs import drive_costs
 from pgassay.study.responses import Better, Response, Scale
 
 _LOWER, _HIGHER, _NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
@@ -117,6 +119,7 @@ RESPONSES: tuple[Response, ...] = (
         Response(f"waits_{kind}_share", f"share of looks in which backends {words}", "share", _NEITHER, _DIFFERENCE)
         for kind, words in _WAITS.items()
     ),
+    *DRIVE_RESPONSES,
     Response("database_bytes", "size of the database at the end", "bytes", _LOWER),
     Response("table_bytes", "size of the tables at the end, with TOAST and maps", "bytes", _LOWER),
     Response("index_bytes", "size of the indexes at the end", "bytes", _LOWER),
@@ -165,7 +168,7 @@ def costs(counters: Differences, transactions: int) -> dict[str, float | None]:
         found[f"disk_{kind}_latency_ms"] = _quotient(taken_ms, counters.get(f"diskstats.{operations}"))
     found["checkpoints"] = _total(counters, ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested"))
     found["foreign_write_share"] = _foreign_writes(counters)
-    return found | _machine_shares(counters)
+    return found | drive_costs(counters, transactions) | _machine_shares(counters)
 
 
 def _relation_written(counters: Differences) -> float | None:

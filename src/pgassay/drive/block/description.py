@@ -59,7 +59,7 @@ class Description:
             "store": "memory" if self.store == "memory" else {"file": str(directory / "store")},
             "threads": self.threads,
             "watchdog_s": self.watchdog_s,
-            "flash": dict(self.flash),
+            **self.flash,
         }
         if self.store_bytes is not None:
             found["store_bytes"] = self.store_bytes

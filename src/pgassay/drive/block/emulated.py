@@ -209,12 +209,27 @@ class RealDaemon:
         return directory / daemon.FUSE / daemon.DISK
 
 
+_ALIASES: Mapping[str, tuple[str, float]] = {
+    "read_bytes": ("host_bytes_read", 1.0),
+    "gc_bytes": ("gc_bytes_written", 1.0),
+    "wear_levelling_bytes": ("wear_levelling_bytes_written", 1.0),
+    "padding_bytes": ("padding_bytes_written", 1.0),
+    "flushes": ("host_flushes", 1.0),
+    "codec_ns": ("codec_cpu_us", 1e-3),
+    "daemon_cpu_ns": ("cpu_us", 1e-3),
+    "live_blocks": ("logical_bytes", 4096.0),
+    "live_bytes": ("physical_bytes", 1.0),
+    "free_superblocks": ("free_blocks", 1.0),
+}
+"""What the daemon calls by another name or in another unit."""
+
+
 def neutral(stats: Mapping[str, Any]) -> Counted:
-    """The neutral names out of what a daemon tells, wherever in its tables they stand."""
+    """The neutral names out of what a daemon tells."""
     found: dict[str, float] = {}
     for name, value in stats.items():
-        if isinstance(value, Mapping):
-            found = {**neutral(value), **found}
-        elif name in UNITS and isinstance(value, int | float) and not isinstance(value, bool):
-            found[name] = float(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            known, scale = _ALIASES.get(name, (name, 1.0))
+            if known in UNITS:
+                found[known] = value * scale
     return found

@@ -135,11 +135,10 @@ class FakeControl:
 
     def _stats(self) -> dict[str, Any]:
         used = _used(self._disk)
-        flash = self._configuration["flash"]
         return {
-            "kind": flash.get("kind", "page-mapped"),
+            "kind": self._configuration.get("kind", "page-mapped"),
             "codec": self._configuration["codec"],
-            "over_provisioning": flash.get("over_provisioning", 0.07),
+            "over_provisioning": self._configuration.get("over_provisioning", 0.07),
             "capacity_bytes": self._configuration["capacity_bytes"],
             "host_bytes_written": used,
             "nand_bytes_written": used * 2,

@@ -1,0 +1,55 @@
+"""What a transaction costs the drives by their own count, and how they stand at the window's end; pure.
+
+All drives of a set that count are added up; None where none does. Emulated drives count what their model programs: see
+docs/drives.md.
+"""
+
+from collections.abc import Mapping
+
+from pgassay.bench.drive_counters import DATA, WAL
+from pgassay.probe.differences import Differences
+from pgassay.study.responses import Better, Response, Scale
+
+RESPONSES: tuple[Response, ...] = (
+    Response(
+        "host_bytes_per_transaction", "bytes that the drive was sent, per transaction", "bytes", Better.LOWER, cost=True
+    ),
+    Response(
+        "nand_bytes_per_transaction",
+        "bytes that the flash programmed, per transaction",
+        "bytes",
+        Better.LOWER,
+        cost=True,
+    ),
+    Response(
+        "write_amplification", "write amplification in the window (NAND / host bytes)", "ratio", Better.LOWER, cost=True
+    ),
+    Response("physical_bytes", "live bytes on flash at the end", "bytes", Better.LOWER),
+    Response("compression_ratio", "logical / physical bytes at the end", "ratio", Better.HIGHER),
+    Response(
+        "drive_writes", "drive writes in the window (host bytes / capacity)", "ratio", Better.NEITHER, Scale.DIFFERENCE
+    ),
+)
+
+
+def drive_costs(counters: Differences, transactions: int) -> dict[str, float | None]:
+    """Every response of `RESPONSES`."""
+    host, nand = _sum(counters, "host_bytes_written"), _sum(counters, "nand_bytes_written")
+    logical, physical = _sum(counters, "logical_bytes"), _sum(counters, "physical_bytes")
+    return {
+        "host_bytes_per_transaction": _quotient(host, transactions),
+        "nand_bytes_per_transaction": _quotient(nand, transactions),
+        "write_amplification": _quotient(nand, host),
+        "physical_bytes": physical,
+        "compression_ratio": _quotient(logical, physical),
+        "drive_writes": _quotient(host, _sum(counters, "capacity_bytes")),
+    }
+
+
+def _sum(counters: Mapping[str, float | None], name: str) -> float | None:
+    found = [value for source in (DATA, WAL) if (value := counters.get(f"{source}.{name}")) is not None]
+    return sum(found) if found else None
+
+
+def _quotient(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole
