@@ -10,6 +10,7 @@ from math import isfinite, log
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.comparable import NOT_COMPARED
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.forecast import blocks_to_settle
 from pgassay.study.responses import Better, Response, Scale
@@ -27,6 +28,7 @@ class Kind(StrEnum):
     EQUIVALENT = "equivalent"
     UNRESOLVED = "unresolved"
     FAILED = "failed"
+    NOT_COMPARED = "not compared"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,9 @@ def verdict(
     """
     if failure is not None and not failure.startswith(SETTLED):
         return Verdict(Kind.FAILED, messages.failed(failure))
+    refused = next((reason for reason in effect.left_out if reason.startswith(NOT_COMPARED)), None)
+    if refused is not None:
+        return Verdict(Kind.NOT_COMPARED, refused)
     width = margin(effect, response, resolution)
     if effect.blocks >= FIRST_LOOK and effect.bounded:
         if _within(effect, width):

@@ -11,6 +11,7 @@ import numpy as np
 
 from pgassay.analysis import messages as words
 from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.comparable import screened
 from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Cell, Observation, arrange
@@ -24,7 +25,7 @@ from pgassay.study.responses import Response, Scale
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:
     """The primary's effects by the arm's label, for every arm but the baselines."""
     arms = {_place(arm): arm for arm in study.arms}
-    effects = compare(
+    compared = compare(
         observations,
         response,
         baseline_name(study),
@@ -32,6 +33,7 @@ def effects_of(study: Study, response: Response, observations: Sequence[Observat
         primary=True,
         arms=list(arms),
     )
+    effects = screened(compared, study, response, baseline_name(study))
     return {arms[effect.treatment, effect.condition, effect.covariate].name: effect for effect in effects}
 
 

@@ -18,6 +18,7 @@ from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.observations import Cell
 from pgassay.analysis.observed import tables
 from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
+from pgassay.analysis.verdicts import Kind
 from pgassay.report import drive_itself
 from pgassay.report.capacities import capacities, costs_with_cpu
 from pgassay.report.covariates import in_order
@@ -76,7 +77,12 @@ class Companions:
         """Cell to treatment to its probability of being the best, the baseline included."""
         findings = self._findings
         seen = findings.observations(findings.primary.name)
-        known = tables(seen, findings.primary.scale)
+        refused = {
+            Cell(each.effect.condition, each.effect.covariate)
+            for each in findings.verdicts
+            if each.verdict.kind is Kind.NOT_COMPARED
+        }
+        known = {cell: table for cell, table in tables(seen, findings.primary.scale).items() if cell not in refused}
         found = {cell: chances_of(table, findings.primary, findings.baseline) for cell, table in known.items()}
         return {cell: chances for cell, chances in found.items() if len(chances) > 1}
 
@@ -84,7 +90,7 @@ class Companions:
     def factorial(self) -> Factorial | None:
         """Main effects and interactions; None with fewer than two factors."""
         findings, study = self._findings, self._findings.study
-        if len(study.factors) < 2:
+        if len(study.factors) < 2 or any(each.verdict.kind is Kind.NOT_COMPARED for each in findings.verdicts):
             return None
         return factorial(
             findings.observations(findings.primary.name),

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from pgassay.analysis import claims as claim_analysis
 from pgassay.analysis.claims import ClaimJudgement
+from pgassay.analysis.comparable import screened
 from pgassay.analysis.compare import compare
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
@@ -136,7 +137,7 @@ class Findings:
 
     def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
         """Every treatment against the baseline; the primary's are simultaneous."""
-        return compare(
+        compared = compare(
             self.observations(response.name),
             response,
             baseline or self.baseline,
@@ -144,6 +145,7 @@ class Findings:
             primary=response.name == self.study.primary and baseline is None,
             arms=[(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms],
         )
+        return screened(compared, self.study, response, baseline or self.baseline)
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects with verdicts."""

@@ -12,7 +12,7 @@ import jinja2
 import vl_convert
 
 from pgassay.analysis.explanation import amount
-from pgassay.report import adoption, cache, comparing, configuration, ladder, space, words
+from pgassay.report import adoption, cache, comparing, configuration, drives, ladder, space, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
@@ -73,7 +73,11 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         read_back=configuration.levels_read_back(findings.trials),
         adoption=_adoption(findings),
         host=host_rows(findings.run.host),
-        parts=(*parts(findings.companions, findings.primary, findings.baseline), *space.parts(findings)),
+        parts=(
+            *parts(findings.companions, findings.primary, findings.baseline),
+            *drives.parts(findings),
+            *space.parts(findings),
+        ),
         layout=comparing.layout(findings.study),
         equality="" if findings.imported else comparing.equality(findings.study),
         cache_parts=tuple(cache.parts(findings)),
