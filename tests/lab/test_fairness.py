@@ -104,3 +104,28 @@ def test_bare_numbers_of_blocks_are_refused_while_the_size_varies(name: str) -> 
 def test_a_word_that_is_neither_is_refused() -> None:
     with pytest.raises(UsageError, match="defaults"):
         _study(["2kB", "8kB"], defaults="fair")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fixed", "names"),
+    [
+        (["2kB", "8kB"], {"server.debug_io_direct": "data"}, '= data cannot go with "build.block_size" = 2kB'),
+        (["1kB"], {"server.debug_io_direct": "wal, data"}, '= data cannot go with "build.block_size" = 1kB'),
+        (
+            ["4kB", "8kB"],
+            {"server.debug_io_direct": "wal", "build.wal_block_size": "2kB"},
+            '= wal cannot go with "build.wal_block_size" = 2kB',
+        ),
+    ],
+)
+def test_direct_io_on_blocks_below_4kb_is_refused_before_anything_is_built(
+    sizes: list[str], fixed: dict[str, Any], names: str
+) -> None:
+    with pytest.raises(UsageError, match=names) as caught:
+        fairness.check(_study(sizes, fixed))
+    assert "at least 4kB" in str(caught.value.hint)
+
+
+def test_direct_io_where_the_blocks_allow_it() -> None:
+    fairness.check(_study(["4kB", "8kB"], {"server.debug_io_direct": "data"}))
+    fairness.check(_study(["2kB", "8kB"], {"server.debug_io_direct": "wal"}))

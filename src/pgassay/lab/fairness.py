@@ -54,6 +54,9 @@ IN_BLOCKS = (
 )  # fmt: skip
 """A bare number for one of these means another size under every page size."""
 
+DIRECT_IO_BYTES = 4096
+"""PG_IO_ALIGN_SIZE: direct I/O of PostgreSQL goes by 4 kB."""
+_DIRECT_IO = "server.debug_io_direct"
 _SHARED_BUFFERS = "128MB"
 _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 """XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
@@ -71,7 +74,9 @@ def varies(study: Study) -> bool:
 
 
 def check(study: Study) -> None:
-    """Raise `UsageError` for a bare number where blocks are counted and the page size varies."""
+    """Raise `UsageError` for direct I/O below its least block, and for a bare number where the page size varies."""
+    for arm in study.arms:
+        _check_direct_io(study.levels_of(arm))
     if not varies(study):
         return
     names = {name for arm in study.arms for name in study.levels_of(arm)}
@@ -83,6 +88,16 @@ def check(study: Study) -> None:
             quantity = split_quantity(level.typed)
             if quantity is not None and not quantity[1] and quantity[0] not in (-1, 0):
                 raise messages.bare_blocks(name, level.typed)
+
+
+def _check_direct_io(levels: Mapping[str, Level]) -> None:
+    """PostgreSQL refuses it too, but only once that server is built (check_debug_io_direct, from 16 on)."""
+    asked = levels.get(_DIRECT_IO)
+    words = {word.strip() for word in asked.typed.split(",")} if asked else set()
+    for word, name in (("data", BLOCK_SIZE), ("wal", WAL_BLOCK_SIZE), ("wal_init", WAL_BLOCK_SIZE)):
+        size = levels.get(name)
+        if word in words and size is not None and parse_memory(size.canonical) < DIRECT_IO_BYTES:
+            raise messages.direct_io_too_small(word, name, size.typed)
 
 
 def pinned(study: Study, composition: Composition) -> dict[str, str]:

@@ -87,3 +87,11 @@ def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
 def calibration_budget_done(blocks: int) -> str:
     """A calibration ends because its time is up."""
     return f"{blocks} blocks are done, another one does not fit in the budget"
+
+
+def direct_io_too_small(word: str, name: str, typed: str) -> UsageError:
+    """A block below what direct I/O is aligned to."""
+    return UsageError(
+        f'"server.debug_io_direct" = {word} cannot go with "{name}" = {typed}',
+        f"direct I/O needs blocks of at least 4kB: leave the smaller ones out with --levels {name}=4kB,8kB",
+    )

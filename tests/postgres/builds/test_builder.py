@@ -196,3 +196,22 @@ def test_a_source_that_would_be_fetched_is_not_fetched_to_tell_so(tmp_path: Path
     (each,) = unbuilt(make_builder(tmp_path), [Wanted(4096, version="17")])
     assert each.name == "17, 4kB pages, 8kB WAL blocks"
     assert "would be fetched" in each.source
+
+
+def test_a_program_changed_by_hand_is_not_run_although_its_size_is_right(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    program = builder.installation(_wanted(tree)).bindir / "postgres"
+    program.write_text(program.read_text().replace("16.4", "16.5"))
+    with pytest.raises(PgassayError, match="bin/postgres has other contents") as caught:
+        builder.installation(_wanted(tree))
+    assert "pgassay postgres remove" in str(caught.value.hint)
+
+
+def test_what_is_no_tarball_or_no_checksum_is_named_in_one_line(tmp_path: Path) -> None:
+    builder = make_builder(tmp_path)
+    (tmp_path / "x.tar.gz").write_text("hello")
+    with pytest.raises(PgassayError, match=r"x\.tar\.gz\" cannot be unpacked: [^\n]*$"):
+        builder.installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))
+    (tmp_path / "x.tar.gz.sha256").write_text("junk")
+    with pytest.raises(PgassayError, match="holds no checksum"):
+        builder.installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))

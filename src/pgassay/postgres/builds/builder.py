@@ -67,6 +67,8 @@ class Builder:
                 if not may_build:
                     raise messages.not_built(recipe.name)
                 self._build(recipe, source)
+            else:
+                self.cache.check_contents(recipe.key)  # 20 MB: nothing beside a run, and a wrong server costs hours
         return self.kept(recipe.key)
 
     def kept(self, key: str) -> LocalInstallation:

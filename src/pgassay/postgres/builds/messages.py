@@ -78,6 +78,21 @@ def not_fetched(what: str, detail: str) -> BuildError:
     )
 
 
+def not_unpacked(path: Path, detail: str) -> BuildError:
+    """No tarball, or a damaged one."""
+    return BuildError(
+        f'"{path}" cannot be unpacked: {detail}',
+        "fetch it again; it must be a tar file, plain or with gzip, bzip2 or xz",
+    )
+
+
+def bad_checksum_file(path: Path, detail: str) -> BuildError:
+    """The file beside a tarball holds something else."""
+    return BuildError(
+        f'"{path}" holds no checksum: {detail}', "fetch it again beside its tarball, or remove it to build unchecked"
+    )
+
+
 def needs_consent(package: str) -> UsageError:
     """The machine's package sources have no deb-src entry; ours would be a private one."""
     return UsageError(

@@ -137,7 +137,7 @@ class Sources:
             try:
                 official.require_checksum(path, official.checksum_in(beside.read_text(encoding="utf-8")))
             except ValueError as error:
-                raise messages.not_fetched(str(beside), str(error)) from None
+                raise messages.bad_checksum_file(beside, str(error)) from None
         sha256 = file_sha256(path)
         for source in self.known():
             if source.sha256 == sha256:

@@ -53,7 +53,7 @@ def unpack(tarball: Path, into: Path) -> Path:
         with tarfile.open(tarball) as archive:
             archive.extractall(into, filter="data")
     except (tarfile.TarError, EOFError, OSError) as error:
-        raise messages.not_fetched(str(tarball), f"it cannot be unpacked ({error})") from None
+        raise messages.not_unpacked(tarball, str(error).partition("\n")[0].rstrip(":")) from None
     for folder in (into, *sorted(each for each in into.iterdir() if each.is_dir())):
         if (folder / "configure").is_file():
             return folder
