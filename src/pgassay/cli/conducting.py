@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pgassay import __version__
 from pgassay.cli import messages
 from pgassay.cli.progress import watcher_for
+from pgassay.cli.reboots import Reboots
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import describe
 from pgassay.host.facts import collect
@@ -61,12 +63,26 @@ def installations(study: Study, bench: Workbench) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def conduct(study: Study, run: RunDirectory, bench: Workbench, trials: list[TrialRecord], *, as_json: bool) -> int:
-    """Conduct to the end (or Ctrl-C), then report; returns the exit status."""
-    with run, watcher_for(study, sys.stderr, quiet=as_json) as watcher:
-        conductor = Conductor(study, run, bench.site(), watcher, trials)
+def conduct(
+    study: Study,
+    run: RunDirectory,
+    bench: Workbench,
+    trials: list[TrialRecord],
+    *,
+    as_json: bool,
+    reboots: Reboots | None = None,
+) -> int:
+    """Conduct to the end (or Ctrl-C), then report; returns the exit status. With `reboots`, block by block."""
+    with run, ExitStack() as stack:
+        watcher = stack.enter_context(watcher_for(study, sys.stderr, quiet=as_json))
+        conductor = Conductor(study, run, bench.site(), watcher, trials, one_block=reboots is not None)
+        if reboots is not None:
+            stack.enter_context(reboots)
         try:
-            conductor.conduct()
+            if conductor.conduct() is None and reboots is not None:
+                run.interrupted("reboot between blocks")
+                reboots.wanted = True
+                return messages.SUCCESS
         except KeyboardInterrupt:  # or SIGTERM, SIGHUP: see lab.interruption
             if not run.finished:
                 run.interrupted("signal")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
 from pgassay.cli.postgres import add_build_options, building_of
+from pgassay.cli.reboots import add_reboot_option, reboots_of
 
 BUILT = "built"
 """How a PostgreSQL of the cache of builds says that it was found (`postgres.builds.builder.FOUND_BY`)."""
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     add_build_options(parser)
+    add_reboot_option(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -55,8 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
         require_same_postgres(found.host.get("postgres", []), installations(study, bench))
         checked = check(study, bench.site())
         remarks = {**look(bench, allowed=arguments.allow_busy), **place(checked.mount)}
+        reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         directory.resumed({"remarks": remarks})
-        return conduct(study, directory, bench, list(Run.open(arguments.run).trials), as_json=arguments.json)
+        trials = list(Run.open(arguments.run).trials)
+        status = conduct(study, directory, bench, trials, as_json=arguments.json, reboots=reboots)
+    if reboots is not None:
+        reboots.reboot()
+    return status
 
 
 def wishes(arguments: argparse.Namespace, facts: Mapping[str, Any]) -> "Wishes":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pgassay.cli import messages
 from pgassay.cli.parser import whole
 from pgassay.cli.postgres import add_build_options, building_of
+from pgassay.cli.reboots import add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
     from pgassay.lab.workbench import Wishes
@@ -64,6 +65,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     add_build_options(parser)
+    add_reboot_option(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -121,8 +123,12 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
             return messages.SUCCESS
         if not arguments.json:
             print_plan(plan, as_json=False, stream=sys.stderr)
+        reboots = reboots_of(arguments, path, bench)
         run_directory = conducting.create_run(path, study, resolved, seed, checked, bench, remarks)
-        return conducting.conduct(study, run_directory, bench, [], as_json=arguments.json)
+        status = conducting.conduct(study, run_directory, bench, [], as_json=arguments.json, reboots=reboots)
+    if reboots is not None:
+        reboots.reboot()
+    return status
 
 
 def left_out_remark(reasons: dict[str, str]) -> dict[str, str]:

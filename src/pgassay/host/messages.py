@@ -106,6 +106,25 @@ def more_memory_than_there_is(name: str, typed: str, total_bytes: int) -> UsageE
     return UsageError(f'"{name}" = {typed} is more than this machine has ({format_size(total_bytes)})')
 
 
+def no_reboot(reason: str) -> BenchError:
+    """--reboot-between-blocks where it cannot be."""
+    return BenchError(
+        f"this machine cannot be rebooted between blocks: {reason}", "run without --reboot-between-blocks"
+    )
+
+
+def goes_on_already(unit: Path) -> BenchError:
+    """One study at a time goes on by itself."""
+    return BenchError(
+        f'"{unit}" goes on with another run after the next reboot', "let that run finish, or remove the unit"
+    )
+
+
+def unwritable_unit(text: str) -> BenchError:
+    """A path that no unit file can hold."""
+    return BenchError(f"a unit file cannot hold {text!r}")
+
+
 NO_ROOT = "needs root"
 NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
 NO_TRANSPARENT = "this kernel has no transparent huge pages"

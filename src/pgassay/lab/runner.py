@@ -34,9 +34,16 @@ class Conductor:
     site: Site
     watcher: Watcher
     trials: list[TrialRecord]
+    one_block: bool = False
+    """End with the block in hand, so that the machine can be rebooted before the next one."""
 
-    def conduct(self) -> str:
-        """Until the design says stop; returns its reason. Raises what stops the run early; committed trials stay."""
+    def conduct(self) -> str | None:
+        """Until the design says stop; returns its reason, or None at the end of a block if it is to end there.
+
+        Raises what stops the run early; committed trials stay. The next trial is decided and journalled by then, so
+        that whoever goes on begins with it.
+        """
+        first: int | None = None
         while True:
             decision = undone(self.study, self.trials, self.run.journal.entries) or self._decide()
             match decision:
@@ -47,6 +54,9 @@ class Conductor:
                 case Drop(arm, reason, _):
                     self.watcher.dropped(arm.name, reason)
                 case RunTrial(block, arm, attempt):
+                    first = block if first is None else first
+                    if self.one_block and block != first:
+                        return None
                     self._run(block, arm, attempt)
 
     def _decide(self) -> Decision:

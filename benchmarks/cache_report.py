@@ -1,0 +1,116 @@
+"""Does the report of the largest published study stay quick? 13 554 trials of `cache --as-published`, synthetic times.
+
+The report is made in a process of its own, as `pgassay report --no-figures` does it; printed are its seconds and the
+greatest memory that it had, against the aims of 5 s and 1 GB.
+
+    python benchmarks/cache_report.py [--blocks 251] [--directory DIR]
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.record_scale import UnsafeDisk, timed
+from pgassay.load.cacheprobe.responses import RESPONSES
+from pgassay.record.directory import RunDirectory
+from pgassay.record.formats import RunHeader
+from pgassay.record.series import Sampled
+from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.study import builtin
+from pgassay.study.document import Overrides, read, resolve, write
+from pgassay.study.levels import Arm
+from pgassay.study.recorded import parse_recorded
+from pgassay.study.units import parse_memory
+
+TRIALS_PER_BLOCK = 54
+AIM_S, AIM_BYTES = 5.0, 10**9
+HOLDS_INDEX_BYTES = 2 << 30
+REPORT = """
+import resource, sys, time
+started = time.perf_counter()
+from pgassay.cli import main
+status = main(["report", sys.argv[1], "--no-figures"])
+print(status, time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+class Row:
+    """A row of a synthetic series."""
+
+    unit = "B"
+    source = "synthetic"
+
+    def __init__(self, second: int, meter: int) -> None:
+        self.monotonic_ns = second * 10**9
+        self.wall_ns = 1_700_000_000 * 10**9 + self.monotonic_ns
+        self.name = f"meter_{meter}"
+        self.value = float(second * (meter + 1))
+
+
+def record(number: int, block: int, arm: Arm, chance: random.Random) -> TrialRecord:
+    """A trial as cacheprobe leaves one, with planted times."""
+    levels = {name: level.typed for name, level in arm.levels.items()}
+    holds = parse_memory(levels["server.shared_buffers"]) >= HOLDS_INDEX_BYTES
+    idx1 = 0.1 * (1 + chance.gauss(0, 0.1))
+    idx2 = idx1 * (1.0 if holds else 3.0) * (1 + chance.gauss(0, 0.1))
+    found: dict[str, float | None] = {response.name: chance.random() for response in RESPONSES}
+    found |= {"idx1_ms": idx1, "idx2_ms": idx2, "seq_ms": 9000 * (1 + chance.gauss(0, 0.1))}
+    found |= {"idx2_slowdown": idx2 / idx1, "probes_ms": (idx1 + idx2) / 2}
+    return TrialRecord(
+        number=number,
+        block=block,
+        attempt=1,
+        treatment=arm.treatment.name,
+        condition="",
+        covariate="",
+        levels={name: LevelRecord(typed, typed, typed) for name, typed in levels.items()},
+        status=Status.VALID,
+        started_wall_ns=number * 10**9,
+        finished_wall_ns=number * 10**9 + 60,
+        responses=found,
+        counters={f"wal.counter_{count}": float(count * number) for count in range(60)},
+        settings={f"setting_{count}": "on" for count in range(20)},
+        seed=number,
+    )
+
+
+def make(path: Path, blocks: int) -> None:
+    """The whole run."""
+    document = resolve("cache", read("cache", builtin.find("cache")[1]), Overrides(size="as-published"))
+    study = parse_recorded("cache", document)
+    header = RunHeader("cache", "2026-01-01T00:00:00Z", 1, RESPONSES, ("pgassay", "run", "cache"), "0.1.0")
+    chance = random.Random(1)
+    series: list[Sampled] = [Row(second, meter) for second in range(20) for meter in range(20)]
+    with RunDirectory.create(path, header, write(document), {}, UnsafeDisk()) as run:
+        for block in range(1, blocks + 1):
+            for arm in study.arms:
+                staging = run.begin_trial(run.next_number)
+                run.commit_trial(staging, record(staging.number, block, arm, chance), series)
+        run.finish("all written")
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--blocks", type=int, default=251)
+    parser.add_argument("--directory", type=Path, default=None, help="where to write; kept if it is named")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="cache-report-") as place:
+        path = (options.directory or Path(place)) / "run"
+        if not path.exists():
+            trials = options.blocks * TRIALS_PER_BLOCK
+            timed(f"write {trials} trials, without fsync", lambda: make(path, options.blocks))
+        said = subprocess.run([sys.executable, "-c", REPORT, str(path)], capture_output=True, text=True, check=True)
+        status, seconds, most = said.stdout.split()[-3:]
+        print(f"report: {float(seconds):.1f} s, at most {float(most) / 1e6:.0f} MB (exit status {status})")
+        print(f"ratio to the aims of {AIM_S:.0f} s and {AIM_BYTES / 1e9:.0f} GB:", end=" ")
+        print(f"{float(seconds) / AIM_S:.2f} and {float(most) / AIM_BYTES:.2f}")
+        size = (path / "report" / "report.html").stat().st_size
+        print(f"page: {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

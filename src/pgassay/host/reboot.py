@@ -1,0 +1,112 @@
+"""Going on after a reboot: a systemd unit that calls us again at boot, and removes itself when the study is done.
+
+Memory that has been in use for days is too fragmented for many huge pages; a fresh boot gives every block the same
+start. Only files are written (the unit, and the link that enables it, see systemd.unit(5)); nothing runs before a boot.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pgassay.bench.running import Runner
+from pgassay.host import messages
+
+UNIT = "pgassay-continue.service"
+ROOT_VARIABLE = "PGASSAY_SYSTEMD_ROOT"
+"""Another root directory for the unit, for trying it out: nothing is rebooted then."""
+_UNITS = "etc/systemd/system"
+_TARGET = "multi-user.target"
+_KEPT = ("PATH", "LANG", "HOME")
+
+
+class Continuation:
+    """The unit of this machine; `command` goes on with the run, `places` must be mounted for it."""
+
+    def __init__(self, runner: Runner, command: Sequence[str], places: Sequence[Path], root: Path = Path("/")) -> None:
+        self._runner = runner
+        self._command = tuple(command)
+        self._places = tuple(places)
+        self._root = root
+
+    @property
+    def unit(self) -> Path:
+        """Its file."""
+        return self._root / _UNITS / UNIT
+
+    @property
+    def _link(self) -> Path:
+        return self._root / _UNITS / f"{_TARGET}.wants" / UNIT
+
+    def require(self) -> None:
+        """Raise `BenchError` where it cannot be done: no root, no systemd, or another run goes on already."""
+        if self._root != Path("/"):
+            return
+        if os.geteuid() != 0:
+            raise messages.no_reboot(messages.NO_ROOT)
+        if not Path("/run/systemd/system").is_dir():
+            raise messages.no_reboot("this machine was not booted by systemd")
+
+    def install(self, environment: Mapping[str, str]) -> None:
+        """Write the unit and enable it; raises `BenchError` when it belongs to another run."""
+        self.require()
+        text = unit_text(self._command, self._places, environment)
+        if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) != _start_of(text):
+            raise messages.goes_on_already(self.unit)
+        self._link.parent.mkdir(parents=True, exist_ok=True)
+        self.unit.write_text(text, encoding="utf-8")
+        if not self._link.is_symlink():
+            self._link.symlink_to(Path("/") / _UNITS / UNIT)
+
+    def remove(self) -> None:
+        """Take it away if it is ours; harmless when it is not there."""
+        if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) == _start_line(self._command):
+            self._link.unlink(missing_ok=True)
+            self.unit.unlink()
+
+    def stopping(self) -> bool:
+        """Is the machine going down by itself? Then the unit stays, for the study goes on after that too."""
+        if self._root != Path("/"):
+            return False
+        return self._runner.run(["systemctl", "is-system-running"]).stdout.strip() == "stopping"
+
+    def reboot(self) -> None:
+        """Write everything back and reboot; under another root nothing happens."""
+        os.sync()
+        if self._root == Path("/"):
+            self._runner.run(["systemctl", "reboot"])
+
+
+def unit_text(command: Sequence[str], places: Sequence[Path], environment: Mapping[str, str]) -> str:
+    """The whole unit."""
+    kept = {name: value for name, value in environment.items() if name in _KEPT or name.startswith("PGASSAY_")}
+    lines = [
+        "[Unit]",
+        "Description=pgassay goes on with a study after a reboot, and removes this unit when it is done",
+        "Documentation=man:systemd.service(5)",
+        f"RequiresMountsFor={' '.join(_quoted(str(place)) for place in places)}",
+        "",
+        "[Service]",
+        "Type=exec",
+        *(f"Environment={_quoted(f'{name}={value}', dollars=False)}" for name, value in sorted(kept.items())),
+        _start_line(command),
+        "",
+        "[Install]",
+        f"WantedBy={_TARGET}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _start_line(command: Sequence[str]) -> str:
+    return f"ExecStart={' '.join(_quoted(word) for word in command)}"
+
+
+def _start_of(text: str) -> str:
+    return next((line for line in text.splitlines() if line.startswith("ExecStart=")), "")
+
+
+def _quoted(text: str, *, dollars: bool = True) -> str:
+    """One word of a unit file: specifiers (%) and variables ($) as themselves, see systemd.service(5)."""
+    if any(character in text for character in "\n\r\0"):
+        raise messages.unwritable_unit(text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return '"' + (escaped.replace("$", "$$") if dollars else escaped) + '"'
