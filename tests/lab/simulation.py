@@ -78,6 +78,7 @@ class Simulation:
         seeds = {trial_seed(SEED, block, attempt): (block, attempt) for block in range(1, 31) for attempt in (1, 2, 3)}
         load = MachineLoad(machine, self.speeds, self.events, seeds)
         return Site(
+            effective=lambda server: dict(server.query("SELECT name, current_setting(name) FROM pg_settings")),
             clock=machine.clock,
             drive=lambda wanted, needs: machine.drive,
             catalogue=every_factor(),

@@ -11,6 +11,7 @@ from pgassay.analysis.calibration import Noise
 from pgassay.bench.fakes.load import RESPONSES, FakeLoad
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
+from pgassay.errors import UsageError
 from pgassay.lab.calibration import Calibrator, document_of, with_labels
 from pgassay.lab.watching import Nobody
 from pgassay.record.check import Severity, check
@@ -70,17 +71,26 @@ class Calibrated:
         load = Wandering(self.machine, self.aborts)
         site = with_labels(replace(Simulation(self.machine).site(), load=lambda name, installation: load))
         document = document_of(LOAD, 3, 2, (2, self.blocks), self.budget, SEED)
-        study = parse("calibration", document, site.catalogue)
+        self.study, self.site = parse("calibration", document, site.catalogue), site
         header = RunHeader("calibration", "2026-01-02T03:04:05Z", SEED, RESPONSES, ("pgassay",), "0.1.0")
         disk, clock = self.machine.disk, self.machine.clock
         self.directory = RunDirectory.create(RUN, header, "", {}, disk, clock.wall_ns)
-        self.calibrator = Calibrator(study, self.directory, site, Nobody())
+        self.calibrator = Calibrator(self.study, self.directory, site, Nobody())
 
     def conduct(self) -> Run:
         """To the end."""
         with self.directory:
             self.calibrator.conduct()
         return Run.open(RUN, self.machine.disk)
+
+    def go_on(self) -> Run:
+        """As after a kill: from the record alone."""
+        disk, clock = self.machine.disk, self.machine.clock
+        with RunDirectory.open(RUN, disk, clock.wall_ns) as directory:
+            directory.resumed()
+            trials = Run.open(RUN, disk).trials
+            Calibrator(self.study, directory, self.site, Nobody(), trials).conduct()
+        return Run.open(RUN, disk)
 
 
 def test_every_block_restarts_each_cluster_once_and_runs_it_twice(tmp_path: Path) -> None:
@@ -142,3 +152,54 @@ def test_nothing_is_left_behind_wherever_it_is_interrupted(tmp_path: Path) -> No
         with pytest.raises(KeyboardInterrupt):
             calibrated.conduct()
         assert calibrated.machine.left_behind() == [], calibrated.machine.moments[moment - 1]
+
+
+def cut_short(place: Path, moment: int) -> Calibrated:
+    """A calibration of four blocks, interrupted at that moment of its machine's life."""
+    place.mkdir()
+    calibrated = Calibrated(place)
+    calibrated.machine.planned = {moment: Planned.INTERRUPT}
+    with pytest.raises(KeyboardInterrupt):
+        calibrated.conduct()
+    calibrated.machine.planned = {}
+    return calibrated
+
+
+def test_cut_short_it_goes_on_with_its_clusters_and_a_new_block(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = Calibrated(tmp_path / "whole")
+    whole.conduct()
+    moments = len(whole.machine.moments)
+    for moment in (moments // 3, moments // 2, moments * 4 // 5):
+        calibrated = cut_short(tmp_path / str(moment), moment)
+        committed = len(Run.open(RUN, calibrated.machine.disk).trials)
+        run = calibrated.go_on()
+        assert [each for each in check(RUN, calibrated.machine.disk) if each.severity is Severity.ERROR] == []
+        assert run.journal[-1].kind == "finished"
+        assert len(run.trials) > committed
+        last = max(trial.block for trial in run.trials)
+        counts = [sum(trial.block == block for trial in run.trials) for block in range(1, last + 1)]
+        assert counts.count(6) == 4, counts
+        assert last == 4 + (committed % 6 != 0)
+        assert len({each.data["key"] for each in run.journal if each.kind == "prepared"}) == 3
+        assert sum(each.kind == "prepared" for each in run.journal) == 3
+        noise = CalibrationFindings(run).primary
+        assert isinstance(noise, Noise)
+
+
+def test_it_does_not_go_on_with_other_clusters(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = Calibrated(tmp_path / "whole")
+    whole.conduct()
+    calibrated = cut_short(tmp_path / "cut", len(whole.machine.moments) // 2)
+    assert Run.open(RUN, calibrated.machine.disk).trials
+    other = Machine(fresh(tmp_path)).drive
+    calibrated.site = replace(calibrated.site, drive=lambda wanted, needs: other)
+    with pytest.raises(UsageError, match="would not be the same"):
+        calibrated.go_on()
+
+
+def fresh(place: Path) -> Path:
+    """Another machine's place."""
+    (place / "other").mkdir(exist_ok=True)
+    return place / "other"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Stage
 from pgassay.bench.fakes.clock import FakeClock
 from pgassay.bench.fakes.load import FakeLoad
@@ -177,3 +178,22 @@ def test_the_place_of_a_script_is_no_part_of_the_data(tmp_path: Path) -> None:
     script = tmp_path / "a.sql"
     script.write_text("SELECT 1;\n")
     assert key(made(load__script=str(script))) == key(made(load__script="select-only"))
+
+
+def test_the_part_of_a_cycle_at_the_end_of_a_window_is_told() -> None:
+    second = 1_000_000_000
+
+    def sample(moment_s: int, name: str, value: float | None) -> Sample:
+        return Sample(moment_s * second, moment_s * second, "checkpoints", name, "count", value)
+
+    begun = [sample(at, "checkpoints_timed", 1.0 + (at > 40) + (at > 70)) for at in range(5, 101)]
+    asked = [sample(at, "checkpoints_requested", 7.0) for at in range(5, 101)]
+    assert regime.unfinished([*begun, *asked], 10 * second, 90 * second) == pytest.approx(29 / 90)
+    assert regime.unfinished([*begun, *asked], 10 * second, 63 * second) == pytest.approx(2 / 63)
+    assert regime.unfinished([*begun, *asked], 75 * second, 20 * second) is None
+    assert regime.unfinished([sample(at, "checkpoints_timed", None) for at in range(9)], 0, 9 * second) is None
+    assert (
+        regime.describe("cycle", 2.0, 0.31)
+        == "2 whole checkpoint cycles, by time; 31% of the window in a cycle cut off"
+    )
+    assert regime.describe("cycle", 2.0, 0.05) == "2 whole checkpoint cycles, by time"

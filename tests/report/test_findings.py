@@ -68,3 +68,17 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run", finished=False))
     assert not findings.finished
     assert findings.end == "not finished"
+
+
+def test_imported_runs_were_looked_at_once(tmp_path: Path) -> None:
+    """They were complete before anyone looked: no error is spent on looks that nobody took."""
+    path = make_run(tmp_path / "run")
+    ours = Findings(path)
+    assert ours.looks == "every block"
+    assert "alpha spending" in ours.verdicts[0].effect.method or "one look at" in ours.verdicts[0].effect.method
+    imported = Findings(path)
+    imported.imported = "imported, not measured by pgassay"
+    assert imported.looks == "once"
+    (theirs, mine) = (imported.verdicts[0].effect, ours.verdicts[0].effect)
+    assert theirs.method.startswith("Student's t on block-wise contrasts, one look")
+    assert theirs.high - theirs.low <= mine.high - mine.low

@@ -10,7 +10,8 @@ from math import exp, inf, isfinite, nan, sqrt
 
 import numpy as np
 
-from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.boundaries import FIRST_LOOK, critical, fixed_critical
+from pgassay.analysis.compare import Looks
 from pgassay.analysis.observations import Observation, arrange, cells
 from pgassay.study.responses import Response, Scale
 
@@ -43,13 +44,17 @@ class Curve:
 
 
 def curves(
-    observations: Sequence[Observation], response: Response, *, blocks_max: int, level: float = 0.95
+    observations: Sequence[Observation],
+    response: Response,
+    *,
+    blocks_max: int,
+    looks: Looks = "every block",
+    level: float = 0.95,
 ) -> tuple[Curve, ...]:
     """A curve for each treatment in each condition."""
     keys = dict.fromkeys((seen.treatment, seen.condition) for seen in observations)
-    return tuple(
-        _curve(observations, response, treatment, condition, blocks_max, level) for treatment, condition in keys
-    )
+    horizon = blocks_max if looks == "every block" else None
+    return tuple(_curve(observations, response, treatment, condition, horizon, level) for treatment, condition in keys)
 
 
 def _curve(
@@ -57,9 +62,10 @@ def _curve(
     response: Response,
     treatment: str,
     condition: str,
-    blocks_max: int,
+    horizon: int | None,
     level: float,
 ) -> Curve:
+    """`horizon` is None for data that were looked at once."""
     mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
     places = cells(mine)
     alpha = (1.0 - level) / len(places)
@@ -71,7 +77,8 @@ def _curve(
         sample = np.log(values) if ratio else values
         n = len(sample)
         mean = float(sample.mean()) if n else nan
-        half = critical(n, blocks_max, alpha) * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
+        value = fixed_critical(n, alpha) if horizon is None else critical(n, horizon, alpha)
+        half = value * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
         ends = (mean, mean - half, mean + half) if n else (nan, -inf, inf)
         value, low, high = (_exp(end) for end in ends) if ratio else ends
         points.append(Point(cell.covariate, n, value, low, high, table.left_out[treatment]))

@@ -12,6 +12,7 @@ from itertools import combinations, product
 import numpy as np
 
 from pgassay.analysis import messages
+from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, estimate
 from pgassay.analysis.observations import Contrasts, Observation, Table, arrange, cells
 from pgassay.study.responses import Response, Scale
@@ -39,16 +40,17 @@ def factorial(
     response: Response,
     *,
     blocks_max: int,
+    looks: Looks = "every block",
     level: float = 0.95,
 ) -> Factorial:
     """Effects of every level against the baseline's, averaged over the other factors, and of every pair of levels.
 
-    Intervals are simultaneous over all of them within a cell and hold at every look.
+    Intervals are simultaneous over all of them within a cell and hold at every look (or at the only one, see `Looks`).
     """
     mains = {name: terms for name, terms in _main_terms(treatments, baseline).items() if terms}
     pairs = {name: terms for name, terms in _interaction_terms(treatments, baseline).items() if terms}
     places = cells(observations)
-    certainty = Certainty(level, max(1, (len(mains) + len(pairs)) * len(places)), blocks_max, every_block=True)
+    certainty = Certainty(level, max(1, (len(mains) + len(pairs)) * len(places)), blocks_max, looks == "every block")
 
     def effects(named: Mapping[str, list[Term]]) -> tuple[Effect, ...]:
         found = []

@@ -1,6 +1,7 @@
 """`pgassay calibrate`: one treatment again and again, to learn this machine's noise and what it can resolve when.
 
 What it finds is kept in a run directory, and in a small file of the user's that `pgassay run` looks into for its plan.
+Cut short, it goes on with `pgassay resume`.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import os
 import secrets
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +21,13 @@ from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pgassay.bench.places import Mount
     from pgassay.lab.workbench import Wishes, Workbench
     from pgassay.record.directory import RunDirectory
+    from pgassay.record.reading import Run
+    from pgassay.record.values import TrialRecord
     from pgassay.study.model import Study
 
 DEFAULTS = {
@@ -71,13 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _calibrate(arguments: argparse.Namespace) -> int:
     from pgassay.cli.conducting import create_run
     from pgassay.cli.neighbours import look
-    from pgassay.cli.noise import setting_of, user_file
     from pgassay.lab.calibration import CalibrationBench, document_of
-    from pgassay.lab.composition import compose
     from pgassay.lab.preflight import check
-    from pgassay.record import calibrations
-    from pgassay.record.reading import Run
-    from pgassay.report.calibration import CalibrationFindings
     from pgassay.study.parsing import parse
 
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
@@ -85,32 +87,60 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
     path = run_path(arguments, PLACE)
     with CalibrationBench(_wishes(arguments)) as bench:
-        site = bench.site()
-        study = parse(PLACE, document, site.catalogue)
-        checked = check(study, site)
+        study = parse(PLACE, document, bench.site().catalogue)
+        checked = check(study, bench.site())
         remarks = look(bench, allowed=arguments.allow_busy)
         directory = create_run(path, study, document, seed, checked, bench, remarks)
-        status = _conduct(study, directory, bench, quiet=arguments.json)
-        setting = setting_of(compose(study.levels_of(study.arms[0]), site.catalogue), site, checked.mount)
-    with suppress(OSError):  # somebody else's calibration may still be there
-        bench.data_directory.rmdir()
-    if status == messages.SUCCESS:
-        found = CalibrationFindings(Run.open(directory.path)).calibration(setting)
-        calibrations.put_beside(site.disk, directory.path, found)
-        if found.noise:
-            calibrations.remember(site.disk, user_file(), found)
-        _show(directory.path, as_json=arguments.json)
-    return status
+        status = _conduct(study, directory, bench, checked.mount, quiet=arguments.json)
+    return _end(status, path, bench, as_json=arguments.json)
 
 
-def _conduct(study: "Study", run: "RunDirectory", bench: "Workbench", *, quiet: bool) -> int:
+def go_on(arguments: argparse.Namespace, found: "Run", wished: "Wishes") -> int:
+    """The rest of a calibration that was cut short, on the same clusters."""
+    from pgassay.cli.neighbours import look
+    from pgassay.lab.calibration import CalibrationBench
+    from pgassay.lab.messages import finished_already
+    from pgassay.lab.preflight import check
+    from pgassay.record.directory import RunDirectory
+    from pgassay.record.reading import Run
+    from pgassay.study.parsing import parse
+
+    directory = RunDirectory.open(arguments.run)
+    if directory.finished:
+        directory.close()
+        raise finished_already(arguments.run)
+    with directory, CalibrationBench(wished) as bench:
+        study = parse(PLACE, found.study, bench.site().catalogue)
+        checked = check(study, bench.site())
+        directory.resumed({"remarks": look(bench, allowed=arguments.allow_busy)})
+        trials = Run.open(arguments.run).trials
+        status = _conduct(study, directory, bench, checked.mount, trials, quiet=arguments.json)
+    return _end(status, arguments.run, bench, as_json=arguments.json)
+
+
+def _conduct(
+    study: "Study",
+    run: "RunDirectory",
+    bench: "Workbench",
+    mount: "Mount",
+    trials: "Sequence[TrialRecord]" = (),
+    *,
+    quiet: bool,
+) -> int:
+    """Run it, and keep what it found; its clusters go only when it is done."""
+    from pgassay.cli.noise import setting_of, user_file
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import Calibrator
+    from pgassay.lab.composition import compose
+    from pgassay.record import calibrations
     from pgassay.record.errors import RecordError
+    from pgassay.record.reading import Run
+    from pgassay.report.calibration import CalibrationFindings
 
+    site = bench.site()
     with run, watcher_for(study, sys.stderr, quiet=quiet) as watcher:
         try:
-            Calibrator(study, run, bench.site(), watcher).conduct()
+            Calibrator(study, run, site, watcher, trials).conduct()
         except KeyboardInterrupt:
             run.interrupted("signal")
             messages.tell_calibration_interrupted(run.path)
@@ -120,7 +150,25 @@ def _conduct(study: "Study", run: "RunDirectory", bench: "Workbench", *, quiet: 
         except PgassayError as error:
             run.interrupted(error.message)
             raise
+    setting = setting_of(compose(study.levels_of(study.arms[0]), site.catalogue), site, mount)
+    found = CalibrationFindings(Run.open(run.path)).calibration(setting)
+    calibrations.put_beside(site.disk, run.path, found)
+    if found.noise:
+        calibrations.remember(site.disk, user_file(), found)
     return messages.SUCCESS
+
+
+def _end(status: int, path: Path, bench: "Workbench", *, as_json: bool) -> int:
+    if status == messages.SUCCESS:
+        from pgassay.bench.store import Needs
+        from pgassay.lab.calibration import CalibrationBench
+
+        with CalibrationBench(replace(bench.wishes, keep_snapshots=False)) as last:
+            last.site().drive({}, Needs())  # given back with all that is in it
+        with suppress(OSError):  # somebody else's calibration may still be there
+            bench.data_directory.rmdir()
+        _show(path, as_json=as_json)
+    return status
 
 
 def _show(path: Path, *, as_json: bool) -> None:
@@ -160,5 +208,4 @@ def _wishes(arguments: argparse.Namespace) -> "Wishes":
         place / PLACE,
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
-        keep_snapshots=False,
     )

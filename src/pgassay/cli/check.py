@@ -1,11 +1,17 @@
-"""`pgassay check RUN`: is the record whole and consistent, and are there trials to distrust?"""
+"""`pgassay check RUN`: is the record whole and consistent, and does it lead to the decisions that its journal tells?"""
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.errors import PgassayError
+
+if TYPE_CHECKING:
+    from pgassay.record.check import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.check import check
 
     findings = check(arguments.run)
+    if not any(finding.severity == "error" for finding in findings):
+        findings += _replayed(arguments.run)
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
@@ -27,3 +35,31 @@ def run(arguments: argparse.Namespace) -> int:
         if not findings:
             print("the record is whole and consistent")
     return messages.FAULT if any(finding.severity == "error" for finding in findings) else messages.SUCCESS
+
+
+def _replayed(path: Path) -> "Iterator[Finding]":
+    """Decisions that the same design would not make from the same record; nothing for calibrations and imported runs.
+
+    Another version may round or decide otherwise, so for its runs they are notes.
+    """
+    from pgassay import __version__
+    from pgassay.lab.calibration import NAME
+    from pgassay.lab.catalogue import every_factor
+    from pgassay.lab.deciding import disagreements
+    from pgassay.record.check import Finding, Severity
+    from pgassay.record.foreign.writing import FACTS
+    from pgassay.record.reading import Run
+    from pgassay.study.parsing import parse
+
+    run = Run.open(path)
+    if run.header.study == NAME or FACTS in run.host:
+        return
+    severity = Severity.ERROR if run.header.program_version == __version__ else Severity.NOTE
+    try:
+        study = parse(run.header.study, run.study, every_factor())
+        lines = disagreements(study, run.header, run.trials, run.journal)
+    except PgassayError as error:
+        yield Finding(Severity.ERROR, "journal.jsonl", messages.not_replayed(error.message))
+        return
+    for line in lines:
+        yield Finding(severity, f"journal.jsonl line {line}", messages.other_decision())

@@ -116,8 +116,9 @@ def tell_interrupted(path: Path) -> None:
 
 
 def tell_calibration_interrupted(path: Path) -> None:
-    """Ctrl-C during a calibration: it is not gone on with, for its blocks must lie close together."""
-    print(f"pgassay: interrupted; what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
+    """Ctrl-C during a calibration."""
+    print(f"pgassay: interrupted; go on with: pgassay resume {path}", file=sys.stderr)
+    print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
 
 
 def at_least(option: str, least: int) -> UsageError:
@@ -140,9 +141,14 @@ def no_calibration(path: Path) -> UsageError:
     return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")
 
 
-def no_going_on(path: Path) -> UsageError:
-    """`resume` of a calibration."""
-    return UsageError(f'"{path}" is a calibration, which is not gone on with', "run pgassay calibrate again")
+def not_replayed(error: str) -> str:
+    """`check` could not ask the design again."""
+    return f"its decisions could not be made again: {error}"
+
+
+def other_decision() -> str:
+    """The design, asked again, decides otherwise."""
+    return "the decision is not the one that the study, the seed and the trials before it lead to"
 
 
 def report_failed(path: Path, error: OSError) -> PgassayError:

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = Run.open(arguments.run)
     if found.header.study == calibrate.PLACE:
-        raise messages.no_going_on(arguments.run)
+        return calibrate.go_on(arguments, found, wishes(arguments, found.host))
     study = parse(found.header.study, found.study, every_factor())
     directory = RunDirectory.open(arguments.run)
     if directory.finished:

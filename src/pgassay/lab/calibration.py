@@ -5,7 +5,7 @@ after a restart (`calibration.run`), so that every tool that reads a run reads i
 in the design's random order. Kalibera and Jones (ISMM 2013).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,10 @@ from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
 from pgassay.lab import messages
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.composition import compose
+from pgassay.lab.drives import drive_of
 from pgassay.lab.lasting import Lasting
-from pgassay.lab.memory import PREPARED, preparation_s
+from pgassay.lab.memory import PREPARED, length_s, preparation_s
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import Prepared, key_of, prepare
 from pgassay.lab.runner import trial_seed
@@ -69,7 +71,7 @@ def with_labels(site: Site) -> Site:
 
 
 class CalibrationBench(Workbench):
-    """The workbench of a calibration."""
+    """The workbench of a calibration; its clusters are kept until it is done, so that it can go on after a kill."""
 
     def site(self) -> Site:
         """With the labels as factors."""
@@ -98,21 +100,28 @@ def document_of(
 
 @dataclass
 class Calibrator:
-    """Runs a calibration's study into a run directory."""
+    """Runs a calibration's study into a run directory. `trials` are those committed so far (none of a new one).
+
+    A block that was cut short stays as it is, left out by the analysis: another run on another restart would not
+    belong to it. The next block begins anew.
+    """
 
     study: Study
     run: RunDirectory
     site: Site
     watcher: Watcher
+    trials: Sequence[TrialRecord] = ()
     used_s: float = 0.0
 
     def conduct(self) -> str:
         """Blocks until the budget or their number is used up; returns the reason. Committed trials stay."""
         design = self.study.design
+        self.used_s = sum(length_s(trial) for trial in self.trials)
         for arm in self._restarts(1):
             self._prepare(arm)
         reason = design_messages.blocks_done(design.blocks_max)
-        for block in range(1, design.blocks_max + 1):
+        begun = max((trial.block for trial in self.trials), default=0)
+        for block in range(begun + 1, design.blocks_max + self._cut_short() + 1):
             ahead_s = self.used_s / (block - 1) if block > 1 else 0.0
             spent_s = self.used_s + preparation_s(self.run.journal.entries)
             if design.budget_s is not None and block > BLOCKS_LEAST and spent_s + ahead_s > design.budget_s:
@@ -124,6 +133,12 @@ class Calibrator:
         with self.site.held():
             self.run.finish(reason)
         return reason
+
+    def _cut_short(self) -> int:
+        """Blocks that an interruption left incomplete; a run that failed by itself ends its restart too, and counts."""
+        blocks = [[trial for trial in self.trials if trial.block == each] for each in {t.block for t in self.trials}]
+        failed = [any(trial.status is Status.OUTCOME for trial in block) for block in blocks]
+        return sum(len(block) < len(self.study.arms) and not bad for block, bad in zip(blocks, failed, strict=True))
 
     def _restarts(self, block: int) -> tuple[Arm, ...]:
         """Each cluster's first run, in the block's order."""
@@ -163,10 +178,17 @@ class Calibrator:
         return record
 
     def _prepare(self, arm: Arm) -> None:
+        key = key_of(self.study, arm, self.site)
+        drive = drive_of(self.study, compose(self.study.levels_of(arm), self.site.catalogue), self.site)
+        if self.trials and not drive.has_snapshot(key):
+            raise messages.clusters_gone(arm.treatment.name)
+        known = any(entry.kind == PREPARED and entry.data["key"] == key for entry in self.run.journal.entries)
+
         def tell(made: Prepared) -> None:
-            data = {"key": key_of(self.study, arm, self.site), "seconds": round(made.seconds, 3), "made": made.made}
-            with self.site.held():
-                self.run.journal.append(PREPARED, data)
+            if not known:
+                data = {"key": key, "seconds": round(made.seconds, 3), "made": made.made}
+                with self.site.held():
+                    self.run.journal.append(PREPARED, data)
 
         self.watcher.preparing(arm)
         self.watcher.prepared(arm, prepare(self.study, arm, self.site, tell).seconds)

@@ -17,6 +17,7 @@ class Measures:
     counters: Mapping[str, float | None]
     window_monotonic_ns: int
     window_wall_ns: int
+    started_monotonic_ns: int
 
 
 def measure(
@@ -29,4 +30,5 @@ def measure(
         counters=counters,
         window_monotonic_ns=result.finished_monotonic_ns - result.started_monotonic_ns,
         window_wall_ns=result.finished_wall_ns - result.started_wall_ns,
+        started_monotonic_ns=result.started_monotonic_ns,
     )

@@ -84,6 +84,13 @@ def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
     return PgassayError(detail, hint or f"what is committed stays; go on with: pgassay resume {path}")
 
 
+def clusters_gone(cluster: str) -> UsageError:
+    """A calibration would go on, but with another cluster than it began with."""
+    return UsageError(
+        f"{cluster} is gone, and a new one would not be the same", "run pgassay calibrate again, in a new directory"
+    )
+
+
 def calibration_budget_done(blocks: int) -> str:
     """A calibration ends because its time is up."""
     return f"{blocks} blocks are done, another one does not fit in the budget"

@@ -1,10 +1,12 @@
 """From a trial's notes to its record: status and reasons by the checks, the regime in words, every level read back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from pgassay.bench.counters import Sample
 from pgassay.lab import checks, fairness, regime
 from pgassay.lab.composition import Composition
 from pgassay.lab.course import course_of
+from pgassay.lab.measures import Measures
 from pgassay.lab.notes import Assignment, Notes
 from pgassay.lab.site import Site
 from pgassay.record.values import LevelRecord, TrialRecord
@@ -44,6 +46,7 @@ def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str,
     measures = notes.measures
     mode = regime.mode_of(options)
     cycles = regime.cycles_covered(measures.counters) if measures else None
+    cut_off = _cut_off(notes.samples, measures) if measures else None
     defaults = fairness.describe(study)
     return {
         **({"defaults": defaults} if defaults else {}),
@@ -51,12 +54,17 @@ def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str,
         "warmup_s": parse_time_s(options.get("warmup", "0s")),
         "checkpoint": mode,
         "checkpoint_cycles": cycles,
-        "checkpoint_words": regime.describe(mode, cycles),
+        "checkpoint_cut_off": cut_off,
+        "checkpoint_words": regime.describe(mode, cycles, cut_off),
         "cache": notes.cache,
         "age": options.get("age", "none"),
         "start_state": notes.how_cloned,
         **course_of(notes.samples),
     }
+
+
+def _cut_off(samples: Sequence[Sample], measures: Measures) -> float | None:
+    return regime.unfinished(samples, measures.started_monotonic_ns, measures.window_monotonic_ns)
 
 
 def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evidence:

@@ -6,13 +6,13 @@ manual, "WAL Configuration". Where a trial counts transactions, neither time nor
 checkpoints: then `cycle` means one whole cycle, from the CHECKPOINT before the work to one that closes it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
+from pgassay.bench.counters import Sample
+from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 from pgassay.study.units import format_bytes, parse_memory, parse_time_s
 
-CYCLES_WANTED = 2
-WORK = "work"
-"""One cycle of equal work: what `cycle` becomes where transactions are counted."""
 _TIMEOUT_MIN_S = 30
 """The least checkpoint_timeout that PostgreSQL takes."""
 _SLACK_S = 2
@@ -22,13 +22,6 @@ _SHORT_WAL = "128MB"
 _SEGMENTS_MIN = 4
 """max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
-
-WORDS = {
-    "cycle": "whole checkpoint cycles, by time",
-    "wal": "whole checkpoint cycles, short ones driven by WAL",
-    "none": "the burst after a checkpoint",
-    WORK: "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window",
-}
 
 
 def mode_of(options: Mapping[str, str]) -> str:
@@ -64,16 +57,43 @@ def cycles_covered(differences: Mapping[str, float | None]) -> float | None:
     return sum(value for value in found if value is not None) if found else None
 
 
-_CHECKPOINT_METERS = ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested")
+_SOURCE = "checkpoints"
+_NAMES = ("checkpoints_timed", "checkpoints_requested")
+_CHECKPOINT_METERS = tuple(f"{_SOURCE}.{name}" for name in _NAMES)
 
 
-def describe(mode: str, cycles: float | None) -> str:
-    """The regime in words, honest about a window that did not cover what was wanted."""
-    if mode in ("none", WORK):
+def unfinished(samples: Iterable[Sample], started_ns: int, window_ns: int) -> float | None:
+    """The share of the window that lies after its last whole cycle, to a second; None without a whole one.
+
+    A part of a cycle holds more of the burst than of the calm after it, so a large share makes a window less true.
+    """
+    moments: dict[int, float] = {}
+    for sample in samples:
+        if sample.source == _SOURCE and sample.name in _NAMES and sample.value is not None:
+            moments[sample.monotonic_ns] = moments.get(sample.monotonic_ns, 0.0) + sample.value
+    ended_ns = started_ns + window_ns
+    rises = [
+        later
+        for (sooner, before), (later, after) in pairwise(sorted(moments.items()))
+        if after > before and sooner >= started_ns - _SECOND_NS and later <= ended_ns
+    ]
+    return (ended_ns - rises[-1]) / window_ns if rises and window_ns > 0 else None
+
+
+_SECOND_NS = 1_000_000_000
+
+
+def describe(mode: str, cycles: float | None, cut_off: float | None = None) -> str:
+    """The regime in words, honest about a window that did not cover what was wanted.
+
+    `cut_off` is the share of the window in a cycle that did not end in it.
+    """
+    if mode in (BURST, WORK):
         return WORDS[mode]
     if cycles is None:
         return f"{WORDS.get(mode, mode)}; the number of cycles could not be read"
     if cycles < CYCLES_WANTED:
         covered = "no whole checkpoint cycle" if cycles < 1 else "only one whole checkpoint cycle"
         return f"{covered} in the window: mostly the burst after a checkpoint"
-    return f"{cycles:.0f} {WORDS.get(mode, mode)}"
+    rest = "" if cut_off is None or cut_off <= CUT_OFF_MAX else f"; {cut_off:.0%} of the window in a cycle cut off"
+    return f"{cycles:.0f} {WORDS.get(mode, mode)}{rest}"

@@ -62,6 +62,8 @@ class Site:
     """The drives that `Setup.drive` asks for, as one; attached once and given back with the workbench."""
     catalogue: FactorCatalogue
     installation: Callable[[Mapping[str, str]], Installation]
+    effective: Callable[[Server], Mapping[str, str]]
+    """What is configured beyond built-in defaults, and always what is counted in blocks, as the server says."""
     load: Callable[[str, Installation], Load]
     probes: Callable[[Server, Path], Sequence[Probe]]
     sampling: Callable[[Sequence[Probe]], Sampling]

@@ -31,14 +31,8 @@ from pgassay.lab.starting import settings_of
 from pgassay.load import yardstick
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
+from pgassay.study.regime import WORK
 from pgassay.study.units import parse_time_s
-
-_OURS = (
-    "port", "unix_socket_directories", "unix_socket_permissions", "listen_addresses", "data_directory", "config_file",
-    "hba_file", "ident_file", "external_pid_file", "application_name", "client_encoding", "log_timezone", "TimeZone",
-    "DateStyle", "default_text_search_config",
-)  # fmt: skip
-"""Settings that keep a server private, or come from where it runs: no part of an experiment."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -122,7 +116,7 @@ def _use(
     """A started server's life and end."""
     try:
         with notes.laps("settle"):
-            notes.settings = _effective(server)
+            notes.settings = dict(site.effective(server))
             _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
             if page_space.wanted(composition.setup.load):
                 notes.page_space.update(page_space.as_loaded(server))
@@ -140,17 +134,6 @@ def _use(
             server.stop(immediately=True)
             with assignment.keeping("the server's log"):
                 site.disk.write_file(assignment.staging / "server.log", server.log_text().encode())
-
-
-def _effective(server: Server) -> dict[str, str]:
-    """What is configured beyond PostgreSQL's built-in defaults, as the server itself says."""
-    rows = server.query(
-        "SELECT name, current_setting(name) FROM pg_settings"
-        " WHERE source NOT IN ('default', 'override') AND setting IS DISTINCT FROM boot_val"
-        " AND name <> ALL (%s) AND name NOT LIKE 'lc%%' ORDER BY name",
-        (list(_OURS),),
-    )
-    return {str(name): str(value) for name, value in rows}
 
 
 def _read_back(composition: Composition, readable: Readable, notes: Notes, *stages: Stage) -> None:
@@ -176,7 +159,7 @@ def _measure(
         before = sampling.read_all()
         result = _run(load, server, {**options, "warmup": "0s"}, assignment.staging, assignment.seed, assignment)
         notes.alive = server.alive()
-        if notes.alive and regime.mode_of(options) == regime.WORK:
+        if notes.alive and regime.mode_of(options) == WORK:
             notes.upkeep.update(upkeep.checkpoint(server, site.clock))
         after = sampling.read_all()
         series = sampling.stop()

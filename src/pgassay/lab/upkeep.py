@@ -12,6 +12,7 @@ from pgassay.lab import regime
 from pgassay.probe import checkpoints
 from pgassay.probe.tables import FIRST_USER_OID
 from pgassay.probe.views import share_out, statement
+from pgassay.study.regime import WORK
 from pgassay.study.responses import Better, Response
 
 CHECKPOINT = (
@@ -42,7 +43,7 @@ def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
     """What trials with these load options yield."""
     options = list(every)
     vacuum = any(wanted(each) for each in options)
-    closing = vacuum or any(regime.mode_of(each) == regime.WORK for each in options)
+    closing = vacuum or any(regime.mode_of(each) == WORK for each in options)
     return (*(CHECKPOINT if closing else ()), *(VACUUM if vacuum else ()))
 
 

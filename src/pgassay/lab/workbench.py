@@ -32,7 +32,7 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
 from pgassay.load import drivers, yardstick
-from pgassay.postgres import repair, sockets
+from pgassay.postgres import effective, repair, sockets
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.unbuilt import Unbuilt, unbuilt
@@ -113,6 +113,7 @@ class Workbench:
             drive=self._drives.attach,
             catalogue=every_factor(),
             installation=self.installation,
+            effective=effective.shown,
             load=self.load,
             probes=self.probes,
             sampling=lambda probes: Sampler(probes, self.clock),

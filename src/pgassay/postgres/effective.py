@@ -18,6 +18,12 @@ ALWAYS_SHOWN = (
     "full_page_writes", "synchronous_commit", "wal_compression", "io_method", "huge_pages", "huge_pages_status",
 )  # fmt: skip
 
+_OF_THE_PLACE = (
+    "DateStyle", "TimeZone", "log_timezone", "default_text_search_config", "dynamic_shared_memory_type", "lc_messages",
+    "lc_monetary", "lc_numeric", "lc_time",
+)  # fmt: skip
+"""What initdb writes into every postgresql.conf from where it runs: no part of an experiment."""
+
 
 def setting(server: Server, name: str) -> Setting | None:
     """The row of pg_settings, or None if the server has no such setting."""
@@ -51,7 +57,7 @@ def shown(server: Server) -> dict[str, str]:
         " ORDER BY name",
         [list(ALWAYS_SHOWN)],
     )
-    found = {name: value for name, value in rows if name not in settings.PRIVATE}
+    found = {name: value for name, value in rows if name not in (*settings.PRIVATE, *_OF_THE_PLACE)}
     status = huge_pages_status(server)
     return found if status is None else found | {"huge_pages_status": status}
 

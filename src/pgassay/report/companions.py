@@ -98,6 +98,7 @@ class Companions:
             {name: level.typed for name, level in study.design.baseline.levels.items()},
             findings.primary,
             blocks_max=study.design.blocks_max,
+            looks=findings.looks,
         )
 
     @cached_property
@@ -107,7 +108,8 @@ class Companions:
         if not findings.study.covariates:
             return ()
         seen = findings.observations(findings.primary.name)
-        found = curves(seen, findings.primary, blocks_max=findings.study.design.blocks_max)
+        blocks_max = findings.study.design.blocks_max
+        found = curves(seen, findings.primary, blocks_max=blocks_max, looks=findings.looks)
         names = list(dict.fromkeys(arm.covariate.name for arm in findings.study.arms))
         order = {name: place for place, name in enumerate(in_order(names))}
         return tuple(

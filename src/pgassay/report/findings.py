@@ -11,7 +11,7 @@ from functools import cached_property
 from pgassay.analysis import claims as claim_analysis
 from pgassay.analysis.claims import ClaimJudgement
 from pgassay.analysis.comparable import screened
-from pgassay.analysis.compare import compare
+from pgassay.analysis.compare import Looks, compare
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
@@ -135,6 +135,11 @@ class Findings:
             )
         return self._summed[response.name]
 
+    @cached_property
+    def looks(self) -> Looks:
+        """How often the data were looked at before they were complete: imported ones were not."""
+        return "once" if self.imported else "every block"
+
     def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
         """Every treatment against the baseline; the primary's are simultaneous."""
         compared = compare(
@@ -142,6 +147,7 @@ class Findings:
             response,
             baseline or self.baseline,
             blocks_max=self.study.design.blocks_max,
+            looks=self.looks,
             primary=response.name == self.study.primary and baseline is None,
             arms=[(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms],
         )
@@ -173,7 +179,8 @@ class Findings:
     def costs(self) -> tuple[Effect, ...]:
         """Effects on the costs of a transaction."""
         observed = {name: self.observations(name) for name, response in self.responses.items() if response.cost}
-        return costs(observed, self.run.responses, self.baseline, blocks_max=self.study.design.blocks_max)
+        blocks_max = self.study.design.blocks_max
+        return costs(observed, self.run.responses, self.baseline, blocks_max=blocks_max, looks=self.looks)
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:

@@ -8,12 +8,9 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from pgassay.record.values import Status, TrialRecord
+from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 
-CYCLES_WANTED = 2
-_KINDS = {
-    "cycle": "whole checkpoint cycles, by time",
-    "wal": "whole checkpoint cycles, short ones driven by WAL",
-}
+_KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, WORK)}
 
 
 def regimes_of(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
@@ -40,6 +37,17 @@ def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:
         return "windows of less than two checkpoint cycles: mostly the burst of full-page images after a checkpoint"
     least, most = min(counts), max(counts)
     span = f"{most:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
+    told = f"{span} {kind}{_cut_off(trials)}"
     if not few:
-        return f"{span} {kind}"
-    return f"{span} {kind}; {few} of {len(counts)} windows covered less than two: mostly the burst after a checkpoint"
+        return told
+    return f"{told}; {few} of {len(counts)} windows covered less than two: mostly the burst after a checkpoint"
+
+
+def _cut_off(trials: Sequence[TrialRecord]) -> str:
+    """How many windows end well inside a cycle; older records do not tell."""
+    values = (trial.regime.get("checkpoint_cut_off") for trial in trials)
+    shares = [float(value) for value in values if isinstance(value, int | float)]
+    much = [share for share in shares if share > CUT_OFF_MAX]
+    if not much:
+        return ""
+    return f"; {len(much)} of {len(shares)} windows end inside another, which is up to {max(much):.0%} of them"

@@ -1,0 +1,24 @@
+"""The words of a regime, used by what writes them into a record and by what reads them there.
+
+`load.checkpoint` says which it is: how checkpoints are started decides what a window shows. See the PostgreSQL manual,
+"WAL Configuration".
+"""
+
+from collections.abc import Mapping
+
+CYCLES_WANTED = 2
+"""Whole checkpoint cycles that a window is to cover; fewer show mostly the burst after a checkpoint."""
+
+CUT_OFF_MAX = 0.1
+"""Beyond this share of a window after its last whole cycle, the trial says so."""
+
+BURST = "none"
+WORK = "work"
+"""One cycle of equal work: what `cycle` becomes where transactions are counted."""
+
+WORDS: Mapping[str, str] = {
+    "cycle": "whole checkpoint cycles, by time",
+    "wal": "whole checkpoint cycles, short ones driven by WAL",
+    BURST: "the burst after a checkpoint",
+    WORK: "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window",
+}
