@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options = {"pattern": pattern, "duration": f"{given.seconds}s", "file_size": given.size}
 
             def ours(wanted: dict[str, str] = options) -> float:
-                found = load.run(Idle(root / "ours"), wanted, root / "out", chance.randrange(1 << 30))  # type: ignore[arg-type]
+                output = root / "out" / str(chance.randrange(1 << 60))  # as each trial has a folder of its own
+                found = load.run(Idle(root / "ours"), wanted, output, chance.randrange(1 << 30))  # type: ignore[arg-type]
                 if found.problems:
                     raise SystemExit(f"pgassay's fio failed: {dict(found.problems)}")
                 return float(found.responses["iops"] or 0.0)

@@ -33,7 +33,7 @@ STUDY = {
 }  # fmt: skip
 
 
-def make_scaled(path: Path, *, cores: int = CORES, processors: int = PROCESSORS) -> Run:
+def make_scaled(path: Path, *, cores: int = CORES, processors: int = PROCESSORS, speed: float = 1.0) -> Run:
     """Reading bends at four clients and gains 0.6 of a client beyond; writing follows the scalability law."""
     chance = np.random.default_rng(3)
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
@@ -44,7 +44,7 @@ def make_scaled(path: Path, *, cores: int = CORES, processors: int = PROCESSORS)
         for block in range(1, BLOCKS + 1):
             for script in (READ, WRITE):
                 for clients in CLIENTS:
-                    _commit(run, block, script, clients, float(np.exp(chance.normal(0.0, 0.01))))
+                    _commit(run, block, script, clients, speed * float(np.exp(chance.normal(0.0, 0.01))))
         run.finish("all blocks are done")
     return Run.open(path)
 
@@ -75,6 +75,10 @@ def _commit(run: RunDirectory, block: int, script: str, clients: int, noise: flo
         responses={
             "tps": noise * (10_000.0 * lines(clients) if script == READ else 1000.0 * law(clients)),
             "cpu_yardstick_per_s": 2000.0 * lines(clients) * noise,
+            "waits_client_share": 0.1,
+            "waits_wal_flush_share": 0.8 if script == WRITE else 0.0,
+            "waits_on_cpu_share": 0.1 if script == WRITE else 0.9,
+            "cpu_busy_share": min(1.0, clients / CORES),
         },
         regime={"window_s": 60.0, "warmup_s": 0.0, "cache": "warm", "age": "none"},
     )

@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "resume": "continue a run that was interrupted",
     "show": "print a run's verdicts and tables",
     "report": "write a run's HTML report and figures",
+    "diagnose": "tell what stops the load: CPU, lock, WAL flush, reads, writes or the client",
+    "compare-hosts": "set runs of one study from several environments side by side",
     "check": "check a run's record for damage and doubtful trials",
     "export": "write a run's trials as CSV",
     "import": "make a run of others' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
@@ -61,7 +63,7 @@ def _dispatch(words: list[str]) -> int:
     name, *rest = words
     if name not in COMMANDS:
         raise messages.unknown_command(name, COMMANDS)
-    module = import_module(f"pgassay.cli.{name}")
+    module = import_module(f"pgassay.cli.{name.replace('-', '_')}")
     parser = Parser(f"pgassay {name}", COMMANDS[name])
     module.add_arguments(parser)
     status: int = module.run(parser.parse_args(rest))

@@ -22,6 +22,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.report import drive_itself
 from pgassay.report.capacities import capacities, costs_with_cpu
 from pgassay.report.covariates import in_order
+from pgassay.report.diagnosing import Diagnosed, diagnosed
 from pgassay.report.part import Part
 from pgassay.report.scaling import YARDSTICK, Processors, Scaling, processors_of, scalings
 
@@ -127,6 +128,11 @@ class Companions:
         """The same of the CPU yardstick that was measured beside the load, where it was."""
         findings = self._findings
         return scalings(findings, YARDSTICK) if YARDSTICK in findings.responses else ()
+
+    @cached_property
+    def stops(self) -> tuple[Diagnosed, ...]:
+        """What stops each arm, without what a disk study could add."""
+        return diagnosed(self._findings)
 
     @cached_property
     def drive_itself(self) -> Part | None:

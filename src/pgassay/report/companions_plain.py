@@ -38,6 +38,7 @@ def as_plain(companions: Companions) -> Mapping[str, Any]:
         "curves": [_curve(curve) for curve in companions.curves],
         "scalings": [_scaling(each) for each in companions.scalings],
         "yardsticks": [_scaling(each) for each in companions.yardsticks],
+        "stops": [asdict(each) for each in companions.stops],
         "bounds": [asdict(each) for each in companions.bounds],
     }
 

@@ -12,7 +12,7 @@ from pgassay.analysis.factorial import Factorial
 from pgassay.analysis.instability import Instability
 from pgassay.analysis.messages import nothing_bounds
 from pgassay.analysis.robust import Companion
-from pgassay.report import scaling_text, words
+from pgassay.report import scaling_text, stops_text, words
 from pgassay.report.companions import Companions
 from pgassay.report.part import Part
 from pgassay.study.responses import Response
@@ -34,6 +34,8 @@ def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[
         yield yardstick
     if companions.drive_itself is not None:
         yield companions.drive_itself
+    if companions.stops:
+        yield stops_text.part(companions.stops)
     if companions.bounds:
         yield _bounds(companions)
 

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.scaling.profile import Estimate
-from pgassay.report import words
+from pgassay.report import stops_text, words
 from pgassay.report.part import Part
 from pgassay.report.scaling import Processors, Scaling
 from pgassay.study.responses import Better, Response
@@ -48,6 +48,7 @@ def curve_sentences(companions: "Companions", response: Response) -> Iterator[st
     """Every curve in words: what a study of covariates alone has for a verdict."""
     for each in companions.scalings:
         yield from sentences(each, companions.processors, response)
+    yield from stops_text.sentences(companions.stops)
 
 
 def yardstick(scalings: Sequence[Scaling], processors: Processors) -> Part | None:

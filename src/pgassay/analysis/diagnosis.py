@@ -1,0 +1,195 @@
+"""What stops a load: CPU, lock, WAL flush, read latency, write bandwidth or the client; or undecided, with the numbers.
+
+Two kinds of evidence: where the load's backends spend their time (waits, sampled), and how much of a resource is in use
+(utilisation law). A resource in full use bounds the rate whatever waits behind it; with none in full use, the time
+goes where most backends are seen waiting. Each candidate keeps its numbers, so that a reader can disagree.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import isfinite
+
+from pgassay.analysis.bounds import Capacity
+
+FULL = 0.9
+"""A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""
+MOST = 0.5
+"""Waits of this share of the backends' time in service are where the time goes."""
+CLIENT_MOST = 0.6
+"""Backends that wait for the client for this share of their time could do more than they are asked for."""
+
+
+class Cause(StrEnum):
+    """What bounds the rate."""
+
+    CPU = "CPU"
+    LOCK = "lock"
+    WAL_FLUSH = "WAL flush"
+    READ_LATENCY = "read latency"
+    WRITE_BANDWIDTH = "write bandwidth"
+    CLIENT = "client"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Of one arm, medians over its trials; None where it was not measured. Shares are of 1, waits of all looks.
+
+    `cores` are those that the server may use, `threads` the load program's; `costs` per transaction by response name.
+    """
+
+    per_s: float
+    waits: Mapping[str, float | None] = field(default_factory=dict)
+    costs: Mapping[str, float | None] = field(default_factory=dict)
+    cores: float | None = None
+    threads: int | None = None
+    rate_asked: float | None = None
+    busy: float | None = None
+    foreign: float | None = None
+    capacities: Sequence[Capacity] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A cause with how strongly the numbers speak for it (1: all of it) and whether that decides."""
+
+    cause: Cause
+    strength: float
+    decides: bool
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The cause, a sentence, and every candidate from the strongest on."""
+
+    cause: Cause
+    text: str
+    candidates: tuple[Candidate, ...]
+    missing: tuple[str, ...]
+
+
+def diagnose(evidence: Evidence) -> Diagnosis:
+    """Name the bottleneck of one arm."""
+    candidates = sorted(_candidates(evidence), key=lambda each: (each.decides, each.strength), reverse=True)
+    missing = tuple(_missing(evidence))
+    deciding = [each for each in candidates if each.decides]
+    if not deciding:
+        closest = f"; closest: {candidates[0].cause}, {candidates[0].evidence[0]}" if candidates else ""
+        return Diagnosis(Cause.UNDECIDED, f"undecided: nothing is in full use{closest}", tuple(candidates), missing)
+    first = deciding[0]
+    text = f"{first.cause}: {'; '.join(first.evidence)}"
+    if len(deciding) > 1:
+        text += f" (next: {deciding[1].cause}, {deciding[1].evidence[0]})"
+    return Diagnosis(first.cause, text, tuple(candidates), missing)
+
+
+def _candidates(evidence: Evidence) -> Iterator[Candidate]:
+    own = _own_cpu(evidence)
+    saturated = own is not None and own >= FULL
+    waiting = tuple(_waiting(evidence, saturated))
+    yield from waiting
+    cpu = _cpu(evidence, own, any(each.decides for each in waiting))
+    if cpu is not None:
+        yield cpu
+    client = _client(evidence, cpu)
+    if client is not None:
+        yield client
+
+
+_WAITS: Mapping[Cause, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    Cause.LOCK: (("lock", "lwlock"), "for locks", ()),
+    Cause.WAL_FLUSH: (("wal_flush",), "for WAL to be written and flushed", ("disk_flushes_per_transaction",)),
+    Cause.READ_LATENCY: (("data_read",), "for data to be read", ("disk_reads_per_transaction",)),
+    Cause.WRITE_BANDWIDTH: (("data_write",), "for data to be written", ("disk_written_bytes_per_transaction",)),
+}
+
+
+def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
+    """A candidate for each kind of wait and its resource. A saturated CPU makes queues that look like waits."""
+    client = evidence.waits.get("client") or 0.0
+    for cause, (kinds, words, costs) in _WAITS.items():
+        shares = [share for kind in kinds if (share := evidence.waits.get(kind)) is not None]
+        said: list[str] = []
+        strength, decides = 0.0, False
+        if shares:
+            in_service = sum(shares) / (1.0 - client) if client < 1.0 else 0.0
+            strength, decides = in_service, in_service >= MOST and not saturated and client < CLIENT_MOST
+            said.append(f"backends wait {words} {in_service:.0%} of their time in service")
+        for name, used, source in _in_use(evidence, costs):
+            strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
+            said.append(f"{used:.0%} of what {name} can do is in use ({source})")
+        if said:
+            yield Candidate(cause, strength, decides, tuple(said))
+
+
+def _in_use(evidence: Evidence, costs: Sequence[str]) -> Iterator[tuple[str, float, str]]:
+    for capacity in evidence.capacities:
+        cost = evidence.costs.get(capacity.response)
+        if capacity.response in costs and cost is not None and isfinite(capacity.per_s) and capacity.per_s > 0.0:
+            yield capacity.title, cost * evidence.per_s / capacity.per_s, capacity.source
+
+
+def _own_cpu(evidence: Evidence) -> float | None:
+    """The share of its cores that the server and the program beside it use."""
+    parts = [evidence.costs.get(f"{who}_cpu_us_per_transaction") for who in ("server", "client")]
+    known = [part for part in parts if part is not None]
+    if not known or evidence.cores is None or evidence.cores <= 0.0:
+        return None
+    return sum(known) * evidence.per_s / (evidence.cores * 1e6)
+
+
+def _cpu(evidence: Evidence, own: float | None, waits_decide: bool) -> Candidate | None:
+    """In full use by ourselves, or by all together while no wait holds the backends.
+
+    A program that is starved of the CPU lets its backends wait for it, so their waits for the client excuse nothing.
+    """
+    on_cpu, client = evidence.waits.get("on_cpu"), evidence.waits.get("client") or 0.0
+    whole = evidence.busy is not None and evidence.busy >= FULL and not waits_decide
+    decides = whole or (own is not None and own >= FULL)
+    said = []
+    if own is not None:
+        server = evidence.costs.get("server_cpu_us_per_transaction") or 0.0
+        share = server * evidence.per_s / ((evidence.cores or 1.0) * 1e6)
+        said.append(f"server and load program use {own:.0%} of {evidence.cores:g} cores, the server {share:.0%}")
+    if evidence.busy is not None:
+        said.append(f"the machine's processors are {evidence.busy:.0%} busy")
+    if evidence.foreign:
+        said.append(f"other programs take {evidence.foreign:.0%}")
+    if on_cpu is not None and client < 1.0:
+        said.append(f"backends have or want a CPU {on_cpu / (1.0 - client):.0%} of their time in service")
+    if not said or (own is None and evidence.busy is None):
+        return None
+    full = max(own or 0.0, evidence.busy or 0.0)
+    return Candidate(Cause.CPU, min(1.0, full if decides else own or 0.0), decides, tuple(said))
+
+
+def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
+    """The program asks for no more: its threads are full, its rate is met, or backends wait for it on an idle CPU."""
+    said = []
+    strength, decides = 0.0, False
+    program = evidence.costs.get("client_cpu_us_per_transaction")
+    if program is not None and evidence.threads:
+        used = program * evidence.per_s / (evidence.threads * 1e6)
+        said.append(f"the load program uses {used:.0%} of its {evidence.threads} threads' time")
+        strength, decides = min(1.0, used), used >= FULL
+    asked = evidence.rate_asked
+    if asked and evidence.per_s >= (1.0 - 0.05) * asked:
+        said.append(f"the rate of {asked:g} that was asked for is met")
+        strength, decides = 1.0, True
+    waits = evidence.waits.get("client")
+    if waits is not None:
+        said.append(f"backends wait for the client {waits:.0%} of their time")
+        idle = cpu is None or not cpu.decides
+        strength, decides = max(strength, waits), decides or (waits >= CLIENT_MOST and idle)
+    return Candidate(Cause.CLIENT, strength, decides, tuple(said)) if said else None
+
+
+def _missing(evidence: Evidence) -> Iterator[str]:
+    if all(share is None for share in evidence.waits.values()):
+        yield "waits were not sampled"
+    if evidence.cores is None:
+        yield "the record does not tell the server's cores"
+    if not evidence.capacities:
+        yield "what the disk can do was not measured: pgassay run disk, then --disk RUN"

@@ -1,0 +1,77 @@
+"""`pgassay compare-hosts RUN RUN …`: one study in several environments, and what differs between their hosts."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgassay.cli import messages
+
+if TYPE_CHECKING:
+    from pgassay.report.environments import SideBySide
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="run directories; the first is compared with")
+    parser.add_argument("--all", action="store_true", help="secondary responses and costs too")
+    parser.add_argument("--json", action="store_true", help="as JSON, with all of them")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print."""
+    from pgassay.record.reading import Run
+    from pgassay.report.collection import paused
+    from pgassay.report.environments import side_by_side
+    from pgassay.report.findings import Findings
+    from pgassay.report.plain import finite
+
+    with paused():
+        found = side_by_side([Findings(Run.open(path)) for path in arguments.runs])
+    if arguments.json:
+        print(json.dumps(finite({"format": 1, **asdict(found)}), indent=2))
+        return messages.SUCCESS
+    print(text(found, everything=arguments.all), end="")
+    return messages.SUCCESS
+
+
+def text(found: "SideBySide", *, everything: bool) -> str:
+    """Differences, then the hosts."""
+    from pgassay.report import words
+
+    first, *others = found.runs
+    lines: list[str] = []
+    for number, other in enumerate(others):
+        lines.append(f"{other} against {first}")
+        title = ""
+        for row in found.rows:
+            each = row.differences[number]
+            if each is None or not (row.primary or everything):
+                continue
+            if row.response.title != title:
+                title = row.response.title
+                lines.append(f"  {title}{'' if row.primary else ' (secondary)'}")
+            if each.low == each.low:
+                shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
+            else:
+                shown = f"{words.MISSING} (one trial has no interval)"
+            mark = "" if each.told_apart else "  cannot be told apart"
+            lines.append(f"    {row.place}: {shown}  {each.trials[0]} and {each.trials[1]} trials{mark}")
+        lines.append("")
+    for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
+        if facts:
+            lines.append(title)
+            lines += [f"  {fact.name}: {' | '.join(map(_shown, fact.values))}" for fact in facts]
+            lines.append("")
+    if not found.hosts:
+        lines += ["the records tell no difference between the hosts", ""]
+    lines.append(
+        "note: intervals are for independent samples, 95 % for all of the primary's comparisons together; an hour or a "
+        "cluster that a run shares throughout is not in them"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: object) -> str:
+    return "not recorded" if value is None else str(value)

@@ -1,0 +1,43 @@
+"""`pgassay diagnose RUN`: what stops the load, for each combination of a study, with the numbers that say so."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from pgassay.cli import messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    parser.add_argument("--disk", metavar="RUN", type=Path, help="a run of the study disk on the same drive")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print; exit status 0 whatever the verdict."""
+    from pgassay.record.reading import Run
+    from pgassay.report import messages as refusals
+    from pgassay.report.collection import paused
+    from pgassay.report.diagnosing import capacities_of_disk, diagnosed
+    from pgassay.report.findings import Findings
+    from pgassay.report.plain import finite
+
+    with paused():
+        findings = Findings(Run.open(arguments.run))
+        capacities = capacities_of_disk(Findings(Run.open(arguments.disk))) if arguments.disk else ()
+        found = diagnosed(findings, capacities)
+        if not found:
+            raise refusals.nothing_to_diagnose(arguments.run)
+        if arguments.json:
+            plain = {"format": 1, "run": str(findings.run.path), "capacities": [asdict(each) for each in capacities]}
+            print(json.dumps(finite({**plain, "arms": [asdict(each) for each in found]}), indent=2))
+            return messages.SUCCESS
+    for each in found:
+        print(f"{each.place}: {each.diagnosis.text}")
+        for candidate in each.diagnosis.candidates:
+            print(f"  {candidate.cause:<15}  {candidate.strength:4.0%}  {'; '.join(candidate.evidence)}")
+    for reason in dict.fromkeys(reason for each in found for reason in each.diagnosis.missing):
+        print(f"note: {reason}")
+    return messages.SUCCESS

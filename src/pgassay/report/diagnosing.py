@@ -1,0 +1,153 @@
+"""From a record to the evidence of each arm, and to what a disk study measured of its drive.
+
+Medians over the valid trials of an arm. Cores are those that the server may use (`host.cores` says it where it varies),
+capacities come from the run of the study `disk` that the user names.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.bounds import Capacity
+from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
+from pgassay.record.values import Status, TrialRecord
+from pgassay.report import messages
+from pgassay.report.scaling import processors_of
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_RATES = ("tps", "iops")
+_KINDS = ("on_cpu", "client", "lock", "wal_flush", "data_read", "data_write", "lwlock")
+_COSTS = (
+    "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
+    "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
+)  # fmt: skip
+_CAPACITIES = (
+    ("disk_reads_per_transaction", "reading from the device", "read_iops", ("random:100%", "reread")),
+    ("disk_written_bytes_per_transaction", "writing to the device", "bytes_per_s", ("write", "random:0%")),
+    ("disk_flushes_per_transaction", "flushing the device", "flushes_per_s", ("wal",)),
+)
+"""Cost, title, the response of a fio trial that is its capacity, and the patterns that ask for nothing else."""
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """What stops one arm."""
+
+    treatment: str
+    condition: str
+    covariate: str
+    diagnosis: Diagnosis
+
+    @property
+    def place(self) -> str:
+        """Treatment, condition and covariate; `the load` where the study has none of them."""
+        return ", ".join(part for part in (self.treatment, self.condition, self.covariate) if part) or "the load"
+
+
+def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tuple[Diagnosed, ...]:
+    """Every arm with valid trials, in the study's order; empty where no rate or nothing that explains it is known."""
+    rate = next((name for name in _RATES if name in findings.responses), None)
+    if rate is None:
+        return ()
+    groups: dict[tuple[str, str, str], list[TrialRecord]] = {
+        (arm.treatment.name, arm.condition.name, arm.covariate.name): [] for arm in findings.study.arms
+    }
+    for trial in findings.trials:
+        if trial.status is Status.VALID and _level(trial, "driver", "pgbench") != "fio":
+            groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
+    found = []
+    for place, trials in groups.items():
+        medians = _medians(trials)
+        if medians.get(rate) is not None:
+            evidence = _evidence(findings, medians, trials[0], rate, capacities)
+            if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
+                found.append(Diagnosed(*place, diagnose(evidence)))
+    return tuple(found)
+
+
+def capacities_of_disk(findings: "Findings") -> tuple[Capacity, ...]:
+    """The best that any valid trial of a disk study did, by the device's counters; raises `UsageError` for others."""
+    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
+    fio = [trial for trial in valid if _level(trial, "driver", "") == "fio"]
+    if not fio:
+        raise messages.no_disk_study(findings.run.path)
+    return tuple(_capacities(fio, findings))
+
+
+def _capacities(trials: list[TrialRecord], findings: "Findings") -> Iterator[Capacity]:
+    for cost, title, response, patterns in _CAPACITIES:
+        mine = [trial for trial in trials if _level(trial, "pattern", "random:100%") in patterns]
+        groups: dict[tuple[str, str, str], list[TrialRecord]] = {}
+        for trial in mine:
+            groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
+        best = None
+        for place, group in groups.items():
+            value = _medians(group).get(response)
+            if value is not None and (best is None or value > best[0]):
+                best = (value, ", ".join(part for part in place if part))
+        if best is not None:
+            yield Capacity(cost, title, best[0], f"measured by {findings.run.path.name} at {best[1]}")
+
+
+def _evidence(
+    findings: "Findings",
+    medians: Mapping[str, float | None],
+    trial: TrialRecord,
+    rate: str,
+    capacities: tuple[Capacity, ...],
+) -> Evidence:
+    clients = _count(_level(trial, "clients", "1")) or 1
+    jobs = _level(trial, "jobs", "1")
+    asked = _level(trial, "rate", "none")
+    return Evidence(
+        per_s=medians[rate] or 0.0,
+        waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
+        costs={name: medians.get(name) for name in _COSTS},
+        cores=_cores(findings, trial),
+        threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
+        rate_asked=None if asked == "none" else float(asked),
+        busy=medians.get("cpu_busy_share"),
+        foreign=medians.get("foreign_cpu_share"),
+        capacities=capacities,
+    )
+
+
+def _cores(findings: "Findings", trial: TrialRecord) -> float | None:
+    """`4`, `4:together` or `cpu:0-3,6` as a number; the machine's where the server may use all."""
+    level = trial.levels.get("host.cores")
+    text = "all" if level is None else level.canonical
+    if text == "all":
+        usable = processors_of(findings.run.host).usable
+        return None if usable is None else float(usable)
+    if not text.startswith("cpu:"):
+        count = _count(text.partition(":")[0])
+        return None if count is None else float(count)
+    total = 0
+    for part in text.removeprefix("cpu:").split(","):
+        low, _, high = part.partition("-")
+        first, last = _count(low), _count(high or low)
+        if first is None or last is None:
+            return None
+        total += last - first + 1
+    return float(total)
+
+
+def _medians(trials: list[TrialRecord]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name in {name for trial in trials for name in trial.responses}:
+        values = sorted(value for trial in trials if (value := trial.responses.get(name)) is not None)
+        middle = len(values) // 2
+        if values:
+            found[name] = values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+    return found
+
+
+def _level(trial: TrialRecord, option: str, default: str) -> str:
+    level = trial.levels.get(f"load.{option}")
+    return level.canonical if level is not None else default
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None

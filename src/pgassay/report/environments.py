@@ -1,0 +1,126 @@
+"""Runs of one study from several environments side by side: differences with intervals, and what differs in the hosts.
+
+The first run is the one that the others are set against. Facts that change by the minute are left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pgassay.analysis.environments import Difference, difference
+from pgassay.record.values import Status
+from pgassay.report import messages
+from pgassay.report.findings import Findings
+from pgassay.study.responses import Response
+
+_VOLATILE = {"load", "remarks", "started", "imported"}
+_VOLATILE_FACTS = {
+    "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One response of one combination: the first run's mean, and each other run against it (None: not measured)."""
+
+    place: str
+    response: Response
+    primary: bool
+    differences: tuple[Difference | None, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact about the hosts, or a held level, that is not the same everywhere; None where a record lacks it."""
+
+    name: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """All of it, runs in the order given."""
+
+    runs: tuple[str, ...]
+    rows: tuple[Row, ...]
+    hosts: tuple[Fact, ...]
+    studies: tuple[Fact, ...]
+    comparisons: int
+
+
+def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
+    """Compare; raises `UsageError` for one run, or for runs that do not share a study."""
+    if len(all_findings) < 2:
+        raise messages.one_run()
+    first, *others = all_findings
+    for other in others:
+        if other.run.header.study != first.run.header.study:
+            raise messages.different_studies(first.run.header.study, other.run.header.study, other.run.path)
+        if other.study.primary != first.study.primary:
+            raise messages.different_primaries(first.study.primary, other.study.primary, other.run.path)
+    places = _places(first)
+    for other in others:
+        if not set(places) & set(_places(other)):
+            raise messages.no_common_arms(other.run.path)
+    comparisons = len(places) * len(others)
+    responses = [first.primary, *first.secondary, *(each for each in first.run.responses if each.cost)]
+    rows = []
+    for response in dict.fromkeys(responses):
+        primary = response.name == first.study.primary
+        values = [_values(findings, response.name) for findings in all_findings]
+        for place in places:
+            mine = values[0].get(place, [])
+            found = tuple(
+                difference(mine, theirs.get(place, []), response.scale, comparisons=comparisons if primary else 1)
+                for theirs in values[1:]
+            )
+            if any(found):
+                rows.append(Row(place or "the load", response, primary, found))
+    return SideBySide(
+        runs=tuple(findings.run.path.name for findings in all_findings),
+        rows=tuple(rows),
+        hosts=tuple(_differing([dict(_flat(findings.run.host)) for findings in all_findings])),
+        studies=tuple(_differing([_held(findings) for findings in all_findings])),
+        comparisons=comparisons,
+    )
+
+
+def _places(findings: Findings) -> list[str]:
+    return list(dict.fromkeys(arm.name for arm in findings.study.arms if arm.name in _measured(findings)))
+
+
+def _measured(findings: Findings) -> set[str]:
+    return set(_values(findings, findings.study.primary))
+
+
+def _values(findings: Findings, response: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for trial in findings.trials:
+        value = trial.responses.get(response)
+        if trial.status is Status.VALID and value is not None:
+            place = ", ".join(part for part in (trial.treatment, trial.condition, trial.covariate) if part)
+            found.setdefault(place, []).append(value)
+    return found
+
+
+def _held(findings: Findings) -> dict[str, object]:
+    return {name: level.typed for name, level in findings.study.fixed.items()}
+
+
+def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    for group, facts in host.items():
+        if group in _VOLATILE:
+            continue
+        if not isinstance(facts, Mapping):
+            yield group, facts
+            continue
+        for name, value in facts.items():
+            if name not in _VOLATILE_FACTS:
+                yield f"{group}.{name}", ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _differing(tables: Sequence[Mapping[str, object]]) -> Iterator[Fact]:
+    for name in dict.fromkeys(name for table in tables for name in table):
+        values = tuple(table.get(name) for table in tables)
+        if any(value != values[0] for value in values[1:]):
+            yield Fact(name, values)

@@ -1,0 +1,39 @@
+"""What a report refuses, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
+
+from pathlib import Path
+
+from pgassay.errors import UsageError
+
+
+def no_disk_study(path: Path) -> UsageError:
+    """Capacities were asked of another study."""
+    return UsageError(f'"{path}" is no run of the study disk: no valid trial of the driver fio', "pgassay run disk")
+
+
+def nothing_to_diagnose(path: Path) -> UsageError:
+    """No rate, or nothing that could explain it."""
+    return UsageError(
+        f'"{path}" has no valid trials with a rate and what it cost', "runs that others made tell no costs and no waits"
+    )
+
+
+def one_run() -> UsageError:
+    """There is nothing to compare with."""
+    return UsageError("one run is no comparison", "name two runs or more, the first is compared with")
+
+
+def different_studies(first: str, other: str, path: Path) -> UsageError:
+    """Runs of different questions."""
+    return UsageError(
+        f'"{path}" is a run of the study "{other}", the first one of "{first}"', "compare runs of one study"
+    )
+
+
+def different_primaries(first: str, other: str, path: Path) -> UsageError:
+    """Runs that decide by different responses."""
+    return UsageError(f'"{path}" decides by {other}, the first run by {first}', "both must measure the same")
+
+
+def no_common_arms(path: Path) -> UsageError:
+    """Runs of one study without a single common combination."""
+    return UsageError(f'"{path}" has no valid trials of any combination that the first run has')

@@ -1,0 +1,32 @@
+"""What stops the load, in words: a row an arm, and a sentence for each stretch of a curve that one cause stops."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from pgassay.report.diagnosing import Diagnosed
+from pgassay.report.part import Part
+
+
+def part(found: Sequence[Diagnosed]) -> Part:
+    """Cause and evidence of each arm."""
+    rows = [("at", "stopped by", "evidence")]
+    for each in found:
+        cause, _, evidence = each.diagnosis.text.partition(": ")
+        rows.append((each.place, cause, evidence))
+    missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
+    notes = ("pgassay diagnose RUN shows every candidate with its numbers", *missing)
+    return Part("What stops the load", tuple(rows), notes)
+
+
+def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
+    """Along a covariate: which cause stops which stretch of each curve."""
+    along = [each for each in found if each.covariate]
+    for name, curve in groupby(
+        along, key=lambda each: ", ".join(part for part in (each.treatment, each.condition) if part)
+    ):
+        stretches = []
+        for cause, members in groupby(curve, key=lambda each: each.diagnosis.cause):
+            places = [each.covariate.partition("=")[2] for each in members]
+            at = places[0] if len(places) == 1 else f"{places[0]} to {places[-1]}"
+            stretches.append(f"{cause} ({at})")
+        yield f"{name or 'the load'}: stopped by {', then '.join(stretches)}"

@@ -1,0 +1,109 @@
+"""Planted bottlenecks, one for each cause, and cases where no honest verdict is possible."""
+
+from collections.abc import Mapping
+from math import nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.analysis.bounds import Capacity
+from pgassay.analysis.diagnosis import Cause, Evidence, diagnose
+
+FLUSHES = Capacity("disk_flushes_per_transaction", "flushing the device", 2000.0, "measured")
+WRITES = Capacity("disk_written_bytes_per_transaction", "writing to the device", 500e6, "measured")
+
+
+def waits(**shares: float) -> Mapping[str, float | None]:
+    kinds = ("on_cpu", "client", "lock", "wal_flush", "data_read", "data_write", "lwlock")
+    return {kind: shares.get(kind, 0.0) for kind in kinds}
+
+
+def costs(server_us: float, client_us: float = 20.0, **rest: float) -> Mapping[str, float | None]:
+    return {"server_cpu_us_per_transaction": server_us, "client_cpu_us_per_transaction": client_us, **rest}
+
+
+PLANTED = {
+    Cause.CPU: Evidence(40_000.0, waits(on_cpu=0.5, client=0.5), costs(35.0, 13.0), 2.0, 8, busy=0.99),
+    Cause.LOCK: Evidence(1500.0, waits(lock=0.85, on_cpu=0.05, client=0.1), costs(300.0), 2.0, 20, busy=0.5),
+    Cause.WAL_FLUSH: Evidence(800.0, waits(wal_flush=0.8, client=0.1, on_cpu=0.1), costs(150.0), 2.0, 4, busy=0.2),
+    Cause.READ_LATENCY: Evidence(300.0, waits(data_read=0.9, on_cpu=0.1), costs(90.0), 2.0, 4, busy=0.1),
+    Cause.WRITE_BANDWIDTH: Evidence(300.0, waits(data_write=0.7, on_cpu=0.2), costs(90.0), 2.0, 4, busy=0.1),
+    Cause.CLIENT: Evidence(20_000.0, waits(client=0.85, on_cpu=0.15), costs(30.0, 49.0), 8.0, 1, busy=0.2),
+}
+
+
+@pytest.mark.parametrize("cause", PLANTED)
+def test_a_planted_bottleneck_is_named_with_numbers(cause: Cause) -> None:
+    found = diagnose(PLANTED[cause])
+    assert found.cause is cause
+    assert "%" in found.text
+    assert found.candidates[0].cause is cause
+    assert all(candidate.evidence for candidate in found.candidates)
+
+
+def test_nothing_in_full_use_is_undecided() -> None:
+    found = diagnose(Evidence(1000.0, waits(on_cpu=0.4, client=0.3, wal_flush=0.3), costs(300.0), 4.0, 4, busy=0.3))
+    assert found.cause is Cause.UNDECIDED
+    assert "closest" in found.text
+
+
+def test_a_rate_that_is_met_is_the_clients_doing() -> None:
+    found = diagnose(Evidence(500.0, waits(client=0.4, on_cpu=0.3), costs(300.0), 4.0, 4, rate_asked=500.0, busy=0.3))
+    assert found.cause is Cause.CLIENT
+    assert "asked for is met" in found.text
+    behind = Evidence(400.0, waits(client=0.4, on_cpu=0.3), costs(300.0), 4.0, 4, rate_asked=500.0, busy=0.3)
+    assert diagnose(behind).cause is Cause.UNDECIDED
+
+
+def test_a_starved_program_is_no_lazy_client() -> None:
+    """Backends wait for a program that gets no CPU, since others have it."""
+    found = diagnose(Evidence(5000.0, waits(client=0.85, on_cpu=0.1), costs(35.0), 2.0, 4, busy=0.99, foreign=0.6))
+    assert found.cause is Cause.CPU
+    assert "other programs take 60%" in found.text
+
+
+def test_queues_for_a_saturated_cpu_are_no_locks() -> None:
+    found = diagnose(Evidence(10_000.0, waits(lwlock=0.6, on_cpu=0.4), costs(170.0, 22.0), 2.0, 16, busy=0.99))
+    assert found.cause is Cause.CPU
+
+
+def test_capacities_of_the_disk_decide_without_waits() -> None:
+    flushed = Evidence(
+        950.0, {}, costs(100.0, disk_flushes_per_transaction=2.0), 4.0, 8, busy=0.3, capacities=(FLUSHES,)
+    )
+    found = diagnose(flushed)
+    assert found.cause is Cause.WAL_FLUSH
+    assert "95% of what flushing the device can do" in found.text
+    assert "waits were not sampled" in found.missing
+    written = Evidence(
+        10_000.0, waits(on_cpu=0.6), costs(100.0, disk_written_bytes_per_transaction=48_000.0), 4.0, 8, busy=0.3,
+        capacities=(WRITES,),
+    )  # fmt: skip
+    assert diagnose(written).cause is Cause.WRITE_BANDWIDTH
+    unknown = Capacity(WRITES.response, WRITES.title, nan, "not measured")
+    assert diagnose(Evidence(1.0, {}, costs(1.0), 4.0, 8, capacities=(unknown,))).cause is Cause.UNDECIDED
+
+
+def test_nothing_measured_is_undecided_and_says_what_is_missing() -> None:
+    found = diagnose(Evidence(100.0))
+    assert found.cause is Cause.UNDECIDED
+    assert len(found.missing) == 3
+    assert found.candidates == ()
+
+
+_SHARE = st.one_of(st.none(), st.floats(0.0, 1.0))
+
+
+@given(
+    st.floats(0.0, 1e6), st.dictionaries(st.sampled_from(list(waits())), _SHARE), _SHARE, _SHARE,
+    st.one_of(st.none(), st.floats(0.1, 128.0)), st.one_of(st.none(), st.floats(0.0, 1e5)),
+)  # fmt: skip
+def test_any_evidence_gets_an_answer(
+    per_s: float, seen: dict[str, float | None], busy: float | None, foreign: float | None, cores: float | None,
+    server_us: float | None,
+) -> None:  # fmt: skip
+    cpu = {"server_cpu_us_per_transaction": server_us, "client_cpu_us_per_transaction": server_us}
+    found = diagnose(Evidence(per_s, seen, cpu, cores, 4, busy=busy, foreign=foreign))
+    assert (found.cause is Cause.UNDECIDED) == (not any(each.decides for each in found.candidates))
+    assert all(each.strength >= 0.0 for each in found.candidates)

@@ -1,0 +1,55 @@
+"""Two hosts side by side: planted differences and facts are found; what cannot be compared is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pgassay.cli import main
+from pgassay.errors import UsageError
+from pgassay.record.reading import Run
+from pgassay.report.environments import side_by_side
+from pgassay.report.findings import Findings
+from tests.report.crossed import make_crossed
+from tests.report.scaled import make_scaled
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    folder = tmp_path_factory.mktemp("environments")
+    make_scaled(folder / "metal")
+    make_scaled(folder / "guest", cores=8, speed=0.8)
+    make_crossed(folder / "crossed")
+    return folder / "metal", folder / "guest", folder / "crossed"
+
+
+def test_the_slower_guest_is_found_with_the_fact_that_differs(
+    runs: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare-hosts", str(runs[0]), str(runs[1]), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    primary = [row for row in found["rows"] if row["primary"]]
+    assert len(primary) == 16 == found["comparisons"]
+    assert all(row["differences"][0]["low"] < 0.8 < row["differences"][0]["high"] for row in primary)
+    assert found["hosts"] == [{"name": "cpu.cores", "values": [4, 8]}]
+    assert main(["compare-hosts", str(runs[0]), str(runs[1])]) == 0
+    said = capsys.readouterr().out
+    assert "cpu.cores: 4 | 8" in said
+    assert "guest against metal" in said
+
+
+def test_a_run_against_itself_cannot_be_told_apart(runs: tuple[Path, Path, Path]) -> None:
+    found = side_by_side([_open(runs[0]), _open(runs[0])])
+    assert all(not each.told_apart for row in found.rows for each in row.differences if each is not None)
+    assert found.hosts == ()
+
+
+def test_what_cannot_be_compared_is_refused(runs: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match="one run"):
+        side_by_side([_open(runs[0])])
+    assert main(["compare-hosts", str(runs[0]), str(runs[2])]) == 2
+    assert 'is a run of the study "crossed"' in capsys.readouterr().err
+
+
+def _open(path: Path) -> Findings:
+    return Findings(Run.open(path))
