@@ -58,8 +58,8 @@ def test_every_form_says_it(findings: Findings, tmp_path: Path) -> None:
     assert "what a second hardware thread adds" in said
     assert "throughput peaks at about 7 clients" in said
     assert "CPU yardstick" in said
-    assert "load.script=tpcb-like: stopped by WAL flush (1 to 8)" in said
-    assert "load.script=select-only: stopped by undecided (1 to 3), then CPU (4 to 8)" in said
+    assert "load.script=tpcb-like: what stops it: WAL flush (1 to 8)" in said
+    assert "load.script=select-only: what stops it: undecided (1 to 3), then CPU (4 to 8)" in said
     plain = json.loads(json.dumps(as_plain(findings), allow_nan=False))
     assert plain["beside"]["scalings"][1]["kink"]["located"] is True
     assert plain["beside"]["scalings"][0]["universal_scalability_law"]["peak_seen"] is True

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from pgassay.report.covariates import in_order
 from pgassay.report.diagnosing import Diagnosed
 from pgassay.report.part import Part
 
@@ -20,13 +21,16 @@ def part(found: Sequence[Diagnosed]) -> Part:
 
 def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
     """Along a covariate: which cause stops which stretch of each curve."""
-    along = [each for each in found if each.covariate]
-    for name, curve in groupby(
-        along, key=lambda each: ", ".join(part for part in (each.treatment, each.condition) if part)
-    ):
+    curves: dict[str, list[Diagnosed]] = {}
+    for each in found:
+        if each.covariate:
+            curves.setdefault(", ".join(part for part in (each.treatment, each.condition) if part), []).append(each)
+    for name, curve in curves.items():
+        order = in_order([each.covariate for each in curve])
+        curve.sort(key=lambda each, order=order: order.index(each.covariate))
         stretches = []
         for cause, members in groupby(curve, key=lambda each: each.diagnosis.cause):
             places = [each.covariate.partition("=")[2] for each in members]
             at = places[0] if len(places) == 1 else f"{places[0]} to {places[-1]}"
             stretches.append(f"{cause} ({at})")
-        yield f"{name or 'the load'}: stopped by {', then '.join(stretches)}"
+        yield f"{name or 'the load'}: what stops it: {', then '.join(stretches)}"
