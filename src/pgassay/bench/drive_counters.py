@@ -32,12 +32,15 @@ UNITS: Mapping[str, str] = {
     "physical_bytes": "bytes",
     "capacity_bytes": "bytes",
     "free_blocks": "count",
+    "percentage_used": "%",
 }
 """Every name with its unit. `logical_bytes` is what the host has written and not trimmed, `physical_bytes` what that
 takes on flash, `codec_cpu_us` and `cpu_us` are the emulating program's own time."""
 
-GAUGES = frozenset({"logical_bytes", "physical_bytes", "capacity_bytes", "free_blocks"})
+GAUGES = frozenset({"logical_bytes", "physical_bytes", "capacity_bytes", "free_blocks", "percentage_used"})
 """The names that are no sums."""
 
 DATA, WAL = "drive", "drive_wal"
-"""The sources in a record: the drive of the data, and that of the WAL where it has its own."""
+SMART, SMART_WAL = "smart", "smart_wal"
+"""The sources in a record: the drive of the data, and that of the WAL where it has its own; emulated ones first, then
+real ones by their SMART log, which costs a process and moves slowly: read at the edges of a window only."""

@@ -21,6 +21,7 @@ from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
+from pgassay.drive.smart.reading import SmartOfMounts
 from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
 
 HOME = "disk"
@@ -73,6 +74,7 @@ class Attacher:
                 self.mount_of,
                 allow_volatile=self.allow_volatile,
                 keep_snapshots=self.keep_snapshots,
+                counting=SmartOfMounts(self.runner),
             )
             found = drive.mount().filesystem
             if wish.filesystem_named and found != wish.filesystem.name:
@@ -145,6 +147,7 @@ class Attacher:
             self.account,
             self.mount_of,
             lambda: session.close(self.keep_snapshots),
+            SmartOfMounts(self.runner),
         )
 
     def _reserve(self, store: str, needed_bytes: int, home: Path) -> None:

@@ -23,6 +23,14 @@ from pgassay.drive.sessions import Repaired, Session
 RESERVE_BYTES = 64 << 20
 """Room that a clone needs beside its data: a server's own files and the first segments of WAL."""
 
+Counting = Callable[[Mount], Mapping[str, DriveCounters]]
+"""What the device under a mount counts of itself, by source."""
+
+
+def nothing(mount: Mount) -> Mapping[str, DriveCounters]:
+    """No device is asked."""
+    return {}
+
 
 class DirectoryDrive:
     """See `bench.store.Drive`; made by `attach`."""
@@ -30,13 +38,20 @@ class DirectoryDrive:
     kind = "directory"
 
     def __init__(
-        self, root: Root, session: Session, account: Account, mount_of: Callable[[Path], Mount], keep_snapshots: bool
+        self,
+        root: Root,
+        session: Session,
+        account: Account,
+        mount_of: Callable[[Path], Mount],
+        keep_snapshots: bool,
+        counting: Counting,
     ) -> None:
         self._root = root
         self._session = session
         self._account = account
         self._mount_of = mount_of
         self._keep_snapshots = keep_snapshots
+        self._counting = counting
         self._can_share = reflink.supported(session.path)
         self._all_shared = self._can_share
 
@@ -49,6 +64,7 @@ class DirectoryDrive:
         *,
         allow_volatile: bool = False,
         keep_snapshots: bool = True,
+        counting: Counting = nothing,
     ) -> Self:
         """Use (or make) `directory/pgassay`, sweep away what killed labs left, open a session of our own.
 
@@ -56,7 +72,7 @@ class DirectoryDrive:
         """
         with _saying(directory, "attach a drive"):
             root = open_root(directory, account, mount_of, allow_volatile)
-            return cls(root, Session(root), account, mount_of, keep_snapshots)
+            return cls(root, Session(root), account, mount_of, keep_snapshots, counting)
 
     @property
     def repaired(self) -> Repaired:
@@ -122,8 +138,8 @@ class DirectoryDrive:
         return "reflink" if self._all_shared else "copy"
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """See `Drive`: a directory counts nothing of its own."""
-        return {}
+        """See `Drive`: a directory counts nothing of its own, the device under it may."""
+        return self._counting(self.mount())
 
     def ageing(self) -> Ageing | None:
         """See `Drive`."""

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DATA, WAL, DriveCounters
+from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Drive
 from pgassay.drive.block import messages
@@ -110,8 +110,13 @@ class DriveSet:
         """See `Drive`: the WAL's drive under a name of its own."""
         if directory not in self._places:
             return {}
+        found = dict(self._data.counters(directory))
         wal = self._wal.counters(self._places[directory])
-        return {**self._data.counters(directory), **({WAL: wal[DATA]} if DATA in wal else {})}
+        if DATA in wal:
+            found[WAL] = wal[DATA]
+        if SMART in wal and self._wal.mount().device != self._data.mount().device:  # one drive counts once
+            found[SMART_WAL] = wal[SMART]
+        return found
 
     def ageing(self) -> Ageing | None:
         """See `Drive`: both at once, if any is to be aged."""

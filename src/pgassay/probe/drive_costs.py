@@ -6,7 +6,7 @@ docs/drives.md.
 
 from collections.abc import Mapping
 
-from pgassay.bench.drive_counters import DATA, WAL
+from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL
 from pgassay.probe.differences import Differences
 from pgassay.study.responses import Better, Response, Scale
 
@@ -47,7 +47,9 @@ def drive_costs(counters: Differences, transactions: int) -> dict[str, float | N
 
 
 def _sum(counters: Mapping[str, float | None], name: str) -> float | None:
-    found = [value for source in (DATA, WAL) if (value := counters.get(f"{source}.{name}")) is not None]
+    found = [
+        value for source in (DATA, WAL, SMART, SMART_WAL) if (value := counters.get(f"{source}.{name}")) is not None
+    ]
     return sum(found) if found else None
 
 

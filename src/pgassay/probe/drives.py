@@ -1,4 +1,4 @@
-"""A drive's own counters as a probe: emulated drives today, SMART logs by the same interface (`bench.drive_counters`).
+"""A drive's own counters as a probe: emulated drives and SMART logs by one interface (`bench.drive_counters`).
 
 What a drive does not tell is None, not 0.
 """
@@ -6,12 +6,12 @@ What a drive does not tell is None, not 0.
 from collections.abc import Mapping
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.drive_counters import GAUGES, UNITS, DriveCounters
+from pgassay.bench.drive_counters import GAUGES, SMART, SMART_WAL, UNITS, DriveCounters
 from pgassay.bench.running import Clock
 
 
 class DriveProbe:
-    """One drive as the source `source` (`drive`, `drive_wal`)."""
+    """One drive as the source `source` (`drive`, `drive_wal`, `smart` …)."""
 
     def __init__(self, source: str, read: DriveCounters, clock: Clock) -> None:
         self._source = source
@@ -25,8 +25,8 @@ class DriveProbe:
 
     @property
     def per_second(self) -> bool:
-        """One question to a program on this machine."""
-        return True
+        """One question to a program of ours; a SMART log costs a process, and moves slowly anyway."""
+        return self._source not in (SMART, SMART_WAL)
 
     def settle(self) -> None:
         """A drive's numbers are always up to date."""

@@ -15,7 +15,7 @@ from pgassay.bench.running import Runner
 from pgassay.drive.block import filesystems, messages
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.directory import DirectoryDrive
+from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 
 Release = Callable[[], None]
 
@@ -66,6 +66,7 @@ def attach(
     account: Account,
     mount_of: Callable[[Path], Mount],
     closing: Release,
+    counting: Counting = nothing,
 ) -> DeviceDrive:
     """Make the file system, mount it at `point`, and use it; `closing` comes after it is unmounted."""
     kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
@@ -78,7 +79,7 @@ def attach(
         closing()
 
     try:
-        drive = DeviceDrive.attach(point, account, mount_of, keep_snapshots=True)
+        drive = DeviceDrive.attach(point, account, mount_of, keep_snapshots=True, counting=counting)
     except BaseException:
         kernel.unmount(point)
         point.rmdir()
