@@ -121,6 +121,6 @@ def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
 
 def test_a_command_s_module_has_what_the_dispatcher_calls() -> None:
     for name in COMMANDS:
-        module = import_module(f"pgassay.cli.{name}")
+        module = import_module(f"pgassay.cli.{name.replace('-', '_')}")
         module.add_arguments(Parser(f"pgassay {name}", COMMANDS[name]))
         assert callable(module.run)

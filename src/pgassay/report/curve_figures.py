@@ -26,14 +26,16 @@ def along_covariates(findings: "Findings") -> Any | None:
     colours = colour(tuple(treatment.name for treatment in findings.study.treatments))
     _, unit = _scale(findings)
     tooltip = ["treatment:N", "value:Q", "low:Q", "high:Q", "blocks:Q"]
-    lines = chart_of(rows).mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
-    bounded = chart_of([row for row in rows if row["high"] is not None])
+    several = len({row["condition"] for row in rows}) > 1
+    base = alt.Chart() if several else chart_of(rows)  # panels share out the rows of the whole, not of a layer
+    lines = base.mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
+    bounded = base.transform_filter("isValid(datum.high)")
     band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
     y = alt.Y("low:Q", title=f"{findings.primary.title}, {unit}" if unit else findings.primary.title)
     shown = band.encode(x=x, color=colours, y=y, y2="high:Q") + lines
     chart = shown.properties(width=WIDTH, height=260)
-    if len({row["condition"] for row in rows}) > 1:
-        return chart.facet(data=data(rows), row=panels("condition"))
+    if several:
+        return chart.facet(data=data(rows), row=panels("condition")).resolve_scale(y="independent")
     return chart
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MEASURED, LINES, LAW, CPU = "measured", "two lines with a kink", "Universal Scalability Law", "sysbench cpu, scaled"
 _STEPS = 80
 _DASHES: Mapping[str, list[int]] = {MEASURED: [1, 0], LINES: [6, 3], LAW: [1, 0], CPU: [2, 3]}
-_LEGEND = alt.Legend(title=None, orient="top", symbolType="stroke", labelLimit=WIDTH)
+_LEGEND = alt.Legend(title=None, orient="top", symbolOpacity=1.0, labelLimit=WIDTH)
 
 
 def with_fits(findings: "Findings") -> Any | None:

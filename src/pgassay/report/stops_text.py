@@ -26,10 +26,10 @@ def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
         if each.covariate:
             curves.setdefault(", ".join(part for part in (each.treatment, each.condition) if part), []).append(each)
     for name, curve in curves.items():
-        order = in_order([each.covariate for each in curve])
-        curve.sort(key=lambda each, order=order: order.index(each.covariate))
+        by_place = {each.covariate: each for each in curve}
+        ordered = [by_place[covariate] for covariate in in_order(list(by_place))]
         stretches = []
-        for cause, members in groupby(curve, key=lambda each: each.diagnosis.cause):
+        for cause, members in groupby(ordered, key=lambda each: each.diagnosis.cause):
             places = [each.covariate.partition("=")[2] for each in members]
             at = places[0] if len(places) == 1 else f"{places[0]} to {places[-1]}"
             stretches.append(f"{cause} ({at})")
