@@ -7,12 +7,13 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::disk::Disk;
+use crate::disk::ageing::Ageing;
 use crate::error::DriveError;
 use crate::safety::Pulse;
 use crate::stats;
 
 /// Names of the commands, for hints.
-const COMMANDS: &str = "ping, stats, snapshot, restore, drop, snapshots, fsck, shutdown";
+const COMMANDS: &str = "ping, stats, age, snapshot, restore, drop, snapshots, record, fsck, shutdown";
 
 /// The running program as its commands see it.
 pub struct Daemon {
@@ -36,6 +37,8 @@ impl Daemon {
         match name {
             "ping" => Ok(json!({ "name": self.name, "version": env!("CARGO_PKG_VERSION") })),
             "stats" => Ok(stats::report(self)),
+            "age" => self.age(request),
+            "record" => self.record(request),
             "snapshot" => self.timed(|| self.disk.snapshot(text(request, "name")?)),
             "restore" => self.timed(|| self.disk.restore(text(request, "name")?)),
             "drop" => self.timed(|| self.disk.drop_snapshot(text(request, "name")?)),
@@ -51,6 +54,24 @@ impl Daemon {
         let started = Instant::now();
         self.pulse.standing_still(work)?;
         Ok(json!({ "took_ms": started.elapsed().as_secs_f64() * 1e3 }))
+    }
+
+    fn age(&self, request: &Value) -> Result<Value, DriveError> {
+        let mut keys = request.as_object().cloned().unwrap_or_default();
+        keys.remove("do");
+        let ageing: Ageing = serde_json::from_value(keys.into())
+            .map_err(|error| DriveError::refused(format!("invalid ageing: {error}"), ""))?;
+        self.pulse.standing_still(|| self.disk.age(&ageing)).map(|aged| json!(aged))
+    }
+
+    /// A path starts a recording, null ends it.
+    fn record(&self, request: &Value) -> Result<Value, DriveError> {
+        let path = match request.get("path") {
+            Some(Value::Null) => None,
+            _ => Some(PathBuf::from(text(request, "path")?)),
+        };
+        let ended = self.disk.record(path.as_deref())?;
+        Ok(json!({ "recording": path, "ended": ended }))
     }
 
     fn snapshots(&self) -> Value {

@@ -60,6 +60,7 @@ pub fn report(daemon: &Daemon) -> Value {
         "store_live_bytes": store.live_bytes,
         "store_free_bytes": store.free_segments * store.segment_bytes,
         "store_cleaned_bytes": tallies.cleaned_bytes.get(),
+        "recording": disk.recording(),
         "snapshots": disk.with_snapshots(|snapshots| snapshots.len()),
         "daemon_cpu_ns": process_cpu_ns(),
         "codec_ns": tallies.codec_ns.get(),

@@ -13,24 +13,33 @@
 //! | writes, discards, zeroes | `write` |
 //! | emptying segments | `clean` |
 //! | snapshots | `snapshots` |
+//! | a used drive in seconds | [`ageing`], `workload` |
+//! | recording what the host writes | `recorder` |
 //! | whether everything fits together | `check` |
 //! | counts and times | [`tallies`] |
 
+pub mod ageing;
 mod check;
 mod clean;
 mod read;
+mod recorder;
 mod scratch;
 mod snapshots;
 mod stripes;
 pub mod tallies;
+mod workload;
 mod write;
 
 use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use codec::Codec;
+use flash::trace::Operation;
 use parking_lot::{Mutex, RwLock};
 
 pub use check::CheckReport;
+use recorder::{Recorded, Recorder};
 pub use snapshots::Snapshot;
 use stripes::Stripes;
 use tallies::Tallies;
@@ -63,6 +72,9 @@ pub struct Disk {
     map: Map,
     segments: Segments,
     model: Mutex<Model>,
+    /// Locked after the model.
+    recorder: Mutex<Option<Recorder>>,
+    is_recording: AtomicBool,
     stripes: Stripes,
     cleaner: Mutex<()>,
     gate: RwLock<Vec<Snapshot>>,
@@ -93,6 +105,8 @@ impl Disk {
             map: Map::new(blocks as usize),
             segments: Segments::new(Media::Memory(arena), segment_bytes, count),
             model: Mutex::new(parts.model),
+            recorder: Mutex::new(None),
+            is_recording: AtomicBool::new(false),
             stripes: Stripes::new(),
             cleaner: Mutex::new(()),
             gate: RwLock::new(Vec::new()),
@@ -114,6 +128,37 @@ impl Disk {
     /// the program, so there is nothing to do but to count.
     pub fn flush(&self) {
         self.tallies.flushes.add(1);
+        if self.is_recording.load(Ordering::Relaxed) {
+            let _model = self.model.lock();
+            self.note(Operation::Flush, 0, 0, &[]);
+        }
+    }
+
+    /// Starts to record into a new file, or ends the recording; says what the one that ended holds.
+    pub fn record(&self, path: Option<&Path>) -> Result<Option<Recorded>, DriveError> {
+        let started = match path {
+            Some(path) => Some(Recorder::start(path, self.codec, self.blocks)?),
+            None => None,
+        };
+        let model = self.model.lock();
+        self.is_recording.store(started.is_some(), Ordering::Relaxed);
+        let ended = std::mem::replace(&mut *self.recorder.lock(), started);
+        drop(model);
+        ended.map(Recorder::finish).transpose()
+    }
+
+    /// Where the recording under way is written to.
+    pub fn recording(&self) -> Option<PathBuf> {
+        self.recorder.lock().as_ref().map(|recorder| recorder.path().to_owned())
+    }
+
+    /// Records a request, if any is to be. The model is locked.
+    fn note(&self, operation: Operation, first_block: u32, blocks: u32, sizes: &[u16]) {
+        if self.is_recording.load(Ordering::Relaxed) {
+            if let Some(recorder) = self.recorder.lock().as_mut() {
+                recorder.note(operation, first_block, blocks, sizes);
+            }
+        }
     }
 
     /// Lets `look` see the modelled flash between two writes.

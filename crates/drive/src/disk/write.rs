@@ -1,6 +1,7 @@
 //! Writes: compress, make room, tell the model, append, publish. Discards and zeroes only change the map.
 
 use codec::Codec;
+use flash::trace::Operation;
 
 use super::Disk;
 use super::scratch::{MAX_BLOCKS, Scratch, thread_cpu_ns, with_scratch};
@@ -120,7 +121,12 @@ impl Disk {
 
     /// Tells the model and puts what it accepts into the store. Stripes are held and room is promised.
     fn place(&self, data: &[u8], scratch: &Scratch, snapshots: &[Snapshot]) -> Result<(), DriveError> {
-        let (accepted, refusal) = self.model.lock().write(&scratch.lbas, &scratch.sizes);
+        let mut model = self.model.lock();
+        let (accepted, refusal) = model.write(&scratch.lbas, &scratch.sizes);
+        if let (Some(&first), 1..) = (scratch.lbas.first(), accepted) {
+            self.note(Operation::Write, first, accepted as u32, &scratch.sizes[..accepted]);
+        }
+        drop(model);
         let blocks = data.chunks_exact(BLOCK_BYTES).zip(scratch.compressed.chunks_exact(BLOCK_BYTES));
         let placed = scratch.lbas.iter().zip(&scratch.sizes).zip(blocks).take(accepted);
         for ((&lba, &size), (block, compressed)) in placed {
@@ -192,11 +198,17 @@ impl Disk {
             let mut outcome: Result<(), DriveError> = Ok(());
             let mut model = self.model.lock();
             match clearing {
-                Clearing::Discard => model.drive_mut().trim(next, count)?,
+                Clearing::Discard => {
+                    model.drive_mut().trim(next, count)?;
+                    self.note(Operation::Trim, next, count, &[]);
+                }
                 Clearing::Zeroes => {
                     let lbas: Vec<u32> = (next..next + count).collect();
                     let (accepted, refusal) = model.write(&lbas, &vec![0; lbas.len()]);
                     cleared = accepted as u32;
+                    if accepted > 0 {
+                        self.note(Operation::WriteZeroes, next, cleared, &[]);
+                    }
                     outcome = refusal.map_or(Ok(()), |error| Err(error.into()));
                 }
             }
