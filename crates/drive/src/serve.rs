@@ -82,10 +82,10 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
 
 /// Takes all memory that the drive will need.
 fn make(config: &Config) -> Result<Disk, DriveError> {
-    let keeps_contents = match config.store {
-        StoreKind::Memory => true,
-        StoreKind::Null => false,
-        StoreKind::File(_) => return Err(DriveError::refused("a store in a file is not built yet", "use memory")),
+    let keeps_contents = config.store != StoreKind::Null;
+    let store_file = match &config.store {
+        StoreKind::File(path) => Some(path.clone()),
+        StoreKind::Memory | StoreKind::Null => None,
     };
     let model = config.flash.build(config.capacity_bytes)?;
     let blocks = config.capacity_bytes / 4096;
@@ -94,14 +94,11 @@ fn make(config: &Config) -> Result<Disk, DriveError> {
         Some(bytes) => bytes,
         None => model.drive().usable_bytes() + 16 * blocks,
     };
-    memory::must_fit(store_bytes + 8 * blocks)?;
-    Disk::new(Parts {
-        capacity_bytes: config.capacity_bytes,
-        codec: config.codec()?,
-        keeps_contents,
-        store_bytes,
-        model,
-    })
+    // The map; the model has its memory already.
+    let in_memory = if store_file.is_some() { 0 } else { store_bytes };
+    memory::must_fit(in_memory + 8 * blocks)?;
+    let (capacity_bytes, codec) = (config.capacity_bytes, config.codec()?);
+    Disk::new(Parts { capacity_bytes, codec, keeps_contents, store_bytes, store_file, model })
 }
 
 /// Writes this process's id and holds the file, so that a second daemon in the same folder is refused.

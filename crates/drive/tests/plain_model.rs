@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{BLOCK, contents, disk};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::{BLOCK, ROOMY, contents, disk, disk_in};
 use drive::disk::Clearing;
 use proptest::prelude::*;
 
@@ -38,9 +41,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn run(steps: &[Step], codec: &str) {
+fn run(steps: &[Step], codec: &str, store_file: Option<PathBuf>) {
     // Twice what four states of incompressible blocks take, so that only the cleaner makes room, and it must.
-    let disk = disk(BLOCKS as u64, 14 << 20, codec);
+    let disk = disk_in(store_file, ROOMY, BLOCKS as u64, 14 << 20, codec);
     let mut plain = vec![0_u8; BLOCKS * BLOCK];
     let mut kept: [Option<Vec<u8>>; 3] = [None, None, None];
     for step in steps {
@@ -90,16 +93,24 @@ fn run(steps: &[Step], codec: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_drive_reads_back_what_a_plain_array_would(steps in prop::collection::vec(step(), 1..60)) {
-        run(&steps, "zstd-1");
+        run(&steps, "zstd-1", None);
     }
 
     #[test]
     fn so_does_one_that_does_not_compress(steps in prop::collection::vec(step(), 1..60)) {
-        run(&steps, "none");
+        run(&steps, "none", None);
+    }
+
+    #[test]
+    fn so_does_one_that_keeps_its_contents_in_a_file(steps in prop::collection::vec(step(), 1..60)) {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("pgassay-store-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        // Not the machine's temporary folder: that is often in memory, which knows no O_DIRECT.
+        run(&steps, "lz4", Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)));
     }
 }
 

@@ -45,7 +45,7 @@ impl Disk {
         if !is_present && kept.peek().is_none() {
             return Ok(());
         }
-        let moved = self.segments.append(lba, bytes, Appender::Cleaner).ok_or(DriveError::StoreFull)?;
+        let moved = self.segments.append(lba, bytes, Appender::Cleaner)?;
         if is_present {
             self.map.set(lba, moved);
         }

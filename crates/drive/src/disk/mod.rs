@@ -48,6 +48,7 @@ pub use write::Clearing;
 use crate::error::DriveError;
 use crate::model::Model;
 use crate::store::arena::Arena;
+use crate::store::file::FileStore;
 use crate::store::{BLOCK_BYTES, Map, Media, Segments};
 
 /// What a drive is made of.
@@ -58,8 +59,10 @@ pub struct Parts {
     pub codec: Codec,
     /// Whether contents are kept at all.
     pub keeps_contents: bool,
-    /// Bytes for contents, taken from memory now.
+    /// Bytes for contents, reserved now.
     pub store_bytes: u64,
+    /// The file that they are kept in; memory if there is none.
+    pub store_file: Option<PathBuf>,
     /// The modelled flash.
     pub model: Model,
 }
@@ -89,13 +92,13 @@ impl Disk {
         // The cleaner and the two open segments need theirs.
         let count = parts.store_bytes.div_ceil(segment_bytes as u64) + 4;
         let bytes = usize::try_from(count * segment_bytes as u64).map_err(|_| too_large())?;
-        let arena = Arena::new(bytes).map_err(|error| match error.raw_os_error() {
-            Some(libc::ENOMEM | libc::EAGAIN | libc::EFAULT) => DriveError::refused(
-                format!("there is no memory for a store of {bytes} bytes"),
-                "make store_bytes smaller or keep the store in a file",
-            ),
-            _ => DriveError::io("cannot reserve the store's memory", error),
-        })?;
+        let media = match &parts.store_file {
+            None => Media::Memory(Arena::new(bytes).map_err(|error| no_room("memory", bytes, error))?),
+            Some(path) => {
+                let file = FileStore::new(path, bytes as u64, segment_bytes);
+                Media::File(file.map_err(|error| no_room(&path.display().to_string(), bytes, error))?)
+            }
+        };
         let blocks = u32::try_from(parts.capacity_bytes / BLOCK_BYTES as u64).map_err(|_| too_large())?;
         let count = u32::try_from(count).map_err(|_| too_large())?;
         Ok(Self {
@@ -103,7 +106,7 @@ impl Disk {
             codec: parts.codec,
             keeps_contents: parts.keeps_contents,
             map: Map::new(blocks as usize),
-            segments: Segments::new(Media::Memory(arena), segment_bytes, count),
+            segments: Segments::new(media, segment_bytes, count),
             model: Mutex::new(parts.model),
             recorder: Mutex::new(None),
             is_recording: AtomicBool::new(false),
@@ -195,6 +198,17 @@ pub struct StoreUse {
     pub segment_bytes: u64,
     /// Bytes that the drive or a snapshot refers to, headers included.
     pub live_bytes: u64,
+}
+
+fn no_room(place: &str, bytes: usize, error: io::Error) -> DriveError {
+    let hint = match error.raw_os_error() {
+        Some(libc::ENOMEM | libc::EAGAIN | libc::EFAULT) => "make store_bytes smaller, or keep the store in a file",
+        Some(libc::ENOSPC) => "make store_bytes smaller, or choose a file system with more room",
+        Some(libc::EEXIST) => "remove the file, or choose another name",
+        Some(libc::EINVAL | libc::EOPNOTSUPP) => "the file system must know O_DIRECT and fallocate: ext4 and xfs do",
+        _ => "",
+    };
+    DriveError::refused(format!("cannot reserve {bytes} bytes in {place}: {error}"), hint)
 }
 
 fn too_large() -> DriveError {

@@ -1,7 +1,7 @@
 //! Recording: what the host writes, with the sizes after compression, in the flash model's trace format.
 //!
 //! Requests are noted in the order in which the model saw them and written by a thread of its own, so that a slow disk
-//! does not slow the drive. If that thread falls too far behind, the recording ends with an error and the drive goes on.
+//! does not slow the drive. If that thread falls too far behind, the recording ends with an error, the drive goes on.
 
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;

@@ -141,7 +141,7 @@ impl Disk {
     }
 
     fn append(&self, lba: u32, bytes: &[u8]) -> Result<Entry, DriveError> {
-        self.segments.append(lba, bytes, Appender::Host).ok_or(DriveError::StoreFull)
+        self.segments.append(lba, bytes, Appender::Host)
     }
 
     /// Makes an entry a block's present one, and forgets the old one unless a snapshot has it too. The block's stripe

@@ -47,6 +47,17 @@ impl Arena {
         Ok(arena)
     }
 
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// All of it, of an arena that is one's own.
+    pub fn own(&mut self) -> &mut [u8] {
+        // SAFETY: nobody else can reach the bytes while the arena is borrowed for writing.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+
     /// Copies bytes in.
     ///
     /// # Safety

@@ -9,12 +9,13 @@
 //! | a place, packed into 64 bits | [`entry`] |
 //! | logical block → place | [`map`] |
 //! | memory taken beforehand | [`arena`] |
-//! | memory, a file, or nothing below the log | [`media`] |
+//! | memory or a file below the log | [`media`], [`file`](mod@file) |
 //! | segments: who is open, full, free; who still reads | [`segments`] |
 //! | a block's header in the log | [`record`] |
 
 pub mod arena;
 pub mod entry;
+pub mod file;
 pub mod map;
 pub mod media;
 pub mod record;

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::entry::Entry;
 use super::media::Media;
 use super::record::{HEADER_BYTES, Header, MAX_RECORD_BYTES, footprint};
+use crate::error::DriveError;
 
 /// Segments that only the cleaner may take.
 const KEPT: usize = 2;
@@ -106,18 +107,23 @@ impl Segments {
         state.promised = state.promised.saturating_sub(bytes);
     }
 
-    /// Appends a block's bytes; `None` if there is no free segment, which a promise excludes.
-    pub fn append(&self, lba: u32, bytes: &[u8], appender: Appender) -> Option<Entry> {
+    /// Appends a block's bytes. There is a free segment if room was promised.
+    pub fn append(&self, lba: u32, bytes: &[u8], appender: Appender) -> Result<Entry, DriveError> {
         let size = footprint(bytes.len());
         let mut state = self.state.lock();
         let state = &mut *state;
         let open = &mut state.open[appender as usize];
         if open.offset + size > self.segment_bytes {
-            let next = state.free.pop()?;
+            // If this fails, the segment stays open and is tried again by the next append.
+            if open.segment != NONE {
+                self.media.seal(open.segment).map_err(|error| DriveError::io("cannot write the store", error))?;
+            }
+            let next = state.free.pop().ok_or(DriveError::StoreFull)?;
             if let Some(full) = state.full.get_mut(open.segment as usize) {
                 *full = true;
                 state.filled[open.segment as usize] = open.offset as u32;
             }
+            self.media.open(next);
             *open = Open { segment: next, offset: 0 };
         }
         let address = u64::from(open.segment) * self.segment_bytes as u64 + open.offset as u64;
@@ -129,7 +135,7 @@ impl Segments {
         }
         self.live[open.segment as usize].fetch_add(size as u32, Ordering::SeqCst);
         open.offset += size;
-        Some(Entry::stored(address, bytes.len()))
+        Ok(Entry::stored(address, bytes.len()))
     }
 
     /// Says that nothing refers to a stored block any more.

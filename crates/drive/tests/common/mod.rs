@@ -1,23 +1,36 @@
 //! A small drive, and contents to write to it.
 
+use std::path::PathBuf;
+
 use drive::description::Description;
 use drive::disk::{Disk, Parts};
 
 pub const BLOCK: usize = 4096;
 
+/// A compressing model that never runs out of flash.
+#[allow(dead_code)]
+pub const ROOMY: &str =
+    r#"{"kind": "compressing", "pages_per_block": 16, "over_provisioning": 0.5, "reserve_blocks": 4}"#;
+
 /// A drive of so many blocks over a compressing model that never runs out of flash.
 pub fn disk(blocks: u64, store_bytes: u64, codec: &str) -> Disk {
-    let flash = r#"{"kind": "compressing", "pages_per_block": 16, "over_provisioning": 0.5, "reserve_blocks": 4}"#;
-    disk_like(flash, blocks, store_bytes, codec)
+    disk_like(ROOMY, blocks, store_bytes, codec)
 }
 
 /// A drive of so many blocks over the model that a description gives.
+#[allow(dead_code)] // Not every test file uses all of these.
 pub fn disk_like(flash: &str, blocks: u64, store_bytes: u64, codec: &str) -> Disk {
+    disk_in(None, flash, blocks, store_bytes, codec)
+}
+
+/// The same with its contents in a file.
+#[allow(dead_code)]
+pub fn disk_in(store_file: Option<PathBuf>, flash: &str, blocks: u64, store_bytes: u64, codec: &str) -> Disk {
     let flash: Description = serde_json::from_str(flash).unwrap();
     let capacity_bytes = blocks * BLOCK as u64;
     let model = flash.build(capacity_bytes).unwrap();
     let codec = codec.parse().unwrap();
-    Disk::new(Parts { capacity_bytes, codec, keeps_contents: true, store_bytes, model }).unwrap()
+    Disk::new(Parts { capacity_bytes, codec, keeps_contents: true, store_bytes, store_file, model }).unwrap()
 }
 
 /// Bytes of which a share does not compress, different for each seed.
