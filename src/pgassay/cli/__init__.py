@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "lint": "give reasons why a benchmark cannot support its claim",
     "calibrate": "learn this machine's noise, and what it can resolve in which time",
     "postgres": "build, list, verify and remove PostgreSQLs of any page size",
+    "drive": "make, list, age, check and remove drives: images and emulated ones",
     "simulate": "simulate what a load becomes inside a drive",
     "compressibility": "estimate what a compressing drive would make of an existing cluster",
     "doctor": "tell whether this machine is fit to measure on",

@@ -121,6 +121,11 @@ def tell_calibration_interrupted(path: Path) -> None:
     print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
 
 
+def no_drive_of_ours(kind: str) -> UsageError:
+    """`drive create` of what exists without us."""
+    return UsageError(f'"{kind}" is not made by pgassay', "make an image, ssd, csd, or a description file's drive")
+
+
 def at_least(option: str, least: int) -> UsageError:
     """A number that is too small to learn from."""
     return UsageError(

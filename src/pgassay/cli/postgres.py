@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
+from pgassay.cli.actions import Action
 from pgassay.cli.parser import whole
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Action)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     listing = actions.add_parser("list", help="every build in the cache, and the PostgreSQLs found on this machine")
     listing.add_argument("--json", action="store_true", help="as JSON")
     build = actions.add_parser("build", help="build a page size, or take it from the cache")
@@ -40,18 +41,6 @@ def add_build_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-deb-src", action="store_true", help="let apt fetch source packages, by a configuration of our own"
     )
-
-
-class _Action(argparse.ArgumentParser):
-    """An action's parser, with the manners of the commands'."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "add_help": False, "allow_abbrev": False})
-        self.add_argument("-?", "--help", action="help", help="show this help, then exit")
-
-    def error(self, message: str) -> Any:
-        """Refuse the command line."""
-        raise messages.bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
 
 
 def run(arguments: argparse.Namespace) -> int:

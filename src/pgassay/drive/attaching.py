@@ -12,10 +12,11 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.block import device, memory, messages
-from pgassay.drive.block.drive import POINT, BlockDrive
+from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import Daemon, EmulatedVolume
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.wear import Wear
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import open_root

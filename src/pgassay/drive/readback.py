@@ -18,6 +18,8 @@ from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
 from pgassay.drive.wishes import DESCRIBED, DEVICE, DIRECTORY, IMAGE
 
+_SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
+"""Options beginning with "no" that are no type's default: the kernel lists them where they hold."""
 _STATS_PATIENCE_S = 5.0
 _TOOL_TIMEOUT_S = 20.0
 
@@ -69,7 +71,11 @@ def options_held(options: Sequence[str], level: str) -> str | None:
     untold = False
     for word in level.split(","):
         key, sign, _ = word.partition("=")
-        if word in options or word == "defaults" or (word.startswith("no") and word[2:] not in options):
+        if (
+            word in options
+            or word == "defaults"
+            or (word not in _SHOWN and word[:2] == "no" and word[2:] not in options)
+        ):
             continue
         if sign and not any(option.startswith(f"{key}=") for option in options):
             untold = True

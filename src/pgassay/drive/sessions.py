@@ -96,6 +96,12 @@ def _repair(root: Root) -> Repaired:
 def _places(session: Path) -> list[Path]:
     """What may be a cluster: a session's own directories, and those in the file systems that are mounted below it."""
     points = [entry.point for entry in tables.mounts_below(session)]
-    return sorted(
-        path for folder in (session, *points) if folder.is_dir() for path in folder.iterdir() if path.is_dir()
-    )
+    return sorted(path for folder in (session, *points) for path in _folders(folder))
+
+
+def _folders(folder: Path) -> list[Path]:
+    """None in a file system whose drive is gone."""
+    try:
+        return [path for path in folder.iterdir() if path.is_dir()]
+    except OSError:
+        return []

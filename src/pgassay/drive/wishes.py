@@ -10,6 +10,7 @@ from pathlib import Path
 from pgassay.drive.block import description, messages
 from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.filesystems import KINDS, Filesystem
+from pgassay.study.units import parse_memory
 
 DIRECTORY, IMAGE, DEVICE, DESCRIBED = "directory", "image", "device", "description"
 OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
@@ -86,7 +87,7 @@ def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
         place=Path(rest) if rest and described is None else None,
         filesystem=filesystem_of(options),
         filesystem_named="filesystem" in options,
-        capacity_bytes=described.capacity_bytes if described else int(capacity.removesuffix("B")) if capacity else None,
+        capacity_bytes=described.capacity_bytes if described else parse_memory(capacity) if capacity else None,
         described=described,
     )
 

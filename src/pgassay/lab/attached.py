@@ -17,7 +17,9 @@ from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.host import accounts
 from pgassay.host.mounts import mount_of
+from pgassay.host.runner import LocalRunner
 from pgassay.lab import messages
 from pgassay.postgres import repair
 
@@ -44,6 +46,11 @@ def attacher_of(places: Places, runner: Runner, account: Account) -> Attacher:
         keep_snapshots=places.keep_snapshots,
         owned=places.owned,
     )
+
+
+def linux_kernel() -> LinuxKernel:
+    """Loop devices and mounts of this machine, for drives that outlive a command."""
+    return LinuxKernel(LocalRunner(accounts.choose()))
 
 
 @dataclass

@@ -13,6 +13,7 @@ from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.drives import drive_of
 from pgassay.lab.loads import load_of
 from pgassay.lab.site import Site
+from pgassay.lab.wearing import wear
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 
@@ -87,6 +88,7 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
         with site.held():
             drive.discard(workspace)
         raise
+    wear(study, composition, site, drive, key)
     return prepared
 
 

@@ -17,11 +17,11 @@ from pgassay.drive import messages as drive_messages
 from pgassay.drive.block import filesystems, messages
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.volume import Volume
 from pgassay.drive.markers import server_in
 from pgassay.drive.sessions import NAME_PATTERN
 
-POINT = "mnt"
 _KEPT = "data"
 """What the cluster is called inside a snapshot."""
 OVERHEAD_SHARE = 0.05

@@ -4,6 +4,7 @@ Found below a directory of ours by what the kernel says, never by what somebody 
 answer goes first, for unmounting would wait for it: its end cuts the FUSE connection, and all I/O fails at once.
 """
 
+import os
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
@@ -14,6 +15,8 @@ _PING_S = 3.0
 _PATIENCE_S = 3.0
 _FUSE_TYPES = ("fuse", "fuseblk")
 _DEPTH = 2
+POINT = "mnt"
+"""Where a block drive's file system is mounted in its home."""
 
 
 def undo(place: Path) -> list[str]:
@@ -44,10 +47,12 @@ def _is_fuse(entry: tables.MountEntry) -> bool:
 
 
 def _homes(place: Path) -> list[Path]:
-    """Directories that a daemon was started for."""
-    found = []
-    for depth in range(_DEPTH):
-        found += [path.parent for path in place.glob("/".join(["*"] * depth + [daemon.CONFIGURATION]))]
+    """Directories that a daemon was started for. A dead FUSE mount below answers every look with an error."""
+    found, folders = [], [place]
+    for _ in range(_DEPTH):
+        found += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
+        inner = [path for folder in folders for path in folder.iterdir() if path.name not in (daemon.FUSE, POINT)]
+        folders = [path for path in inner if path.is_dir()]
     return found
 
 

@@ -29,8 +29,8 @@ def no_program(name: str, package: str) -> DriveError:
 
 def command_failed(doing: str, said: str) -> DriveError:
     """losetup, mkfs, mount … said no."""
-    last = said.strip().splitlines()[-1] if said.strip() else "no reason given"
-    return DriveError(f"could not {doing}: {last}")
+    first = said.strip().splitlines()[0] if said.strip() else "no reason given"
+    return DriveError(f"could not {doing}: {first}")
 
 
 def system_failed(doing: str, path: Path, failure: OSError) -> DriveError:

@@ -1,0 +1,174 @@
+"""`pgassay drive create | list | stats | age | fsck | destroy`: drives of your own, and what killed runs have left."""
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.cli import messages
+from pgassay.cli.actions import Action
+
+if TYPE_CHECKING:
+    from pgassay.drive.named import NamedDrive
+    from pgassay.drive.root import Root
+
+_LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
+    create = actions.add_parser("create", help="make a drive with a mounted file system")
+    create.add_argument("name", metavar="NAME")
+    create.add_argument("kind", metavar="KIND", help="image, ssd, csd or a description file ending in .toml")
+    for level in _LEVELS:
+        create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
+    listing = actions.add_parser("list", help="the drives, and sessions of runs that live")
+    listing.add_argument("--repair", action="store_true", help="first put away what killed runs have left")
+    named = {
+        "stats": "what an emulated drive counts",
+        "age": "bring an emulated drive to its steady state",
+        "fsck": "check its file system (unmounted for that long), and the emulated drive itself",
+        "destroy": "unmount and remove drives with all that is on them",
+    }
+    for action, summary in named.items():
+        one = actions.add_parser(action, help=summary)
+        one.add_argument("name", nargs="+" if action == "destroy" else None, metavar="NAME")
+        if action == "age":
+            one.add_argument("--trace", type=Path, metavar="FILE", help="a recorded write trace to replay")
+            one.add_argument("--live-share", type=float, default=0.8, metavar="SHARE", help="default: 0.8")
+            one.add_argument("--compressed-to", type=float, default=0.5, metavar="SHARE", help="default: 0.5")
+    for each in actions.choices.values():
+        each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives live")
+        each.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the action."""
+    actions = {"create": _create, "list": _list, "stats": _stats, "age": _age, "fsck": _fsck, "destroy": _destroy}
+    return actions[arguments.action](arguments)
+
+
+def _directory(arguments: argparse.Namespace) -> Path:
+    from pgassay.lab.places import default_directory
+
+    named: Path | None = arguments.data_dir
+    return (named or default_directory(os.environ)).absolute()
+
+
+def _root(arguments: argparse.Namespace) -> "Root":
+    from pgassay.drive.root import open_root
+    from pgassay.host import accounts
+    from pgassay.host.mounts import mount_of
+
+    directory = _directory(arguments)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    return open_root(directory, accounts.choose(), mount_of, allow_volatile=True)
+
+
+def _create(arguments: argparse.Namespace) -> int:
+    from pgassay.bench.factor import Setup
+    from pgassay.drive import named, wishes
+    from pgassay.drive.block.emulated import RealDaemon
+    from pgassay.drive.factors import FACTORS
+    from pgassay.lab.attached import linux_kernel
+
+    setup = Setup()
+    given = {"drive.data": arguments.kind}
+    given |= {f"drive.data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
+    for name, typed in given.items():
+        FACTORS[name].prepare(name, FACTORS[name].parse(name, typed), setup)
+    wish = wishes.parse(setup.drive)
+    if wish.data.kind in (wishes.DIRECTORY, wishes.DEVICE):
+        raise messages.no_drive_of_ours(arguments.kind)
+    made = named.create(_root(arguments), arguments.name, wish.data, linux_kernel(), RealDaemon())
+    _say(arguments, _row(made), f"{made.point}")
+    return messages.SUCCESS
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from pgassay.drive import named
+
+    directory = _directory(arguments)
+    if not (directory / "pgassay").is_dir():
+        _say(arguments, {"drives": [], "repaired": []}, f"no drives in {directory}")
+        return messages.SUCCESS
+    repaired = _repair(arguments) if arguments.repair else []
+    rows = [_row(each) for each in named.every(_root(arguments))]
+    lines = [f"put away: {each}" for each in repaired]
+    lines += [f"{row['name']:<16} {row['kind']:<6} {row['state']:<8} {row['mounted_at']}" for row in rows]
+    _say(arguments, {"drives": rows, "repaired": repaired}, "\n".join(lines) or f"no drives in {directory}")
+    return messages.SUCCESS
+
+
+def _repair(arguments: argparse.Namespace) -> list[str]:
+    """Servers of killed runs first, then their sessions with mounts, loop devices and daemons."""
+    from pgassay.drive import named
+    from pgassay.drive.sessions import Session
+    from pgassay.postgres import repair
+
+    done = []
+    for leftover in repair.leftovers([_directory(arguments)]):
+        repair.end(leftover)
+        done.append(f"server of {leftover.directory.name}")
+    root = _root(arguments)
+    session = Session(root)
+    session.close(keep_snapshots=True)
+    done += session.repaired.removed
+    return done + named.repair(root)
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    return _answer(arguments, _found(arguments).ask("stats"))
+
+
+def _age(arguments: argparse.Namespace) -> int:
+    trace = None if arguments.trace is None else str(arguments.trace.absolute())
+    values = {"live_share": arguments.live_share, "compressed_to": arguments.compressed_to, "trace": trace}
+    return _answer(arguments, _found(arguments).ask("age", **values))
+
+
+def _fsck(arguments: argparse.Namespace) -> int:
+    from pgassay.drive import named
+    from pgassay.lab.attached import linux_kernel
+
+    drive = _found(arguments)
+    named.check(drive, linux_kernel())
+    told = dict(drive.ask("fsck")) if drive.emulated else {}
+    return _answer(arguments, {"file_system": "clean", **told})
+
+
+def _destroy(arguments: argparse.Namespace) -> int:
+    from pgassay.drive import named
+
+    root = _root(arguments)
+    found = [named.find(root, name) for name in arguments.name]
+    for drive in found:
+        named.destroy(drive)
+    _say(arguments, {"destroyed": arguments.name}, "\n".join(f"destroyed {name}" for name in arguments.name))
+    return messages.SUCCESS
+
+
+def _found(arguments: argparse.Namespace) -> "NamedDrive":
+    from pgassay.drive import named
+
+    return named.find(_root(arguments), arguments.name)
+
+
+def _row(drive: "NamedDrive") -> dict[str, Any]:
+    facts = {key: value for key, value in drive.facts.items() if key in ("capacity_bytes", "filesystem")}
+    mounted = str(drive.point) if drive.state == "mounted" else ""
+    return {"name": drive.name, "kind": drive.kind, "state": drive.state, "mounted_at": mounted, **facts}
+
+
+def _answer(arguments: argparse.Namespace, told: Mapping[str, Any]) -> int:
+    plain = {name: value for name, value in told.items() if not isinstance(value, Mapping | list)}
+    width = max(map(len, plain), default=0)
+    _say(arguments, told, "\n".join(f"{name:<{width}}  {value}" for name, value in plain.items()))
+    return messages.SUCCESS
+
+
+def _say(arguments: argparse.Namespace, plain: Mapping[str, Any], text: str) -> None:
+    print(json.dumps(plain, indent=2) if arguments.json else text)

@@ -1,0 +1,167 @@
+"""Drives that stay until they are destroyed: made by `pgassay drive create`, mounted, used by hand.
+
+Each has a home `DIRECTORY/pgassay/drives/NAME/` with its facts, a daemon or an image, and a mounted file system.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pgassay.drive.block import daemon, leftovers, messages, tables
+from pgassay.drive.block.control import AGEING_PATIENCE_S, SocketControl
+from pgassay.drive.block.emulated import Daemon
+from pgassay.drive.block.filesystems import LABEL, Filesystem
+from pgassay.drive.block.image import DISK
+from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.leftovers import POINT
+from pgassay.drive.markers import write_durably
+from pgassay.drive.root import Root
+from pgassay.drive.wishes import DriveWish, least_bytes
+
+FOLDER = "drives"
+FACTS = "drive.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_USUAL_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class NamedDrive:
+    """One of them as it stands. `state` is `mounted`, `stopped` (its daemon or mount is gone)."""
+
+    name: str
+    kind: str
+    state: str
+    home: Path
+    facts: Mapping[str, Any]
+
+    @property
+    def point(self) -> Path:
+        """Where it is mounted."""
+        return self.home / POINT
+
+    @property
+    def emulated(self) -> bool:
+        """Does a daemon serve it?"""
+        return (self.home / daemon.CONFIGURATION).exists()
+
+    def ask(self, do: str, **values: Any) -> Mapping[str, Any]:
+        """Ask its daemon; raises `UsageError` for an image."""
+        if not self.emulated:
+            raise messages.not_emulated(self.name, self.kind)
+        return SocketControl(self.home).ask(do, patience_s=AGEING_PATIENCE_S, **values)
+
+
+def every(root: Root) -> list[NamedDrive]:
+    """All of them, by name."""
+    return [_read(path.parent) for path in sorted(root.path.glob(f"{FOLDER}/*/{FACTS}"))]
+
+
+def find(root: Root, name: str) -> NamedDrive:
+    """One by its name; raises `UsageError`."""
+    known = {each.name: each for each in every(root)}
+    if name not in known:
+        raise messages.no_such_drive(name, known)
+    return known[name]
+
+
+def create(root: Root, name: str, wish: DriveWish, kernel: Kernel, program: Daemon) -> NamedDrive:
+    """Make, format and mount one; raises `UsageError` or `DriveError`, and nothing of it stays then."""
+    if not _NAME.fullmatch(name):
+        raise messages.unknown_word("NAME", name, ("letters, digits, - and _, at most 40",))
+    home = root.path / FOLDER / name
+    capacity = wish.capacity_bytes or _USUAL_BYTES
+    if home.exists():
+        raise messages.drive_exists(name)
+    if capacity < least_bytes(wish.filesystem):
+        raise messages.too_small(capacity, least_bytes(wish.filesystem))
+    kernel.require(wish.filesystem)
+    home.mkdir(parents=True)
+    try:
+        _make(home, name, wish, capacity, kernel, program)
+    except BaseException:
+        leftovers.undo(home)
+        shutil.rmtree(home)
+        raise
+    return _read(home)
+
+
+def destroy(drive: NamedDrive) -> None:
+    """Unmount it, end its daemon, remove it with all that is on it; raises `DriveError` while somebody uses it."""
+    for entry in tables.mounts_below(drive.point):
+        if tables.holders(entry.point):
+            raise messages.busy(entry.point, tables.holders(entry.point))
+    leftovers.undo(drive.home)
+    shutil.rmtree(drive.home)
+
+
+def repair(root: Root) -> list[str]:
+    """Put away drives whose daemon is gone, for their contents are gone with it; images stay as they are."""
+    done = []
+    for drive in every(root):
+        if drive.emulated and drive.state == "stopped":
+            leftovers.undo(drive.home)
+            shutil.rmtree(drive.home)
+            done.append(f"drive {drive.name}, whose daemon is gone")
+    return done
+
+
+def check(drive: NamedDrive, kernel: Kernel) -> None:
+    """Check its file system, unmounted for that long; raises `DriveError` if it is damaged or in use."""
+    filesystem = filesystem_of(drive)
+    entry = next((each for each in tables.mounts_below(drive.point)), None)
+    if entry is None:
+        raise messages.daemon_silent(drive.home, "it is stopped")
+    device = Path(entry.source)
+    kernel.unmount(drive.point)
+    try:
+        kernel.check(device, filesystem)
+    finally:
+        kernel.mount(device, drive.point, filesystem)
+
+
+def filesystem_of(drive: NamedDrive) -> Filesystem:
+    """What it was made with."""
+    told = drive.facts["filesystem"]
+    return Filesystem(str(told["name"]), tuple(told["mkfs"]), tuple(told["mount_options"]))
+
+
+def _make(home: Path, name: str, wish: DriveWish, capacity: int, kernel: Kernel, program: Daemon) -> None:
+    if wish.described is None:
+        file = home / DISK
+        with file.open("xb") as image:
+            image.truncate(capacity)
+    else:
+        program.require()
+        program.start(home, replace(wish.described, capacity_bytes=capacity).configuration(name, home))
+        file = program.disk(home)
+    device = kernel.attach(file)
+    kernel.make(device, wish.filesystem, f"{LABEL}-{name}"[:12])
+    (home / POINT).mkdir()
+    kernel.mount(device, home / POINT, wish.filesystem)
+    facts = {
+        "format": 1,
+        "name": name,
+        "kind": wish.kind,
+        "capacity_bytes": capacity,
+        "filesystem": {
+            "name": wish.filesystem.name,
+            "mkfs": wish.filesystem.mkfs,
+            "mount_options": wish.filesystem.mount_options,
+        },
+    }
+    write_durably(home / FACTS, json.dumps(facts) + "\n")
+
+
+def _read(home: Path) -> NamedDrive:
+    try:
+        facts = json.loads((home / FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        facts = {}
+    mounted = any(entry.point == home / POINT for entry in tables.mounts_below(home))
+    serves = not (home / daemon.CONFIGURATION).exists() or daemon.running(home) is not None
+    state = "mounted" if mounted and serves else "stopped"
+    return NamedDrive(home.name, str(facts.get("kind", "unknown")), state, home, facts)

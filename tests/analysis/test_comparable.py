@@ -1,0 +1,66 @@
+"""Speed is not compared between emulated drives without service times; everything else is."""
+
+from math import isnan
+
+import pytest
+
+from pgassay.analysis.comparable import refusal, screened
+from pgassay.analysis.compare import compare
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import Kind, verdict
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study
+from pgassay.study.responses import Better, Response, Scale
+
+TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
+NAND = Response("nand_bytes_per_transaction", "NAND", "bytes", Better.LOWER, cost=True)
+
+
+def levels(**each: str) -> dict[str, Level]:
+    return {name.replace("_", "."): Level(value, value) for name, value in each.items()}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "refused"),
+    [
+        (levels(drive_data="ssd"), levels(drive_data="csd"), True),
+        (levels(drive_data="image"), levels(drive_data="csd"), True),
+        (levels(drive_data="image"), levels(drive_data="directory"), False),
+        (levels(drive_data="csd"), levels(drive_data="csd"), False),
+        (levels(drive_data="csd", drive_data_codec="lz4"), levels(drive_data="csd"), True),
+        (levels(drive_data="image", drive_wal="/x.toml"), levels(drive_data="image"), True),
+        (levels(drive_data="csd", drive_timing="on"), levels(drive_data="ssd", drive_timing="on"), False),
+        (levels(drive_data="csd", drive_timing="off"), levels(drive_data="ssd", drive_timing="on"), True),
+        (levels(table_fillfactor="75"), levels(table_fillfactor="100"), False),
+    ],
+)
+def test_which_pairs_are_refused(one: dict[str, Level], other: dict[str, Level], refused: bool) -> None:
+    assert bool(refusal(one, other)) is refused
+    assert bool(refusal(other, one)) is refused
+
+
+def judged(response: Response) -> tuple[Kind, str, bool]:
+    drives = {"drive.data": (Level("ssd", "ssd"), Level("csd", "csd"))}
+    treatments = tuple(Combination({"drive.data": level}) for level in drives["drive.data"])
+    study = Study("s", "", "", drives, treatments, Design(treatments[0]), response.name)
+    seen = [
+        Observation(block, treatment.name, "", "", 100.0 * (2 if treatment is treatments[1] else 1) + block % 3)
+        for block in range(8)
+        for treatment in treatments
+    ]
+    effects = compare(seen, response, treatments[0].name, blocks_max=8, primary=True)
+    (effect,) = screened(effects, study, response, treatments[0].name)
+    found = verdict(effect, response, resolution=0.02, blocks_max=8)
+    return found.kind, found.text, isnan(effect.estimate)
+
+
+def test_a_refused_speed_has_no_value_and_says_why() -> None:
+    kind, text, empty = judged(TPS)
+    assert kind is Kind.NOT_COMPARED
+    assert text.startswith("not compared: timing is off")
+    assert empty
+
+
+def test_a_cost_of_the_same_drives_is_compared() -> None:
+    assert judged(NAND)[0] is Kind.WORSE
+    assert Scale.RATIO is NAND.scale

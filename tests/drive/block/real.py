@@ -1,0 +1,95 @@
+"""Real block drives for tests: in a place that the servers' account may enter; skipped by name where mounts are not."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import BenchError
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive import wishes
+from pgassay.drive.attaching import Attacher
+from pgassay.drive.block import daemon, leftovers
+from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.host.accounts import choose
+from pgassay.host.runner import LocalRunner
+from pgassay.lab.attached import Places, attacher_of
+
+
+@cache
+def mounting() -> str:
+    """Why loop devices and mounts cannot be had here; empty if they can."""
+    kernel = LinuxKernel(LocalRunner(choose()))
+    try:
+        kernel.require(Filesystem())
+    except BenchError as refusal:
+        return refusal.message
+    with tempfile.TemporaryDirectory() as folder:
+        image, point = Path(folder, "probe"), Path(folder, "mnt")
+        image.touch()
+        os.truncate(image, 64 << 20)
+        point.mkdir()
+        try:
+            device = kernel.attach(image)
+            try:
+                kernel.make(device, Filesystem(), "pgassay-test")
+                kernel.mount(device, point, Filesystem())
+                kernel.unmount(point)
+            finally:
+                kernel.detach(device)
+        except BenchError as refusal:
+            return refusal.message
+    return ""
+
+
+def require(kind: str, filesystem: str = "ext4") -> None:
+    """Skip unless such a drive can be had here."""
+    if mounting():
+        pytest.skip(f"mounts: {mounting()}")
+    try:
+        LinuxKernel(LocalRunner(choose())).require(Filesystem(filesystem))
+        if kind in ("ssd", "csd"):
+            daemon.require()
+    except BenchError as refusal:
+        pytest.skip(f"{kind} on {filesystem}: {refusal.message}")
+
+
+@contextmanager
+def place() -> Iterator[Path]:
+    """A directory on a real file system that everybody may enter; what is left in it is given back."""
+    with tempfile.TemporaryDirectory(prefix="drive-", dir="/var/tmp") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        try:
+            yield path
+        finally:
+            leftovers.undo(path)
+
+
+def attacher(directory: Path) -> Attacher:
+    """As a workbench has it."""
+    account = choose()
+    return attacher_of(Places(directory, allow_volatile=True), LocalRunner(account), account)
+
+
+def attach(directory: Path, data: str, **levels: str) -> Drive:
+    """The drives of these levels; `wal`, `data_capacity`, `state` …: the first underscore is a dot."""
+    wanted = {
+        "data": data,
+        "data.capacity": "512MB",
+        **{name.replace("_", ".", 1): each for name, each in levels.items()},
+    }
+    if data == "directory":
+        del wanted["data.capacity"]
+    return attacher(directory).attach(wishes.parse(wanted), directory, Needs(64 << 20, 64 << 20, 2))
+
+
+def succeeded(*command: str) -> str:
+    """Run a tool of the system; its output."""
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

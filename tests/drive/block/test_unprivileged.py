@@ -1,0 +1,219 @@
+"""The parts of block drives that need no root: levels, file system answers, mountinfo, memory groups, sizes."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.drive import readback, wishes
+from pgassay.drive.attaching import sized
+from pgassay.drive.block import daemon, description, memory, sparse, tables
+from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
+from pgassay.drive.factors import FACTORS
+from pgassay.errors import UsageError
+from tests.drive.places import on_fakes
+
+DUMPE2FS = """Filesystem volume name:   pgassay-ab12
+Filesystem features:      has_journal ext_attr resize_inode
+Block size:               4096
+Inode size:\t          256
+Total journal size:       64M
+"""
+XFS_INFO = """meta-data=/dev/loop1             isize=512    agcount=4, agsize=32768 blks
+         =                       reflink=1    bigtime=1 inobtcount=1 nrext64=0
+data     =                       bsize=4096   blocks=131072, imaxpct=25
+naming   =version 2              bsize=8192   ascii-ci=0, ftype=1
+"""
+MOUNTINFO = """22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
+30 22 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+41 22 7:3 / /data/a\\040b/mnt rw,noatime - xfs /dev/loop3 rw,nouuid
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "options", "holds"),
+    [
+        ("ext4", DUMPE2FS, "-b 4096 -J size=64", True),
+        ("ext4", DUMPE2FS, "-b 4k", True),
+        ("ext4", DUMPE2FS, "-b 1024", False),
+        ("ext4", DUMPE2FS, "-O ^has_journal", False),
+        ("ext4", DUMPE2FS, "-O ^dir_index", True),
+        ("ext4", DUMPE2FS, "-m 0", None),
+        ("xfs", XFS_INFO, "-b size=4096 -i size=512", True),
+        ("xfs", XFS_INFO, "-m reflink=0", False),
+        ("xfs", "", "-b size=4096", None),
+    ],
+)
+def test_what_a_file_system_says_of_itself_confirms_options(
+    kind: str, said: str, options: str, holds: bool | None
+) -> None:
+    assert confirmed(KINDS[kind], options.split(), said) is holds
+
+
+@pytest.mark.parametrize(
+    ("level", "options", "found"),
+    [
+        ("discard,noatime", ("rw", "noatime", "discard"), "discard,noatime"),
+        ("nodiscard", ("rw", "relatime"), "nodiscard"),
+        ("nodiscard", ("rw", "discard"), "discard,rw"),
+        ("noatime", ("rw", "relatime"), "relatime,rw"),
+        ("commit=5", ("rw",), None),
+        ("commit=5", ("rw", "commit=60"), "commit=60,rw"),
+    ],
+)
+def test_mount_options_are_compared_with_the_kernels(level: str, options: tuple[str, ...], found: str | None) -> None:
+    assert readback.options_held(options, level) == found
+
+
+def test_mountinfo_is_read_with_its_escapes() -> None:
+    last = tables.parse(MOUNTINFO)[-1]
+    assert (last.point, last.filesystem, last.source) == (Path("/data/a b/mnt"), "xfs", "/dev/loop3")
+    assert {"noatime", "nouuid"} <= set(last.options)
+
+
+@pytest.mark.parametrize(("text", "limit"), [("9223372036854771712\n", None), ("1073741824\n", 1 << 30)])
+def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str, limit: int | None) -> None:
+    (tmp_path / "memory.limit_in_bytes").write_text(text)
+    entry = tables.MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
+    found = memory.root_group([entry])
+    assert found is not None
+    assert (found.processes, found.limit_bytes) == (tmp_path / "cgroup.procs", limit)
+    assert memory.root_group([]) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"wal.filesystem": "ext4"}, "not there"),
+        ({"data": "directory:/x", "data.mkfs": "-b 4096"}, "cannot be asked of a directory"),
+        ({"data": "image", "data.codec": "lz4"}, "kind image"),
+        ({"data": "device:/dev/x", "data.capacity": "1GB"}, "kind device"),
+    ],
+)
+def test_levels_that_do_not_go_together_are_refused(wanted: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        wishes.parse(wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("drive.data.filesystem", "vfat"),
+        ("drive.data.mkfs", "/dev/sda"),
+        ("drive.data.mkfs", "-F /dev/sda"),
+        ("drive.data.mkfs", "ext4"),
+        ("drive.data.mount_options", "ro"),
+        ("drive.data.mount_options", "noatime,../x"),
+        ("drive.data.capacity", "12"),
+        ("drive.data.codec", "gzip"),
+        ("drive.data.over_provisioning", "x%"),
+        ("drive.data.over_provisioning", "-1"),
+        ("drive.state", "old"),
+        ("drive.timing", "fast"),
+        ("drive.wal", "device:sda"),
+        ("drive.wal", "missing.toml"),
+    ],
+)
+def test_bad_levels_are_refused_with_what_would_do(name: str, typed: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        FACTORS[name].parse(name, typed)
+    assert caught.value.hint
+
+
+def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "2GB"\nover_provisioning = "28%"\n')
+    first = FACTORS["drive.data"].parse("drive.data", str(file))
+    wish = wishes.parse({"data": first.canonical, "data.codec": "lz4"}).data
+    assert wish.described is not None
+    assert (wish.kind, wish.capacity_bytes, wish.described.codec) == ("mine", 2 << 30, "lz4")
+    told = wish.described.configuration("d", tmp_path)
+    assert (told["over_provisioning"], told["kind"], "timing" in told) == (0.28, "compressing", False)
+    file.write_text('[drive]\nkind = "page-mapped"\n')
+    assert FACTORS["drive.data"].parse("drive.data", str(file)).canonical != first.canonical
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[drive",
+        "[flash]\n",
+        '[emulation]\ncodec = "rar"\n',
+        "[emulation]\nspeed = 1\n",
+        '[drive]\nuser_bytes = "2 XB"\n',
+    ],
+)
+def test_a_bad_description_is_named(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=r"mine\.toml"):
+        description.read(file)
+
+
+def test_drives_are_sized_by_the_data_in_steps() -> None:
+    assert sized(1) == 1 << 30
+    assert sized(1 << 30) == 5 << 28
+    assert sized(10 << 30) % (256 << 20) == 0
+
+
+def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
+    image, copy = tmp_path / "image", tmp_path / "copy"
+    with image.open("wb") as file:
+        file.truncate(1 << 30)
+        for place in (0, 4096 * 1000, (1 << 30) - 4096):
+            file.seek(place)
+            file.write(b"x" * 4096)
+    sparse.copy_image(image, copy, share=False)
+    assert sparse.used_bytes(copy) < 1 << 20
+    with image.open("rb") as one, copy.open("rb") as other:
+        for place in (0, 4096 * 999, 4096 * 1000, (1 << 30) - 4096):
+            one.seek(place)
+            other.seek(place)
+            assert one.read(8192) == other.read(8192)
+    with pytest.raises(FileExistsError):
+        sparse.copy_image(image, copy, share=False)
+
+
+def test_stores_that_do_not_fit_in_memory_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpaceError, match="of memory"):
+        on_fakes(tmp_path / "data", "csd", store_bytes=1 << 50)
+
+
+def test_a_drive_too_small_for_its_file_system_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="too small"):
+        on_fakes(tmp_path / "data", "image", data_filesystem="xfs", data_capacity="100MB")
+
+
+def test_a_device_is_not_touched_unless_owned(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nobody said") as caught:
+        on_fakes(tmp_path / "data", "device:/dev/null")
+    assert caught.value.hint is not None
+    assert "--i-own /dev/null" in caught.value.hint
+
+
+def test_an_aged_drive_says_so_and_keeps_its_snapshot(tmp_path: Path) -> None:
+    drive = on_fakes(tmp_path / "data", "csd", wal="ssd", state="aged")
+    directory = drive.workspace("prepare")
+    (directory / "file").write_text("golden")
+    drive.take_snapshot("k", directory)
+    clone = drive.clone("k", "wear")
+    ageing = drive.ageing()
+    assert ageing is not None
+    ageing.begin()
+    (clone / "file").write_text("worn")
+    drive.discard(clone)
+    ageing.finish("k")
+    assert "aged to a write amplification of 1.50" in drive.how_cloned()
+    assert (drive.clone("k", "trial-1") / "file").read_text() == "golden"
+    drive.release()
+    assert on_fakes(tmp_path / "data", "csd").ageing() is None
+
+
+def test_a_missing_program_is_named_with_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(DriveError, match="pgassay-drive is not installed"):
+        daemon.find({"PGASSAY_DRIVE": str(tmp_path / "nothing")})
+
+
+def test_mkfs_gets_our_options_first_and_the_users_last() -> None:
+    command = Filesystem("xfs", ("-i", "size=1024")).make_command(Path("/dev/loop7"), "pgassay-test")
+    assert command == ["mkfs.xfs", "-q", "-f", "-K", "-L", "pgassay-test", "-i", "size=1024", "/dev/loop7"]
