@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.errors import SettingError
+from pgassay.bench.fakes.drive import FakeDrive
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.preflight import check
 from pgassay.lab.space import WAL_BYTES
@@ -39,6 +40,13 @@ def test_what_is_in_order_passes_and_says_what_it_needs(simulation: Simulation) 
 
 def test_a_snapshot_that_is_there_needs_no_room_again(simulation: Simulation) -> None:
     simulation.carry_on()
+    assert check(study_of(), simulation.site()).needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
+
+
+def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeDrive, "kind", "csd+image")
     assert check(study_of(), simulation.site()).needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
 
 

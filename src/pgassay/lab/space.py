@@ -22,6 +22,7 @@ WAL_BYTES = 1 << 30
 PREFIX = "relation"
 RELATIONS_MAX = 40
 """The largest ones are told; a schema may have thousands."""
+_SNAPSHOTS_BESIDE = ("directory", "device")
 _HEADER_BYTES = 128
 """Of a page: header and special space, and what is too little for one more row or key, on average."""
 
@@ -54,9 +55,15 @@ def need(compositions: Sequence[Composition], site: Site, drive_of: DriveOf) -> 
         if key in sizes:
             continue
         sizes[key] = data_bytes(composition, load)
-        if not drive_of(composition).has_snapshot(key):
+        drive = drive_of(composition)
+        if _beside(drive) and not drive.has_snapshot(key):
             missing += sizes[key]
     return missing + max(sizes.values()) + WAL_BYTES, len(sizes)
+
+
+def _beside(drive: Drive) -> bool:
+    """Are snapshots kept beside the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
+    return drive.kind.partition("+")[0] in _SNAPSHOTS_BESIDE
 
 
 def data_bytes(composition: Composition, load: Load) -> int:

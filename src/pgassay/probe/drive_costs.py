@@ -24,6 +24,8 @@ RESPONSES: tuple[Response, ...] = (
     Response(
         "write_amplification", "write amplification in the window (NAND / host bytes)", "ratio", Better.LOWER, cost=True
     ),
+    Response("data_write_amplification", "write amplification of the drive that holds the data", "ratio", Better.LOWER),
+    Response("wal_write_amplification", "write amplification of the WAL's own drive", "ratio", Better.LOWER),
     Response("physical_bytes", "live bytes on flash at the end", "bytes", Better.LOWER),
     Response("compression_ratio", "logical / physical bytes at the end", "ratio", Better.HIGHER),
     Response(
@@ -40,10 +42,16 @@ def drive_costs(counters: Differences, transactions: int) -> dict[str, float | N
         "host_bytes_per_transaction": _quotient(host, transactions),
         "nand_bytes_per_transaction": _quotient(nand, transactions),
         "write_amplification": _quotient(nand, host),
+        "data_write_amplification": _amplification(counters, DATA),
+        "wal_write_amplification": _amplification(counters, WAL),
         "physical_bytes": physical,
         "compression_ratio": _quotient(logical, physical),
         "drive_writes": _quotient(host, _sum(counters, "capacity_bytes")),
     }
+
+
+def _amplification(counters: Mapping[str, float | None], source: str) -> float | None:
+    return _quotient(counters.get(f"{source}.nand_bytes_written"), counters.get(f"{source}.host_bytes_written"))
 
 
 def _sum(counters: Mapping[str, float | None], name: str) -> float | None:

@@ -12,7 +12,7 @@ import jinja2
 import vl_convert
 
 from pgassay.analysis.explanation import amount
-from pgassay.report import adoption, cache, comparing, configuration, drives, ladder, space, words
+from pgassay.report import adoption, cache, comparing, configuration, crash_safety, drives, ladder, space, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
@@ -82,7 +82,11 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         equality="" if findings.imported else comparing.equality(findings.study),
         cache_parts=tuple(cache.parts(findings)),
         curve_sentences=tuple(curve_sentences(findings.companions, findings.primary)),
-        doubts=(*findings.overloads, *doubts(findings.trials, findings.courses)),
+        doubts=(
+            *crash_safety.warnings(findings.study),
+            *findings.overloads,
+            *doubts(findings.trials, findings.courses),
+        ),
         trial_rows=shown(rows_of(findings)),
         trials_all=len(findings.trials),
         cost_tables=_cost_tables(findings),
@@ -109,15 +113,19 @@ def _kinds(findings: Findings) -> Mapping[str, int]:
 
 
 def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
-    """Treatments that won somewhere, or if none did every one, each once with its verdicts and how to apply it."""
-    by_name = {treatment.name: treatment for treatment in findings.study.treatments}
+    """Treatments that won somewhere, or if none did every one, each once with its verdicts and how to apply it.
+
+    None that gives up crash safety, whatever it won.
+    """
+    every = findings.study.treatments
+    by_name = {treatment.name: treatment for treatment in every if not crash_safety.risks(treatment.levels)}
     texts: dict[str, list[str]] = {}
-    won = [judged for judged in findings.verdicts if judged.verdict.kind == "better"]
-    for judged in won or findings.verdicts:
-        if judged.effect.treatment in by_name:
-            place = _place(judged.effect.condition, judged.effect.covariate)
-            text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
-            texts.setdefault(judged.effect.treatment, []).append(text)
+    safe = [judged for judged in findings.verdicts if judged.effect.treatment in by_name]
+    won = [judged for judged in safe if judged.verdict.kind == "better"]
+    for judged in won or safe:
+        place = _place(judged.effect.condition, judged.effect.covariate)
+        text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
+        texts.setdefault(judged.effect.treatment, []).append(text)
     return [(name, "; ".join(found), adoption.advice(by_name[name])) for name, found in texts.items()]
 
 

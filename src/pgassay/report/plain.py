@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from pgassay.analysis.effects import Effect
-from pgassay.report import cache_plain, companions_plain, comparing
+from pgassay.report import cache_plain, companions_plain, comparing, crash_safety
 from pgassay.report.findings import Findings
 from pgassay.report.ladder import ladders_of
 from pgassay.report.trials_table import rows_of
@@ -59,6 +59,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         "beside": companions_plain.as_plain(findings.companions),
         "courses": [dict(vars(row)) for row in rows_of(findings)],
         "remarks": list(findings.remarks),
+        "not_crash_safe": list(crash_safety.warnings(findings.study)),
         "overloads": list(findings.overloads),
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),

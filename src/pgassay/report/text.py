@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.report import cache, comparing, drives, ladder, space, words
+from pgassay.report import cache, comparing, crash_safety, drives, ladder, space, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
@@ -109,6 +109,7 @@ def _caveats(findings: Findings) -> Iterator[str]:
     yield from findings.remarks
     if findings.disturbance:
         yield findings.disturbance
+    yield from crash_safety.warnings(findings.study)
     yield from findings.overloads
     yield from doubts(trials, findings.courses)
     for trial in (*findings.spoilt, *findings.outcomes):
