@@ -2,22 +2,24 @@
 
 import json
 from dataclasses import replace
-from math import sqrt
+from math import isnan, sqrt
 from pathlib import Path
 
 import pytest
 
+from pgassay.analysis.bounds import bounds
 from pgassay.analysis.observations import Cell
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.record.values import Status
 from pgassay.report import page, text
-from pgassay.report.capacities import capacities, costs_with_cpu
+from pgassay.report.capacities import capacities, costs_with_cpu, processors
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.curve_figures import rows_of as curve_rows
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
 from pgassay.report.trials_table import SHOWN, TrialRow, rows_of, shown
+from pgassay.study.levels import Level
 from tests.report.crossed import BLOCKS, CPU_US, PROCESSORS, make_crossed
 
 PAGE, WAL = "build.block_size=4kB", "build.wal_block_size=16kB"
@@ -65,11 +67,26 @@ def test_the_processors_bound_it_and_the_rest_is_not_available(findings: Finding
 
 def test_capacities_follow_the_control_group_and_never_guess() -> None:
     cpu = {"usable_processors": 8, "cgroup_limit": "150000 100000"}
-    assert capacities({"cpu": cpu}, cores_varied=False)[0].per_s == 1.5e6
+    assert processors({"cpu": cpu}, cores_varied=False).per_s == 1.5e6
     for host in ({}, {"cpu": None}, {"cpu": {"usable_processors": None}}):
-        assert capacities(host, cores_varied=False)[0].per_s != capacities(host, cores_varied=False)[0].per_s, "NaN"
-    assert "varies" in capacities({"cpu": cpu}, cores_varied=True)[0].source
+        assert isnan(processors(host, cores_varied=False).per_s)
+    assert "varies" in processors({"cpu": cpu}, cores_varied=True).source
     assert costs_with_cpu({"server_cpu_us_per_transaction": 3.0})["cpu_us_per_transaction"] is None
+
+
+def test_what_a_calibration_measured_of_the_drive_bounds_wal_writes_reads_and_flushes(findings: Findings) -> None:
+    host = {"capacities": {"measured_utc": "2026-01-02", "flushes": 500.0, "written_bytes": 1e8, "reads": "many"}}
+    found = {each.response: each for each in capacities(host, findings.study, findings.trials)}
+    assert found["disk_flushes_per_transaction"].per_s == 500.0
+    assert found["wal_bytes_per_transaction"].per_s == found["disk_written_bytes_per_transaction"].per_s == 1e8
+    assert "calibrated 2026-01-02" in found["wal_bytes_per_transaction"].source
+    assert isnan(found["disk_reads_per_transaction"].per_s), "not a number"
+    assert "pgassay calibrate" in found["disk_reads_per_transaction"].source
+    told = bounds({"disk_flushes_per_transaction": 0.25, "wal_bytes_per_transaction": 1e4}, [*found.values()], 1000.0)
+    assert [round(each.per_s) for each in told.bounds] == [2000, 10_000]
+    drive = {"drive.data": Level("directory:/x", "directory:/x")}
+    chosen = replace(findings.study, fixed={**findings.study.fixed, **drive})
+    assert isnan({each.response: each for each in capacities(host, chosen, ())}["wal_bytes_per_transaction"].per_s)
 
 
 def test_courses_come_from_the_record_or_from_the_series(findings: Findings) -> None:

@@ -50,7 +50,7 @@ def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], me
         if cost is None or not isfinite(cost):
             left_out.append(messages.no_cost(capacity.title))
         elif not (isfinite(capacity.per_s) and capacity.per_s > 0.0):
-            left_out.append(messages.no_capacity(capacity.title))
+            left_out.append(messages.no_capacity(capacity.title, capacity.source))
         elif cost <= 0.0:
             left_out.append(messages.no_use(capacity.title))
         else:

@@ -140,9 +140,9 @@ def no_cost(title: str) -> str:
     return f"{title}: its cost per transaction was not measured"
 
 
-def no_capacity(title: str) -> str:
-    """A resource whose capacity is not known."""
-    return f"{title}: its capacity is not known"
+def no_capacity(title: str, source: str) -> str:
+    """A resource whose capacity is not known, and why."""
+    return f"{title}: its capacity is not known{f' ({source})' if source else ''}"
 
 
 def no_use(title: str) -> str:

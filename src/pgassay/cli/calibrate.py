@@ -11,6 +11,7 @@ import secrets
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _calibrate(arguments: argparse.Namespace) -> int:
     from pgassay.cli.conducting import create_run
     from pgassay.cli.neighbours import look
+    from pgassay.host.capacity import measure
     from pgassay.lab.calibration import CalibrationBench, document_of
     from pgassay.lab.preflight import check
     from pgassay.study.parsing import parse
@@ -90,7 +92,11 @@ def _calibrate(arguments: argparse.Namespace) -> int:
         study = parse(PLACE, document, bench.site().catalogue)
         checked = check(study, bench.site())
         remarks = look(bench, allowed=arguments.allow_busy)
-        directory = create_run(path, study, document, seed, checked, bench, remarks)
+        capacities: dict[str, str | float] = {
+            "measured_utc": f"{datetime.now(UTC):%Y-%m-%d}",
+            **measure(checked.mount.path),
+        }
+        directory = create_run(path, study, document, seed, checked, bench, remarks, capacities)
         status = _conduct(study, directory, bench, checked.mount, quiet=arguments.json)
     return _end(status, path, bench, as_json=arguments.json)
 

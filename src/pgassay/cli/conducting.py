@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from pgassay import __version__
 from pgassay.cli import messages
+from pgassay.cli.noise import known_capacities
 from pgassay.cli.progress import watcher_for
 from pgassay.cli.reboots import Reboots
 from pgassay.errors import PgassayError
@@ -28,9 +30,16 @@ from pgassay.study.model import Study
 
 
 def create_run(
-    path: Path, study: Study, document: Document, seed: int, checked: Checked, bench: Workbench, remarks: dict[str, str]
+    path: Path,
+    study: Study,
+    document: Document,
+    seed: int,
+    checked: Checked,
+    bench: Workbench,
+    remarks: dict[str, str],
+    capacities: Mapping[str, float | str] | None = None,
 ) -> RunDirectory:
-    """A new run directory with everything that could matter later."""
+    """A new run directory with everything that could matter later; `capacities` where they were measured just now."""
     header = RunHeader(
         study=study.name,
         started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -45,6 +54,7 @@ def create_run(
     facts["account"] = describe(bench.account)
     facts["place"] = {"data_directory": str(bench.data_directory.absolute())}
     facts["remarks"] = remarks
+    facts["capacities"] = dict(capacities) if capacities else known_capacities(checked.mount)
     text = write(document, f"The study as it was resolved and run; made by pgassay {__version__}.")
     return RunDirectory.create(path, header, text, facts)
 

@@ -10,6 +10,7 @@ from pgassay.lab.composition import Composition, compose
 from pgassay.lab.site import Site
 from pgassay.record import calibrations
 from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
+from pgassay.record.disk import RealDisk
 from pgassay.study.model import Study
 
 
@@ -47,6 +48,12 @@ def known_noise(study: Study, site: Site, mount: Mount) -> KnownNoise | None:
             return None
         found.append(KnownNoise(noise, nearest, nearest.setting.differences(setting)))
     return max(found, key=lambda each: each.noise.noise)
+
+
+def known_capacities(mount: Mount) -> dict[str, str | float]:
+    """What the drive can do, from the last calibration of this place; empty without one."""
+    place = Setting(host_id(), mount.filesystem, mount.device, "", {})
+    return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, place)
 
 
 def user_file() -> Path:

@@ -73,6 +73,8 @@ class Calibration:
     prepare_s: float
     noise: Mapping[str, NoiseRecord]
     run_directory: str = ""
+    capacities: Mapping[str, float] = field(default_factory=dict)
+    """What the drive can do in a second, by resource (see `analysis.capacities`)."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,15 @@ def nearest(calibrations: Iterable[Calibration], wanted: Setting) -> Calibration
     ]
     alike.sort(key=lambda each: each.measured_utc, reverse=True)
     return min(alike, key=lambda each: len(each.setting.differences(wanted)), default=None)
+
+
+def capacities_of(calibrations: Iterable[Calibration], place: Setting) -> dict[str, str | float]:
+    """What the drive of this place can do, as measured last, with the date; empty where nobody measured it."""
+    found = [each for each in calibrations if each.capacities and each.setting.same_place(place)]
+    if not found:
+        return {}
+    latest = max(found, key=lambda each: each.measured_utc)
+    return {"measured_utc": latest.measured_utc, **latest.capacities}
 
 
 def user_file(environment: Mapping[str, str], home: Path) -> Path:

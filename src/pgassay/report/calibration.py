@@ -11,6 +11,7 @@ from math import isfinite
 from statistics import median
 
 from pgassay.analysis.calibration import Measured, Noise, noise_of
+from pgassay.analysis.capacities import DRIVE
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
 from pgassay.analysis.resolution import blocks_in, resolution
 from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
@@ -119,7 +120,15 @@ class CalibrationFindings:
             prepare_s=round(self.lengths.cluster_s, 3),
             noise={name: _record(noise) for name, noise in self.noises.items()},
             run_directory=str(self.run.path),
+            capacities=self.capacities,
         )
+
+    @cached_property
+    def capacities(self) -> Mapping[str, float]:
+        """What the drive can do in a second, by resource; empty in older records."""
+        known = self.run.host.get("capacities")
+        found = known if isinstance(known, Mapping) else {}
+        return {name: float(found[name]) for name in DRIVE if isinstance(found.get(name), int | float)}
 
     def spoilt(self) -> Iterator[TrialRecord]:
         """Trials that do not count."""

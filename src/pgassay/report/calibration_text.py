@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from pgassay.analysis.calibration import Change, Noise, shares
+from pgassay.analysis.capacities import Resource
 from pgassay.report import words
 from pgassay.report.calibration import PRIMARY, CalibrationFindings
 from pgassay.report.plain import finite
@@ -16,6 +17,16 @@ SHOWN_OTHERS = 8
 def render(found: CalibrationFindings) -> str:
     """The whole text, ending with a newline."""
     return "\n".join(_lines(found)) + "\n"
+
+
+def _drive(capacities: Mapping[str, float]) -> str:
+    units = {
+        Resource.FLUSHES: (1.0, "flushes"),
+        Resource.WRITTEN_BYTES: (1e6, "MB written in sequence"),
+        Resource.READS: (1.0, "random reads"),
+    }
+    known = ((capacities[name] / unit, word) for name, (unit, word) in units.items() if name in capacities)
+    return ", ".join(f"{value:.0f} {word}" for value, word in known)
 
 
 def _lines(found: CalibrationFindings) -> Iterator[str]:
@@ -38,6 +49,8 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
         f"  from         clusters {of['cluster']:.0%}, restarts {of['restart']:.0%}, runs {of['run']:.0%}"
         " of a run's variance"
     )
+    if found.capacities:
+        yield f"  drive        {_drive(found.capacities)} a second, one stream each"
     session = words.duration(noise.hours * 3600)
     yield f"  drift        {_change(noise.drift)} over the session of {session}, which blocks take out"
     yield f"  first run    {_change(noise.first_run)} against the later ones of a restart"

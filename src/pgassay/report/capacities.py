@@ -1,32 +1,64 @@
 """What this machine can do of each cost in a second, as far as the record knows; the rest is named as not known.
 
-Only the processors are known without a measurement of their own. Server and load program share them, so their costs
-are added.
+The processors are read off; the drive was measured by a calibration of this place, whose figures a run takes along.
+Server and load program share the processors, so their costs are added.
 """
 
-from collections.abc import Mapping
-from math import nan
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite, nan
 from typing import Any
 
 from pgassay.analysis.bounds import Capacity
+from pgassay.analysis.capacities import DRIVE, Measured, Resource, capacities_of
+from pgassay.record.values import TrialRecord
+from pgassay.study.model import Study
 
 CPU = "cpu_us_per_transaction"
 """Server and load program together: a cost of the report's own."""
 
 _PARTS = ("server_cpu_us_per_transaction", "client_cpu_us_per_transaction")
-_NOT_MEASURED = (
-    ("wal_bytes_per_transaction", "WAL"),
-    ("disk_written_bytes_per_transaction", "writing to the device"),
-    ("disk_read_bytes_per_transaction", "reading from the device"),
-    ("disk_flushes_per_transaction", "flushes of the device"),
-)
+_CORES, _DRIVES, _JOBS = "host.cores", "drive.", "load.jobs"
+_US = 1e6
 
 
-def capacities(host: Mapping[str, Any], *, cores_varied: bool) -> tuple[Capacity, ...]:
-    """Of the machine that the record was made on; NaN where a capacity is not known."""
+def capacities(host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord]) -> tuple[Capacity, ...]:
+    """Of the machine that the record was made on; NaN where a capacity is not known, or differs between the trials."""
+    names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
+    return capacities_of(
+        [
+            processors(host, cores_varied=_CORES in names),
+            *_drive(host, elsewhere=any(name.startswith(_DRIVES) for name in names)),
+            *_threads(trials),
+        ]
+    )
+
+
+def processors(host: Mapping[str, Any], *, cores_varied: bool) -> Measured:
+    """All of them, or as many as a control group allows."""
     count, source = (nan, "the study itself varies the cores") if cores_varied else _processors(host)
-    rest = (Capacity(name, title, nan, "not measured") for name, title in _NOT_MEASURED)
-    return (Capacity(CPU, "CPU (server and load program)", count * 1e6, source), *rest)
+    return Measured(Resource.CPU, count * _US, source)
+
+
+def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[Measured]:
+    """`elsewhere`: the study says itself where its data are, which is not where the capacities were measured."""
+    known = host.get("capacities")
+    if not isinstance(known, Mapping):
+        return
+    for resource in DRIVE:
+        per_s = known.get(resource)
+        if isinstance(per_s, int | float) and isfinite(per_s) and per_s > 0:
+            if elsewhere:
+                yield Measured(resource, nan, "the study itself chooses the drives")
+            else:
+                when = str(known.get("measured_utc", ""))[:10]
+                yield Measured(resource, float(per_s), f"one stream, calibrated {when}".strip())
+
+
+def _threads(trials: Sequence[TrialRecord]) -> Iterator[Measured]:
+    """The load program cannot use more processors than it has threads."""
+    counts = {level.canonical for trial in trials if (level := trial.levels.get(_JOBS)) is not None}
+    if len(counts) == 1 and (count := counts.pop()).isdigit() and int(count) > 0:
+        yield Measured(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {count}")
 
 
 def costs_with_cpu(costs: Mapping[str, float | None]) -> dict[str, float | None]:

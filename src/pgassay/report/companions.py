@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 RATE = "tps"
-CORES = "host.cores"
 
 
 @dataclass(frozen=True)
@@ -156,9 +155,7 @@ class Companions:
                 for row in findings.summaries(response):
                     place = (row.treatment, row.condition, row.covariate)
                     medians.setdefault(place, {})[response.name] = row.median
-        study = findings.study
-        varied = CORES in (*study.factors, *study.conditions, *study.covariates, *study.fixed)
-        known = capacities(findings.run.host, cores_varied=varied)
+        known = capacities(findings.run.host, findings.study, findings.trials)
         return tuple(
             Bounded(*place, bounds(costs_with_cpu(costs), known, rate))
             for place, costs in medians.items()
