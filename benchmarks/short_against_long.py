@@ -8,13 +8,18 @@ Two treatments on a real server (table FILLFACTOR 100 and 75, or any two levels 
 once as a short and once as a long trial, order turning; both regimes have whole checkpoint cycles, driven by WAL or of
 one length (a timeout that is set holds for both). For tps and for costs per transaction: the effect (second level ÷
 first) by short trials, by long trials, and the ratio of the two with its 95 % interval (t over blocks). The project
-claims less load time only where that interval holds 1 and lies within ±10 %.
+claims less load time only where that interval holds 1 and lies within ±10 %, and every window covered two cycles.
+
+With --state FILE each trial is kept in that file as it ends, and the same command goes on there after a kill.
 """
 
 import argparse
+import json
 import math
 import statistics
 import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from scipy.stats import t as student  # type: ignore[import-untyped]
@@ -27,8 +32,52 @@ from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
+from pgassay.study.regime import CYCLES_WANTED
 
 RESPONSES = ("tps", "server_cpu_us_per_transaction", "wal_bytes_per_transaction", "latency_p99_ms")
+
+
+Responses = Mapping[int, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is kept of a trial."""
+
+    status: str
+    responses: dict[str, float | None]
+    regime: str
+    cycles: float | None = None
+
+
+class State:
+    """A line a trial, flushed as it ends; the first line says what was asked, and another question is refused."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.known: dict[tuple[int, str, str], Done] = {}
+        self._file: Path | None = arguments.state
+        asked = {name: str(value) for name, value in vars(arguments).items() if name not in ("blocks", "state")}
+        if self._file is None:
+            return
+        if not self._file.exists():
+            self._append(asked)
+            return
+        first, *rest = self._file.read_text(encoding="utf-8").splitlines(keepends=True)
+        if json.loads(first) != asked:
+            raise SystemExit(f"{self._file} holds the trials of another question: {first.strip()}")
+        whole = [line for line in rest if line.endswith("\n")]  # a killed writer may leave half of one
+        self._file.write_text(first + "".join(whole), encoding="utf-8")
+        for line in map(json.loads, whole):
+            self.known[line["block"], line["length"], line["level"]] = Done(**line["done"])
+
+    def keep(self, block: int, length: str, level: str, done: Done) -> None:
+        """One trial more."""
+        self._append({"block": block, "length": length, "level": level, "done": asdict(done)})
+
+    def _append(self, line: Mapping[str, object]) -> None:
+        if self._file is not None:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
 
 
 def study_of(bench: Workbench, arguments: argparse.Namespace, seconds: int) -> Study:
@@ -40,6 +89,8 @@ def study_of(bench: Workbench, arguments: argparse.Namespace, seconds: int) -> S
 
 
 def interval(logs: list[float]) -> str:
+    if not logs:
+        return "not measured"
     mean = statistics.fmean(logs)
     half = math.inf
     if len(logs) > 1:
@@ -59,9 +110,12 @@ def main() -> None:
     parser.add_argument("--long", type=int, default=80)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--state", type=Path, metavar="FILE", help="keep each trial there, and go on from it")
     arguments = parser.parse_args()
     lengths = {"short": arguments.short, "long": arguments.long}
-    found: dict[tuple[str, str], list[dict[str, float | None]]] = {}
+    found: dict[tuple[str, str], dict[int, dict[str, float | None]]] = {}
+    short_of_cycles = 0
+    state = State(arguments)
     factor, _, both = arguments.levels.partition("=")
     base, other = both.split(",")
     building = Building(allow_deb_src=arguments.allow_deb_src)
@@ -73,25 +127,40 @@ def main() -> None:
             plan = [(name, arm) for name in lengths for arm in studies[name].arms]
             for name, arm in plan[block % 4 :] + plan[: block % 4]:
                 number += 1
-                with tempfile.TemporaryDirectory() as staging:
-                    (Path(staging) / "trials" / "x").mkdir(parents=True)
-                    assignment = Assignment(number, block, 1, arm, 1000 + block, Path(staging) / "trials" / "x")
-                    record, _ = run_trial(studies[name], assignment, site)
-                found.setdefault((name, arm.treatment.levels[factor].typed), []).append(dict(record.responses))
-                tps, cycles = record.responses["tps"], record.regime["checkpoint_cycles"]
-                print(f"block {block} {name} {arm.name}: {record.status}, {tps} tps, {cycles} cycles", flush=True)
+                level = arm.treatment.levels[factor].typed
+                done = state.known.get((block, name, level))
+                if done is None:
+                    with tempfile.TemporaryDirectory() as staging:
+                        (Path(staging) / "trials" / "x").mkdir(parents=True)
+                        assignment = Assignment(number, block, 1, arm, 1000 + block, Path(staging) / "trials" / "x")
+                        record, _ = run_trial(studies[name], assignment, site)
+                    done = Done(str(record.status), dict(record.responses), str(record.regime["checkpoint_words"]))
+                    cycles = record.regime["checkpoint_cycles"]
+                    done = replace(done, cycles=float(cycles) if isinstance(cycles, int | float) else None)
+                    state.keep(block, name, level, done)
+                short_of_cycles += (done.cycles or 0.0) < CYCLES_WANTED
+                if done.status == "valid":
+                    found.setdefault((name, level), {})[block] = done.responses
+                tps = done.responses.get("tps")
+                print(f"block {block} {name} {arm.name}: {done.status}, {tps} tps, {done.regime}", flush=True)
+    if short_of_cycles:
+        print(f"{short_of_cycles} of {number} windows covered less than {CYCLES_WANTED} checkpoint cycles: no claim")
     for response in RESPONSES:
-        logs = {name: contrasts(found[name, other], found[name, base], response) for name in lengths}
-        gap = [short - long for short, long in zip(logs["short"], logs["long"], strict=True)]
+        logs = {
+            name: contrasts(found.get((name, other), {}), found.get((name, base), {}), response) for name in lengths
+        }
+        both_have = sorted(logs["short"].keys() & logs["long"].keys())
+        gap = [logs["short"][block] - logs["long"][block] for block in both_have]
         print(
-            f"{response}: effect by {arguments.short} s trials {interval(logs['short'])},"
-            f" by {arguments.long} s trials {interval(logs['long'])}, ratio of the two {interval(gap)}"
+            f"{response}: effect by {arguments.short} s trials {interval([*logs['short'].values()])},"
+            f" by {arguments.long} s trials {interval([*logs['long'].values()])}, ratio of the two {interval(gap)}"
         )
 
 
-def contrasts(ours: list[dict[str, float | None]], theirs: list[dict[str, float | None]], response: str) -> list[float]:
-    pairs = [(a[response], b[response]) for a, b in zip(ours, theirs, strict=True)]
-    return [math.log(a / b) for a, b in pairs if a and b]
+def contrasts(ours: Responses, theirs: Responses, response: str) -> dict[int, float]:
+    """Block to log-ratio, where both have a value."""
+    pairs = {block: (ours[block].get(response), theirs[block].get(response)) for block in ours.keys() & theirs.keys()}
+    return {block: math.log(a / b) for block, (a, b) in sorted(pairs.items()) if a and b}
 
 
 if __name__ == "__main__":
