@@ -1,0 +1,75 @@
+"""SIGKILL of lab, server and daemon while a study runs on an emulated drive: after a repair nothing is left.
+
+The moments are drawn from a seed that the failure names.
+"""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.drive.block import real
+from tests.drive.block.killing import left_behind, processes
+from tests.system.journeys import Place, finished, wait_until
+
+pytestmark = pytest.mark.system
+
+LEVELS = ("--set", "drive.data=csd", "--set", "drive.data.capacity=2GB", "--set", "drive.data.store_bytes=512MB",
+          "--set", "drive.wal=image", "--set", "drive.wal.capacity=512MB")  # fmt: skip
+SPAN_S = 4.0
+"""After the first mount: preparation, clones and trials fall into it."""
+
+
+def kill(journey: Place, target: str, wait_s: float) -> list[str]:
+    """One run that loses `target` (`lab`, `postgres` or `pgassay-drive`); what is there after a repair."""
+    lab = journey.run(f"{target}-{time.monotonic_ns()}", *LEVELS)
+    wait_until(lambda: bool(processes(journey.data, "pgassay-drive")), lab)
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline and lab.poll() is None:
+        time.sleep(0.01)
+    pids = [lab.pid] if target == "lab" else processes(journey.data, target)
+    for pid in pids[:1]:
+        _end(pid)
+    if target != "lab":
+        time.sleep(0.5)
+        lab.send_signal(signal.SIGINT)
+    finished(lab)
+    repaired = journey.pgassay("drive", "list", "--repair", "--data-dir", str(journey.data))
+    assert repaired.returncode == 0, repaired.stderr
+    return [*left_behind(journey.data), *sessions(journey.data)]
+
+
+def sessions(data: Path) -> list[str]:
+    """Homes of drives that nobody uses any more."""
+    folder = data / "pgassay" / "sessions"
+    return [str(path) for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+
+
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("target", ["lab", "postgres", "pgassay-drive"])
+def test_nothing_is_left_after_a_kill_and_a_repair(journey: Place, target: str) -> None:
+    real.require("csd")
+    assert kill(journey, target, wait_s=2.0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_nothing_is_left_after_twenty_kills(journey: Place) -> None:
+    real.require("csd")
+    seed = random.randrange(1 << 30)
+    drawn = random.Random(seed)
+    for number in range(20):
+        target = drawn.choice(["lab", "postgres", "pgassay-drive"])
+        wait_s = drawn.uniform(0.0, SPAN_S)
+        left = kill(journey, target, wait_s)
+        assert left == [], f"seed {seed}, kill {number}: {target} after {wait_s:.2f} s"
