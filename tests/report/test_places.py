@@ -30,6 +30,19 @@ def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
     assert costs.count("<td>server CPU, per transaction") == 2
 
 
+def test_each_panel_of_costs_draws_its_own_arm_only(findings: Findings) -> None:
+    """A layer with data of its own would show every arm in every panel."""
+    (costs,) = (figure.specification for figure in figures(findings) if figure.name == "costs")
+    assert "data" in costs
+    inside = costs["spec"]
+    assert "data" not in inside
+    assert all("data" not in layer for layer in inside["layer"])
+    panels = {row["panel"] for row in costs["data"]["values"]}
+    assert len(panels) == 6, "three treatments beside the baseline, at two points"
+    marks = [(row["panel"], row["label"]) for row in costs["data"]["values"]]
+    assert len(marks) == len(set(marks))
+
+
 def test_a_treatment_is_applied_once(findings: Findings) -> None:
     text = page.html(findings, figures(findings))
     applying = text[text.index('id="apply"') : text.index('id="trust"')]

@@ -113,7 +113,8 @@ def amount(effect: Effect, response: Response) -> str:
     if response.unit == "share":
         return f"{abs(effect.estimate) * 100:.3g} percentage points {word}"
     unit = "" if response.unit in ("", "count") else f" {response.unit}"
-    return f"{abs(effect.estimate):.3g}{unit} {word}"
+    size = abs(effect.estimate)
+    return f"{size:,.0f}{unit} {word}" if size >= 1000 else f"{size:.3g}{unit} {word}"
 
 
 def _listed(costs: Sequence[Effect], by_name: dict[str, Response]) -> str:

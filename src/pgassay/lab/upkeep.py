@@ -17,13 +17,13 @@ from pgassay.study.responses import Better, Response
 
 CHECKPOINT = (
     Response("closing_checkpoint_ms", "CHECKPOINT at the end of the work", "ms", Better.LOWER),
-    Response("closing_checkpoint_pages", "pages that it wrote", "count", Better.LOWER),
-    Response("checkpoint_ms_per_1000_pages", "its time for 1000 pages", "ms", Better.LOWER),
+    Response("closing_checkpoint_pages", "pages that the CHECKPOINT at the end wrote", "count", Better.LOWER),
+    Response("checkpoint_ms_per_1000_pages", "CHECKPOINT at the end of the work, for 1000 pages", "ms", Better.LOWER),
 )
 VACUUM = (
     Response("vacuum_ms", "VACUUM of every page of all tables", "ms", Better.LOWER),
-    Response("vacuum_pages", "pages of the tables and indexes that it visited", "count", Better.LOWER),
-    Response("vacuum_ms_per_1000_pages", "its time for 1000 pages", "ms", Better.LOWER),
+    Response("vacuum_pages", "pages of the tables and indexes that VACUUM visited", "count", Better.LOWER),
+    Response("vacuum_ms_per_1000_pages", "VACUUM of every page, for 1000 pages", "ms", Better.LOWER),
 )
 
 _TOLD_S = 2.0

@@ -3,23 +3,23 @@
 Altair is slow to import, so this module is imported only when a report is written. Every figure works without colour.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pgassay.analysis.effects import Effect
 from pgassay.record.values import Status
 from pgassay.report import cache_figures, curve_figures, scaling_figures, series_figures, words
 from pgassay.report.findings import Findings
-from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, data, panels, styled
+from pgassay.report.forest import forest, row_of
+from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, panels, styled
 from pgassay.study.responses import Response, Scale
 
-_INFINITE = 1e12
 CHECKED_TRIALS = 1000
-_REACH_MIN = 100.0
+_PANELS_MAX = 12
+"""Of costs, a panel an arm: more are for the tables."""
 
 
 @dataclass(frozen=True)
@@ -126,57 +126,19 @@ def _by_place(chart: Any, findings: Findings) -> Any:
     return chart.facet(row=panels("condition", tuple(places))) if len(places) > 1 else chart
 
 
-def _forest(rows: list[dict[str, Any]], order: Sequence[str], title: str, colours: Any) -> Any:
-    """Estimates with intervals around the line of no effect, in per cent."""
-    reach = _reach(rows)
-    scale = alt.Scale(domain=[-reach, reach], clamp=True) if reach else alt.Scale(nice=True)
-    base = chart_of(rows).encode(
-        y=alt.Y("label:N", sort=list(order), title=None),
-        tooltip=["label:N", "text:N", "blocks:Q"],
-    )
-    line = chart_of([{"none": 0}]).mark_rule(strokeDash=[4, 3], color="#666").encode(x="none:Q")
-    bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q", color=colours)
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
-    texts = base.mark_text(dy=-11, fontSize=11).encode(x="estimate:Q", text="text:N")
-    return (line + bars + points + texts).properties(width=WIDTH, height=alt.Step(40))
-
-
-def _reach(rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """Where bars are cut off, so that one that tells nothing does not hide all others; None if none is so long."""
-    reach = max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows))
-    return reach if any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows) else None
-
-
-def _row(effect: Effect, name: str) -> dict[str, Any] | None:
-    if not effect.bounded:
-        return None
-    ratio = effect.scale is Scale.RATIO
-    shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
-    if max(map(abs, shown)) > _INFINITE:
-        return None
-    unit = "%" if ratio else " points"
-    return {
-        "label": name,
-        "treatment": effect.treatment,
-        "estimate": shown[0],
-        "low": shown[1],
-        "high": shown[2],
-        "blocks": effect.blocks,
-        "text": f"{shown[0]:+.1f}{unit} [{shown[1]:+.1f}, {shown[2]:+.1f}]",
-    }
-
-
 def _effects(findings: Findings) -> Figure | None:
     rows = []
     for judged in findings.verdicts:
         effect = judged.effect
-        row = _row(effect, " · ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part))
+        row = row_of(
+            effect, " · ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part)
+        )
         if row:
             rows.append(row)
     if not rows:
         return None
     names = [row["label"] for row in rows]
-    chart = _forest(
+    chart = forest(
         rows,
         names,
         f"{findings.primary.title} against {findings.baseline}, %",
@@ -196,17 +158,20 @@ def _costs(findings: Findings) -> Figure | None:
     rows = []
     for effect in findings.costs:
         response = findings.responses[effect.response]
-        row = _row(effect, response.title) if response.scale is Scale.RATIO or response.unit == "share" else None
+        row = row_of(effect, response.title) if response.scale is Scale.RATIO or response.unit == "share" else None
         if row:
-            rows.append(row)
-    if not rows:
-        return None
+            place = (effect.treatment, effect.condition, effect.covariate)
+            rows.append({**row, "panel": ", ".join(part for part in place if part)})
     names = list(dict.fromkeys(row["label"] for row in rows))
-    treatments = tuple(name for name in _treatments(findings) if name != findings.baseline)
-    base = _forest(
+    arms = [(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in findings.study.arms]
+    told = {row["panel"] for row in rows}
+    shown = tuple(name for arm in arms if (name := ", ".join(part for part in arm if part)) in told)
+    if not 0 < len(shown) <= _PANELS_MAX:
+        return None
+    base = forest(
         rows, names, "change against the baseline, % (shares: points)", colour(_treatments(findings)).legend(None)
     )
-    chart = base.facet(data=data(rows), row=panels("treatment", treatments)) if len(treatments) > 1 else base
+    chart = base.facet(row=panels("panel", shown)) if len(shown) > 1 else base
     return Figure(
         "costs",
         "Costs of a transaction against the baseline",

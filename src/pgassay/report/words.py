@@ -92,7 +92,9 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
         return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
     if response.unit == "share":
         return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in values))
-    return "{} [{}, {}] {}".format(*(f"{value:+.4g}" for value in values), unit(response)).strip()
+    return "{} [{}, {}] {}".format(
+        *(f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.4g}" for value in values), unit(response)
+    ).strip()
 
 
 def duration(seconds: float | None) -> str:

@@ -113,3 +113,19 @@ def test_a_version_that_no_package_has_and_a_machine_without_apt(tmp_path: Path)
         distribution.fetch(_apt(tmp_path, "17.6-1"), "17.4", tmp_path, allowed=True, entries=entries)
     with pytest.raises(BuildError, match="this machine has no apt-get"):
         distribution.fetch(FakeRunner(), "17", tmp_path, allowed=True, entries=entries)
+
+
+def test_newer_suites_are_those_of_debians_own_archive() -> None:
+    stanza = "Types: deb\nURIs: http://deb.example/debian\nSuites: bookworm bookworm-updates\nComponents: main\n"
+    security = stanza.replace("/debian", "/debian-security").replace("Suites: bookworm ", "Suites: bookworm-security ")
+    files = {
+        "debian.sources": f"{stanza}\n{security}",
+        "pgdg.list": "deb [signed-by=/k.gpg] http://apt.example/pub/repos/apt bookworm-pgdg main # postgresql\n",
+        "sources.list": "deb [arch=amd64] http://deb.example/debian bookworm main contrib\n",
+    }
+    found = distribution.newer_entries(files)
+    assert set(found) == {"debian.sources", "sources.list"}
+    assert "Types: deb-src\nURIs: http://deb.example/debian\nSuites: trixie forky sid\n" in found["debian.sources"]
+    assert "security" not in found["debian.sources"]
+    assert found["sources.list"].splitlines()[0] == "deb-src [arch=amd64] http://deb.example/debian trixie main contrib"
+    assert len(found["sources.list"].splitlines()) == len(distribution.NEWER)

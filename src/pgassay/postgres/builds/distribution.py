@@ -16,6 +16,8 @@ from pgassay.postgres.builds.official import require_checksum
 
 ETC = Path("/etc/apt")
 _OURS = re.compile(r"debian|ubuntu|postgresql|raspbian|mint", re.IGNORECASE)
+NEWER = ("trixie", "forky", "sid")
+"""Debian's suites after bookworm, looked at when the machine's own have no such version."""
 _TIMEOUT_S = 900.0
 _TRIES = 4
 """The newest version may be listed and not there yet on a mirror; older ones are then tried."""
@@ -35,6 +37,27 @@ def private_entries(files: Mapping[str, str]) -> Mapping[str, str]:
         if lines:
             found[name] = lines + "\n"
     return found
+
+
+def newer_entries(files: Mapping[str, str]) -> Mapping[str, str]:
+    """Debian's own entries for its newer suites, where newer versions of PostgreSQL are: sources only, with consent."""
+    found = {}
+    for name, text in private_entries(files).items():
+        if name.endswith(".sources"):
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _archive(_field(each, "URIs"))]
+            lines = "\n\n".join(re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER)}", each) for each in stanzas)
+        else:
+            parts = (re.match(r"(deb-src(?:\s+\[[^]]*\])?\s+\S+)\s+\S+\s+(.*)$", line) for line in text.splitlines())
+            kept = [(part[1], part[2]) for part in parts if part and _archive(part[1])]
+            lines = "\n".join(dict.fromkeys(f"{head} {suite} {tail}" for head, tail in kept for suite in NEWER))
+        if lines:
+            found[name] = lines.rstrip("\n") + "\n"
+    return found
+
+
+def _archive(uri: str) -> bool:
+    """Debian's main archive, of which every mirror has all suites."""
+    return bool(re.search(r"/debian/?(\s|$)", uri.strip()))
 
 
 def have_sources(files: Mapping[str, str]) -> bool:
@@ -58,9 +81,11 @@ def fetch(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: 
     if not allowed and not have_sources(entries):
         raise messages.needs_consent(package)
     options = _private_apt(folder / "apt", entries)
-    updated = _run(runner, ["apt-get", *options, "update"])
-    listed = _run(runner, ["apt-cache", *options, "showsrc", package])
-    versions = [v for v in _versions(listed.stdout) if not minor or _upstream(v) == wanted]
+    updated, versions = _look(runner, options, package, wanted if minor else "")
+    newer = newer_entries(entries) if allowed and not versions else {}
+    if newer:
+        options = _private_apt(folder / "apt-newer", newer)
+        updated, versions = _look(runner, options, package, wanted if minor else "")
     if not versions:
         words = (updated.stderr.strip().splitlines() or ["no such package"])[-1]
         raise messages.no_package_source(f"{package} {wanted} ({words})")
@@ -72,6 +97,13 @@ def fetch(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: 
             return _checked(folder, package)
         words = (outcome.stderr.strip().splitlines() or [""])[-1]
     raise messages.not_fetched(f"the source package {package}", words)
+
+
+def _look(runner: Runner, options: Sequence[str], package: str, exact: str) -> tuple[Completed, list[str]]:
+    """The versions of a package that there are, newest first; `exact` of one upstream version only."""
+    updated = _run(runner, ["apt-get", *options, "update"])
+    listed = _run(runner, ["apt-cache", *options, "showsrc", package])
+    return updated, [each for each in _versions(listed.stdout) if not exact or _upstream(each) == exact]
 
 
 def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
