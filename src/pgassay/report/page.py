@@ -12,7 +12,18 @@ import jinja2
 import vl_convert
 
 from pgassay.analysis.explanation import amount
-from pgassay.report import adoption, cache, comparing, configuration, crash_safety, drives, ladder, space, words
+from pgassay.report import (
+    adoption,
+    cache,
+    comparing,
+    configuration,
+    crash_safety,
+    drives,
+    ladder,
+    space,
+    tradeoff,
+    words,
+)
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.figures import Figure, figures
@@ -75,6 +86,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         host=host_rows(findings.run.host),
         parts=(
             *parts(findings.companions, findings.primary, findings.baseline),
+            *tradeoff.parts(findings),
             *drives.parts(findings),
             *space.parts(findings),
         ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.report import cache, comparing, crash_safety, drives, ladder, space, words
+from pgassay.report import cache, comparing, crash_safety, drives, ladder, space, tradeoff, words
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
@@ -92,7 +92,13 @@ def _beside(findings: Findings) -> Iterator[str]:
         yield ""
         yield f"Factors {layout}"
     beside = parts(findings.companions, findings.primary, findings.baseline)
-    for part in (*cache.parts(findings), *beside, *drives.parts(findings), *space.parts(findings)):
+    for part in (
+        *cache.parts(findings),
+        *beside,
+        *tradeoff.parts(findings),
+        *drives.parts(findings),
+        *space.parts(findings),
+    ):
         yield ""
         yield f"{part.title} (secondary)"
         yield from _columns(part.rows)

@@ -1,0 +1,139 @@
+"""Space against speed: a row for each treatment, which of them nothing else beats on both, and how long flash lasts.
+
+Speeds of emulated drives without service times are not comparable (`analysis.comparable`): a treatment is then set only
+against those on its own drives. Medians over the valid trials; docs/numbers.md tells how each is computed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from pgassay.analysis.comparable import refusal
+from pgassay.record.values import Status, TrialRecord
+from pgassay.report import words
+from pgassay.report.findings import Findings
+from pgassay.report.part import Part
+from pgassay.study.levels import Level
+
+CYCLES = 3000
+"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said beside every life."""
+_TB = 1e12
+_YEAR_S = 365.25 * 86400
+_SPACE = (("physical_bytes", "live bytes on flash"), ("database_bytes", "database"))
+_SPEED = ("qps", "tps")
+_NEEDED = ("table.", "drive.")
+_HEAD = ("treatment", "space", "to the baseline", "speed", "to its drive's first", "HOT share", "WAL a transaction")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One treatment: medians of its trials, None where nothing told them."""
+
+    name: str
+    levels: Mapping[str, Level]
+    space_bytes: float | None
+    speed: float | None
+    told: Mapping[str, float | None]
+
+    @property
+    def life_years(self) -> float | None:
+        """Years until a TB of flash is worn out at `CYCLES`, at the measured load."""
+        nand, tps = self.told.get("nand_bytes_per_transaction"), self.told.get("tps")
+        return CYCLES * _TB / (nand * tps) / _YEAR_S if nand and tps else None
+
+
+def parts(findings: Findings) -> Iterator[Part]:
+    """A table for each condition and covariate point, where table options or drives vary and both sides are known."""
+    varied = {name for treatment in findings.study.treatments for name in treatment.levels}
+    if not any(name.startswith(_NEEDED) for name in varied):
+        return
+    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
+    for condition, covariate in dict.fromkeys((trial.condition, trial.covariate) for trial in valid):
+        mine = [trial for trial in valid if (trial.condition, trial.covariate) == (condition, covariate)]
+        space = next((each for each in _SPACE if any(trial.responses.get(each[0]) for trial in mine)), None)
+        speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
+        if space is not None and speed is not None:
+            where = ", ".join(part for part in (condition, covariate) if part)
+            yield _part(points(findings, mine, space[0], speed), findings.baseline, space[1], speed, where)
+
+
+def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed: str) -> tuple[Point, ...]:
+    """Every treatment's medians, in the study's order."""
+    names = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
+    levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
+    found = []
+    for treatment in findings.study.treatments:
+        mine = [trial for trial in trials if trial.treatment == treatment.name]
+        told = {name: _median(mine, name) for name in names}
+        sides = _median(mine, space), _median(mine, speed)
+        found.append(Point(treatment.name, levels.get(treatment.name, treatment.levels), *sides, told))
+    return tuple(found)
+
+
+def front(every: Sequence[Point]) -> frozenset[str]:
+    """The treatments that no comparable one beats: with no more space and no less speed, and better in one of them."""
+    return frozenset(each.name for each in every if _known(each) and not any(_beats(other, each) for other in every))
+
+
+def _known(point: Point) -> bool:
+    return point.space_bytes is not None and point.speed is not None
+
+
+def _beats(other: Point, point: Point) -> bool:
+    if other.space_bytes is None or other.speed is None or point.space_bytes is None or point.speed is None:
+        return False
+    if other.name == point.name or refusal(other.levels, point.levels):
+        return False
+    no_worse = other.space_bytes <= point.space_bytes and other.speed >= point.speed
+    return no_worse and (other.space_bytes < point.space_bytes or other.speed > point.speed)
+
+
+def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Part:
+    whole = next((each.space_bytes for each in every if each.name == baseline), None)
+    best = front(every)
+    flash = any(each.told["nand_bytes_per_transaction"] for each in every)
+    head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the front")
+    rows = []
+    for each in every:
+        first = next(other for other in every if not refusal(other.levels, each.levels))
+        life = (_number(each.told["write_amplification"]), _years(each.life_years)) if flash else ()
+        rows.append(
+            (
+                each.name,
+                words.MISSING if each.space_bytes is None else words.size(each.space_bytes),
+                _times(each.space_bytes, whole),
+                _number(each.speed),
+                _times(each.speed, first.speed),
+                _number(each.told["hot_share"]),
+                _bytes(each.told["wal_bytes_per_transaction"]),
+                *life,
+                "yes" if each.name in best else "no",
+            )
+        )
+    notes = [f"space: {space} at the end of the window; speed: {speed}; medians, without intervals: see the verdicts"]
+    if any(refusal(one.levels, other.levels) for one in every for other in every):
+        notes.append("speeds and the front are within a drive: emulated drives without timing do not compare in speed")
+    if flash:
+        notes.append(f"life of a TB of flash at this load, if it bears {CYCLES} cycles: an assumption, and no rating")
+    return Part(f"Space against speed{f': {where}' if where else ''}", (head, *rows), tuple(notes))
+
+
+def _median(trials: Sequence[TrialRecord], name: str) -> float | None:
+    found = [value for trial in trials if (value := trial.responses.get(name)) is not None]
+    return median(found) if found else None
+
+
+def _number(value: float | None) -> str:
+    return words.MISSING if value is None else words.number(value)
+
+
+def _bytes(value: float | None) -> str:
+    return words.MISSING if value is None else words.size(value)
+
+
+def _times(value: float | None, against: float | None) -> str:
+    return words.MISSING if value is None or not against else f"×{value / against:.2f}"
+
+
+def _years(value: float | None) -> str:
+    return words.MISSING if value is None else f"{value:.2g} years"
