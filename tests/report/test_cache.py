@@ -12,8 +12,9 @@ from pgassay.record import cache_csv
 from pgassay.record.errors import RecordError
 from pgassay.record.reading import Run
 from pgassay.report import page, text
+from pgassay.report.boxes import box_of
 from pgassay.report.cache import CacheFindings, parts
-from pgassay.report.cache_figures import box_of, boxes, residency
+from pgassay.report.cache_figures import boxes, residency
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
 from tests.report import made

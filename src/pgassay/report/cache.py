@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, log
 from statistics import median
+from typing import TYPE_CHECKING
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
-from pgassay.record.values import Status
+from pgassay.record.values import Status, TrialRecord
 from pgassay.report import words
-from pgassay.report.findings import Findings
 from pgassay.report.part import Part
 from pgassay.study.levels import label
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 BUFFERS = "server.shared_buffers"
 SLOWDOWN = "idx2_slowdown"
@@ -50,7 +53,7 @@ class Advice:
 class CacheFindings:
     """A cacheprobe run, analysed along shared_buffers."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: "Findings") -> None:
         self.findings = findings
 
     @cached_property
@@ -82,10 +85,18 @@ class CacheFindings:
 
     def values(self, response: str) -> Mapping[Spot, list[float]]:
         """Every valid trial's value of a response, by its spot."""
-        found: dict[Spot, list[float]] = {}
-        for seen in self.findings.observations(response):
-            if seen.treatment in self.spots and seen.value is not None:
-                found.setdefault(self.spots[seen.treatment], []).append(seen.value)
+        found = {
+            spot: [value for trial in trials if (value := trial.responses.get(response)) is not None]
+            for spot, trials in self._valid.items()
+        }
+        return {spot: values for spot, values in found.items() if values}
+
+    @cached_property
+    def _valid(self) -> Mapping[Spot, list[TrialRecord]]:
+        found: dict[Spot, list[TrialRecord]] = {}
+        for trial in self.findings.trials:
+            if trial.status is Status.VALID and trial.treatment in self.spots:
+                found.setdefault(self.spots[trial.treatment], []).append(trial)
         return found
 
     @cached_property
@@ -137,9 +148,9 @@ class CacheFindings:
         return tuple(found)
 
 
-def parts(findings: Findings) -> Iterator[Part]:
+def parts(findings: "Findings") -> Iterator[Part]:
     """The tables; none for other runs."""
-    cache = CacheFindings(findings)
+    cache = findings.caches
     if not cache.spots or not any(trial.status is Status.VALID for trial in findings.trials):
         return
     if any(each.points for each in cache.recoveries.values()):

@@ -3,26 +3,38 @@
 Boxes are computed here and not by Vega, so that a run of 13 554 trials makes a small page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
 
-from pgassay.report.cache import BUFFERS, MOMENTS, SHARES, CacheFindings
+from pgassay.report.boxes import FIVE, box_of
+from pgassay.report.cache import BUFFERS, MOMENTS, SHARES
 from pgassay.report.findings import Findings
 from pgassay.report.style import PALETTE, WIDTH, chart_of, panels
 from pgassay.study.units import format_bytes
 
-TIMES = ("idx1", "seq", "idx2")
-WHISKER = 1.5
 FLAT_SIZES = 12
-OUTLIERS_MAX = 20
-"""Of each box: the farthest ones."""
+
+
+def charts(findings: Findings) -> Iterator[tuple[str, str, str, Any]]:
+    """Name, title, caption and chart of every figure that this run has data for."""
+    for time, what in (("idx1", "Index probes before the scan"), ("seq", "Scan"), ("idx2", "Index probes after it")):
+        chart = boxes(findings, time)
+        if chart is not None:
+            yield f"cache-{time}", f"{what} over shared_buffers", _BOXES, chart
+    chart = residency(findings)
+    if chart is not None:
+        caption = "Medians. What lies in both caches counts in both: memory spent twice."
+        yield "cache-residency", "What lies in which cache", caption, chart
+
+
+_BOXES = "Bar: the middle half of the trials; line: median; whiskers: to 1.5 times the bar; dots beyond."
 
 
 def boxes(findings: Findings, time: str) -> Any | None:
     """Box plots of one time, sizes along the axis, a colour for each series; None where there is nothing."""
-    cache = CacheFindings(findings)
+    cache = findings.caches
     name = next((each for each in (f"{time}_trimmed_ms", f"{time}_ms") if cache.spots and cache.values(each)), None)
     if name is None:
         return None
@@ -41,7 +53,7 @@ def boxes(findings: Findings, time: str) -> Any | None:
     )
     scale = alt.Scale(type="log", nice=True) if _wide(rows) else alt.Scale(zero=False, nice=True)
     tooltip = [alt.Tooltip(each) for each in ("size:N", "series:N", "trials:Q")]
-    tooltip += [alt.Tooltip(f"{each}:Q", format=",.4~g") for each in _FIVE]
+    tooltip += [alt.Tooltip(f"{each}:Q", format=",.4~g") for each in FIVE]
     y = alt.Y("low:Q", scale=scale, title=f"{time}, ms")
     base = chart_of(rows).encode(x=x, xOffset=offset, color=colour, tooltip=tooltip)
     layered = base.mark_rule().encode(y=y, y2="high:Q") + base.mark_bar(opacity=0.55).encode(
@@ -55,28 +67,6 @@ def boxes(findings: Findings, time: str) -> Any | None:
             .encode(x=x, xOffset=offset, color=colour, y=alt.Y("value:Q", scale=scale))
         )
     return layered.properties(width=WIDTH, height=260)
-
-
-_FIVE = ("low", "q1", "median", "q3", "high")
-
-
-def box_of(values: Sequence[float]) -> tuple[dict[str, float], list[float]]:
-    """The five numbers of a box (Tukey: whiskers to the last value within 1.5 times the box) and what lies outside."""
-    ordered = sorted(values)
-    q1, middle, q3 = (_quantile(ordered, share) for share in (0.25, 0.5, 0.75))
-    reach = WHISKER * (q3 - q1)
-    inside = [value for value in ordered if q1 - reach <= value <= q3 + reach]
-    outside = sorted((v for v in ordered if not q1 - reach <= v <= q3 + reach), key=lambda v: -abs(v - middle))
-    # A quartile between two values may lie beyond the last one inside; a whisker never ends within its box.
-    five = dict(zip(_FIVE, (min(inside[0], q1), q1, middle, q3, max(inside[-1], q3)), strict=True))
-    return {**five, "trials": len(ordered)}, outside[:OUTLIERS_MAX]
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def _wide(rows: Sequence[dict[str, Any]]) -> bool:
@@ -100,7 +90,7 @@ def _dashes() -> Any:
 
 def residency(findings: Findings) -> Any | None:
     """Shares of index and heap in both caches along the sizes, before the probes and after the scan."""
-    cache = CacheFindings(findings)
+    cache = findings.caches
     if not cache.spots or not cache.shares:
         return None
     rows = [

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pgassay.report.cache import CacheFindings
 from pgassay.report.findings import Findings
 
 
 def as_plain(findings: Findings) -> Mapping[str, Any] | None:
     """Recovery, recommendation and residency."""
-    cache = CacheFindings(findings)
+    cache = findings.caches
     if not cache.spots:
         return None
     return {

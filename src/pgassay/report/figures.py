@@ -11,7 +11,7 @@ import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from pgassay.record.values import Status
-from pgassay.report import cache_figures, curve_figures, scaling_figures, series_figures, words
+from pgassay.report import boxes, cache_figures, curve_figures, scaling_figures, series_figures, words
 from pgassay.report.findings import Findings
 from pgassay.report.forest import forest, row_of
 from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, panels, styled
@@ -96,6 +96,9 @@ def distribution(findings: Findings, response: Response) -> Figure | None:
     if not rows:
         return None
     treatments = _treatments(findings)
+    if len(rows) > boxes.DOTS_MAX:
+        chart = boxes.boxed(rows, treatments, _axis(findings, response), _format(response))
+        return _distribution(findings, response, chart, boxes.CAPTION)
     base = chart_of(rows).encode(
         y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=LEVELS_BELOW_EACH_OTHER),
         x=alt.X(
@@ -112,12 +115,17 @@ def distribution(findings: Findings, response: Response) -> Figure | None:
     )
     medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
     layered = (dots + medians).properties(width=WIDTH, height=58 * len(treatments))
-    chart = _by_place(layered, findings)
+    return _distribution(
+        findings, response, layered, "Each dot is one trial, shifted by its block; the bar is the median."
+    )
+
+
+def _distribution(findings: Findings, response: Response, chart: Any, caption: str) -> Figure:
     return Figure(
         f"distribution-{response.name}".replace("_", "-"),
         f"{_capital(response.title)} of every trial",
-        "Each dot is one trial, shifted by its block; the bar is the median.",
-        styled(chart).to_dict(),
+        caption,
+        styled(_by_place(chart, findings)).to_dict(),
     )
 
 
@@ -186,6 +194,8 @@ def _over_blocks(findings: Findings) -> Figure | None:
     if not rows:
         return None
     treatments = _treatments(findings)
+    if len(rows) > boxes.DOTS_MAX:
+        rows, treatments = boxes.together(rows), (boxes.TOGETHER,)
     lines = (
         chart_of(rows)
         .mark_line(point=True)
@@ -243,19 +253,12 @@ def _scaling(findings: Findings) -> Figure | None:
     )
 
 
-def _caches(findings: Findings) -> list[Figure | None]:
+def _caches(findings: Findings) -> list[Figure]:
     """Of the cache study; nothing for others."""
-    found: list[Figure | None] = []
-    for time, what in (("idx1", "Index probes before the scan"), ("seq", "Scan"), ("idx2", "Index probes after it")):
-        chart = cache_figures.boxes(findings, time)
-        caption = "Bar: the middle half of the trials; line: median; whiskers: to 1.5 times the bar; dots beyond."
-        title = f"{what} over shared_buffers"
-        found.append(None if chart is None else Figure(f"cache-{time}", title, caption, styled(chart).to_dict()))
-    chart = cache_figures.residency(findings)
-    caption = "Medians. What lies in both caches counts in both: memory spent twice."
-    title = "What lies in which cache"
-    found.append(None if chart is None else Figure("cache-residency", title, caption, styled(chart).to_dict()))
-    return found
+    return [
+        Figure(name, title, caption, styled(chart).to_dict())
+        for name, title, caption, chart in cache_figures.charts(findings)
+    ]
 
 
 def _capital(text: str) -> str:

@@ -25,6 +25,7 @@ from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
 from pgassay.report import scaling_claims
+from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
 from pgassay.report.overload import overloads
@@ -196,6 +197,11 @@ class Findings:
     def courses(self) -> Mapping[int, TrialCourse]:
         """How each trial went second by second, by number."""
         return courses_of(self.run)
+
+    @cached_property
+    def caches(self) -> CacheFindings:
+        """What the cache study adds."""
+        return CacheFindings(self)
 
     @cached_property
     def companions(self) -> Companions:

@@ -102,7 +102,9 @@ def rows_of(findings: "Findings", names: Sequence[str]) -> list[dict[str, Any]]:
 def _chosen(findings: "Findings", names: Sequence[str]) -> set[int]:
     share = max(1, TRIALS_MAX // max(1, len(names)))
     chosen: set[int] = set()
+    numbers: dict[str, list[int]] = {}
+    for trial in findings.trials:
+        numbers.setdefault(_panel(trial), []).append(trial.number)
     for name in names:
-        numbers = [trial.number for trial in findings.trials if _panel(trial) == name]
-        chosen.update(numbers[-share:])
+        chosen.update(numbers.get(name, [])[-share:])
     return chosen
