@@ -40,7 +40,7 @@ impl Daemon {
             "age" => self.age(request),
             "record" => self.record(request),
             "snapshot" => self.timed(|| self.disk.snapshot(text(request, "name")?)),
-            "restore" => self.timed(|| self.disk.restore(text(request, "name")?)),
+            "restore" => self.restore(request),
             "drop" => self.timed(|| self.disk.drop_snapshot(text(request, "name")?)),
             "snapshots" => Ok(self.snapshots()),
             "fsck" => self.fsck(),
@@ -54,6 +54,14 @@ impl Daemon {
         let started = Instant::now();
         self.pulse.standing_still(work)?;
         Ok(json!({ "took_ms": started.elapsed().as_secs_f64() * 1e3 }))
+    }
+
+    fn restore(&self, request: &Value) -> Result<Value, DriveError> {
+        if let Some(device) = crate::users::mounted_over(&self.mountpoint.join(crate::front::FILE_NAME)) {
+            let message = format!("the drive cannot be restored while {device} is mounted");
+            return Err(DriveError::refused(message, "unmount it first"));
+        }
+        self.timed(|| self.disk.restore(text(request, "name")?))
     }
 
     fn age(&self, request: &Value) -> Result<Value, DriveError> {
@@ -91,6 +99,7 @@ impl Daemon {
     fn fsck(&self) -> Result<Value, DriveError> {
         let report = self.pulse.standing_still(|| self.disk.check())?;
         let mut value = json!(report);
+        value["damaged"] = json!(report.problems.len());
         value["clean"] = json!(report.problems.is_empty());
         Ok(value)
     }

@@ -55,13 +55,16 @@ pub struct Config {
     /// Program/erase cycles that the flash is rated for.
     #[serde(default = "usual::cycles")]
     pub rated_cycles: u32,
+    /// Service times: not built yet, so anything but null is refused.
+    #[serde(default)]
+    pub timing: Value,
     /// The flash model's part: all keys that are not named above.
     #[serde(skip)]
     pub flash: Description,
 }
 
 /// The keys above; what else the file holds describes the flash.
-const OWN_KEYS: [&str; 10] = [
+const OWN_KEYS: [&str; 11] = [
     "name",
     "directory",
     "capacity_bytes",
@@ -72,6 +75,7 @@ const OWN_KEYS: [&str; 10] = [
     "threads",
     "watchdog_s",
     "rated_cycles",
+    "timing",
 ];
 
 mod usual {
@@ -137,6 +141,9 @@ impl Config {
         if !(self.watchdog_s >= 1.0 && self.watchdog_s <= 3600.0) {
             return wrong("watchdog_s must be between 1 and 3600 seconds", "");
         }
+        if !self.timing.is_null() {
+            return wrong("the emulated drive has no service times yet", "leave timing out");
+        }
         self.codec().map(|_| ())
     }
 
@@ -145,5 +152,40 @@ impl Config {
         self.codec
             .parse()
             .map_err(|error: UnknownCodec| DriveError::refused(error.to_string(), "zstd-1 is the usual one"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, StoreKind};
+
+    fn parse(more: &str) -> Result<Config, String> {
+        let text = format!("{{\"name\": \"a\", \"directory\": \"/d\", \"capacity_bytes\": 1048576{more}}}");
+        Config::parse(&text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_left_out_is_usual() {
+        let config = parse("").unwrap();
+        assert_eq!((config.codec.as_str(), config.threads, config.store), ("zstd-1", 2, StoreKind::Memory));
+        let config = parse(", \"store\": {\"file\": \"/f\"}, \"policy\": \"fifo\"").unwrap();
+        assert_eq!(config.store, StoreKind::File("/f".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        let wrong = [
+            (", \"polcy\": \"fifo\"", "polcy"),
+            (", \"codec\": \"rar\"", "rar"),
+            (", \"logical_sector_bytes\": 512", "logical_sector_bytes"),
+            (", \"threads\": 0", "threads"),
+            (", \"watchdog_s\": 0.1", "watchdog_s"),
+            (", \"timing\": {}", "service times"),
+        ];
+        for (more, named) in wrong {
+            let message = parse(more).unwrap_err();
+            assert!(message.contains(named), "{more}: {message}");
+        }
+        assert!(Config::parse("[]").is_err() && Config::parse("{\"name\": \"a\"}").is_err());
     }
 }

@@ -160,6 +160,7 @@ impl Filesystem for Front {
         reply: ReplyWrite,
     ) {
         let outcome = self.disk.write(offset, data);
+        std::thread::sleep(self.disk.throttled_for());
         self.pulse.answered();
         match outcome {
             Ok(()) => reply.written(data.len() as u32),

@@ -9,6 +9,7 @@
 //! | the kernel's requests | [`front`], [`mount`] |
 //! | people's requests | [`control`], [`commands`], [`stats`] |
 //! | not hanging the machine | [`safety`], [`signals`] |
+//! | who has it mounted | [`users`] |
 //! | all of it together | [`serve`] |
 
 pub mod commands;
@@ -25,3 +26,4 @@ pub mod serve;
 pub mod signals;
 pub mod stats;
 pub mod store;
+pub mod users;

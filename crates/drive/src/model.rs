@@ -58,6 +58,14 @@ impl Model {
         }
     }
 
+    /// Bytes a second that a drive short of physical space still accepts.
+    pub fn throttled_bytes_per_second(&self) -> u64 {
+        match self {
+            Self::PageMapped(_) => u64::MAX,
+            Self::Compressing(drive) => drive.config().throttling.bytes_per_second,
+        }
+    }
+
     /// Blocks and user capacity.
     pub fn capacity(&self) -> Capacity {
         with_drive!(self, drive => drive.config().capacity)

@@ -34,18 +34,18 @@ pub enum Mode {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ageing {
-    /// What is written after the filling.
-    pub mode: Mode,
+    /// What is written after the filling; by default the trace if there is one, else uniform writes.
+    pub mode: Option<Mode>,
     /// Share of the logical blocks that hold something afterwards, above 0 and at most 1.
     #[serde(default = "one")]
     pub live_share: f64,
     /// Bytes that are left of 4096 in the filled blocks, as a share above 0 and at most 1.
-    #[serde(default = "one")]
+    #[serde(default = "one", alias = "compressed_to")]
     pub compressibility: f64,
     /// The recorded load, of mode `trace`.
     pub trace: Option<std::path::PathBuf>,
     /// Relative change of write amplification from one drive write to the next that counts as none.
-    #[serde(default = "hundredth")]
+    #[serde(default = "hundredth", alias = "tolerance")]
     pub until: f64,
     /// Drive writes at most.
     #[serde(default = "thirty")]
@@ -73,6 +73,7 @@ pub struct Aged {
     /// Drive writes of the load.
     pub drive_writes: u32,
     /// Whether write amplification settled.
+    #[serde(rename = "settled")]
     pub reached: bool,
     /// Of the last drive write; null if there was none.
     pub write_amplification: Option<f64>,
@@ -83,6 +84,10 @@ pub struct Aged {
 }
 
 impl Ageing {
+    fn mode(&self) -> Mode {
+        self.mode.unwrap_or(if self.trace.is_some() { Mode::Trace } else { Mode::Uniform })
+    }
+
     fn check(&self) -> Result<(), DriveError> {
         let share = |value: f64| value > 0.0 && value <= 1.0;
         if !share(self.live_share) || !share(self.compressibility) {
@@ -91,7 +96,7 @@ impl Ageing {
         if !(self.until > 0.0 && self.until < 1.0) || self.limit == 0 {
             return Err(DriveError::refused("until must be above 0 and below 1, limit at least 1", ""));
         }
-        if (self.mode == Mode::Trace) != self.trace.is_some() {
+        if (self.mode() == Mode::Trace) != self.trace.is_some() {
             return Err(DriveError::refused("mode trace goes with a trace, the other modes without", ""));
         }
         Ok(())
@@ -151,9 +156,9 @@ fn fill(model: &mut Model, ageing: &Ageing, map: &Map) -> Result<u64, DriveError
 
 fn overwrite(model: &mut Model, ageing: &Ageing, workload: Option<&Workload>, map: &Map) -> Result<Steady, DriveError> {
     let (tolerance, limit) = (ageing.until, ageing.limit);
-    let nothing = Steady { windows: 0, last: Default::default(), reached: ageing.mode == Mode::Fill };
+    let nothing = Steady { windows: 0, last: Default::default(), reached: ageing.mode() == Mode::Fill };
     let blocks = u64::from(model.drive().logical_blocks());
-    let steady = match (ageing.mode, workload) {
+    let steady = match (ageing.mode(), workload) {
         (Mode::Fill, _) => nothing,
         (_, Some(workload)) => {
             let mut position = 0;

@@ -12,6 +12,7 @@
 //! | reads | `read` |
 //! | writes, discards, zeroes | `write` |
 //! | emptying segments | `clean` |
+//! | a host slowed down for want of flash | `throttle` |
 //! | snapshots | `snapshots` |
 //! | a used drive in seconds | [`ageing`], `workload` |
 //! | recording what the host writes | `recorder` |
@@ -27,6 +28,7 @@ mod scratch;
 mod snapshots;
 mod stripes;
 pub mod tallies;
+mod throttle;
 mod workload;
 mod write;
 
@@ -43,6 +45,7 @@ use recorder::{Recorded, Recorder};
 pub use snapshots::Snapshot;
 use stripes::Stripes;
 use tallies::Tallies;
+use throttle::Throttle;
 pub use write::Clearing;
 
 use crate::error::DriveError;
@@ -80,6 +83,7 @@ pub struct Disk {
     is_recording: AtomicBool,
     stripes: Stripes,
     cleaner: Mutex<()>,
+    throttle: Throttle,
     gate: RwLock<Vec<Snapshot>>,
     /// Counts and times.
     pub tallies: Tallies,
@@ -101,6 +105,7 @@ impl Disk {
         };
         let blocks = u32::try_from(parts.capacity_bytes / BLOCK_BYTES as u64).map_err(|_| too_large())?;
         let count = u32::try_from(count).map_err(|_| too_large())?;
+        let throttled_bytes_per_second = parts.model.throttled_bytes_per_second();
         Ok(Self {
             blocks,
             codec: parts.codec,
@@ -112,6 +117,7 @@ impl Disk {
             is_recording: AtomicBool::new(false),
             stripes: Stripes::new(),
             cleaner: Mutex::new(()),
+            throttle: Throttle::new(throttled_bytes_per_second),
             gate: RwLock::new(Vec::new()),
             tallies: Tallies::default(),
         })

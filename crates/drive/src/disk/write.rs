@@ -1,5 +1,7 @@
 //! Writes: compress, make room, tell the model, append, publish. Discards and zeroes only change the map.
 
+use std::time::Duration;
+
 use codec::Codec;
 use flash::trace::Operation;
 
@@ -53,6 +55,11 @@ impl Disk {
             }
             Ok(())
         })
+    }
+
+    /// How long the host has to wait for its answer because the drive is short of physical space.
+    pub fn throttled_for(&self) -> Duration {
+        self.throttle.wait()
     }
 
     /// Whole blocks, at most 256.
@@ -122,7 +129,9 @@ impl Disk {
     /// Tells the model and puts what it accepts into the store. Stripes are held and room is promised.
     fn place(&self, data: &[u8], scratch: &Scratch, snapshots: &[Snapshot]) -> Result<(), DriveError> {
         let mut model = self.model.lock();
+        let throttled_before = model.drive().counters().throttled_writes;
         let (accepted, refusal) = model.write(&scratch.lbas, &scratch.sizes);
+        self.throttle.slow(model.drive().counters().throttled_writes - throttled_before);
         if let (Some(&first), 1..) = (scratch.lbas.first(), accepted) {
             self.note(Operation::Write, first, accepted as u32, &scratch.sizes[..accepted]);
         }

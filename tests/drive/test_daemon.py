@@ -1,0 +1,230 @@
+"""The emulated drive's program under a real file system: FUSE, a loop device, mkfs, kills (docs/emulated-drive.md)."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = Path(os.environ.get("PGASSAY_DRIVE") or Path(__file__).parents[2] / "src/pgassay/_bin/pgassay-drive")
+CAPACITY_BYTES = 256 << 20
+PATIENCE_S = 60.0
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="an emulated drive needs root"),
+    pytest.mark.skipif(not os.access("/dev/fuse", os.W_OK), reason="this machine has no /dev/fuse"),
+    pytest.mark.skipif(not PROGRAM.exists(), reason="pgassay-drive is not built; make setup builds it"),
+]
+
+
+def run(*words: str | Path) -> str:
+    """A command's output; its failure is the test's."""
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout.strip()
+
+
+def until(true: Any, what: str) -> None:
+    """Wait for something that happens soon."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+class Daemon:
+    """A running one."""
+
+    def __init__(self, directory: Path, more: Mapping[str, Any]) -> None:
+        self.directory = directory
+        configuration: dict[str, Any] = {
+            "name": "test",
+            "directory": str(directory),
+            "capacity_bytes": CAPACITY_BYTES,
+            "kind": "compressing",
+            "pages_per_block": 64,
+            "store_bytes": 128 << 20,
+            "watchdog_s": 2,
+            **more,
+        }
+        file = directory / "daemon.json"
+        file.write_text(json.dumps(configuration))
+        file.chmod(0o600)
+        words: list[str | Path] = [PROGRAM, "serve", "--config", file]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        first = self.process.stdout.readline().strip()
+        if first != "ready":
+            _, self.errors = self.process.communicate(timeout=PATIENCE_S)
+            raise AssertionError(self.errors)
+
+    @property
+    def file(self) -> Path:
+        """What the loop device lies over."""
+        return self.directory / "fuse" / "disk"
+
+    def answer(self, do: str, **values: Any) -> dict[str, Any]:
+        """All of an answer."""
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(PATIENCE_S)
+            line.connect(str(self.directory / "control.sock"))
+            line.sendall(json.dumps({"do": do, **values}).encode() + b"\n")
+            found: dict[str, Any] = json.loads(line.makefile().readline())
+            return found
+
+    def ask(self, do: str, **values: Any) -> Any:
+        """What it answers when all is well."""
+        answer = self.answer(do, **values)
+        assert "ok" in answer, answer
+        return answer["ok"]
+
+    def is_mounted(self) -> bool:
+        """Is it in the table of mounts?"""
+        return f" {self.directory / 'fuse'} " in Path("/proc/self/mounts").read_text()
+
+    def put_away(self) -> None:
+        """Whatever state it is in."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate(timeout=PATIENCE_S)
+        subprocess.run(["umount", "-l", self.directory / "fuse"], capture_output=True, check=False)
+
+
+@contextmanager
+def serving(directory: Path, **more: Any) -> Iterator[Daemon]:
+    """A daemon for the length of a block."""
+    daemon = Daemon(directory, more)
+    try:
+        yield daemon
+    finally:
+        daemon.put_away()
+
+
+@contextmanager
+def looped(daemon: Daemon) -> Iterator[str]:
+    """A loop device over its file."""
+    device = run("losetup", "--find", "--show", "--direct-io=on", "--sector-size=4096", daemon.file)
+    try:
+        yield device
+    finally:
+        run("losetup", "--detach", device)
+
+
+@contextmanager
+def mounted(device: str, point: Path) -> Iterator[Path]:
+    """Its file system."""
+    point.mkdir(exist_ok=True)
+    run("mount", "-o", "discard", device, point)
+    try:
+        yield point
+    finally:
+        run("umount", point)
+
+
+def test_a_file_system_keeps_its_files_over_snapshot_discard_and_restore(tmp_path: Path) -> None:
+    noise, text = os.urandom(8 << 20), b"what compresses well " * 400_000
+    with serving(tmp_path) as daemon, looped(daemon) as device:
+        run("mkfs.ext4", "-q", "-b", "4096", device)
+        with mounted(device, tmp_path / "mnt") as point:
+            (point / "noise").write_bytes(noise)
+            (point / "text").write_bytes(text)
+        daemon.ask("snapshot", name="loaded")
+        with mounted(device, tmp_path / "mnt") as point:
+            refused = daemon.answer("restore", name="loaded")
+            assert device in refused["error"]
+            assert refused["hint"]
+            before = daemon.ask("stats")
+            (point / "noise").unlink()
+            (point / "text").write_bytes(b"gone")
+            run("sync", "--file-system", point)  # what an open transaction has freed is not discarded
+            run("fstrim", point)
+            after = daemon.ask("stats")
+        assert before["stored_bytes"] - after["stored_bytes"] > 8 << 20
+        assert before["compression_ratio"] > 120
+        assert after["flushes"] > 0
+        assert after["discards"] > before["discards"]
+        run("e2fsck", "-fn", device)
+        daemon.ask("restore", name="loaded")
+        with mounted(device, tmp_path / "mnt") as point:
+            assert (point / "noise").read_bytes() == noise
+            assert (point / "text").read_bytes() == text
+        run("e2fsck", "-fn", device)
+        assert daemon.ask("fsck")["problems"] == []
+
+
+@pytest.mark.parametrize("store", ["memory", "file"])
+def test_a_recorded_load_ages_the_drive_and_leaves_its_files(tmp_path: Path, store: str) -> None:
+    # No O_DIRECT in memory: the file lies beside the checkout's own files when the temporary folder is such.
+    where: Any = "memory" if store == "memory" else {"file": str(tmp_path / "store")}
+    with serving(tmp_path, store=where, codec="lz4") as daemon, looped(daemon) as device:
+        run("mkfs.ext4", "-q", "-b", "4096", device)
+        with mounted(device, tmp_path / "mnt") as point:
+            daemon.ask("record", path=str(tmp_path / "trace"))
+            for number in range(20):
+                (point / f"{number % 4}").write_bytes(os.urandom(1 << 20))
+                run("sync", "--file-system", point)
+            recorded = daemon.ask("record", path=None)["ended"]
+            assert recorded["written_blocks"] >= 20 * 256
+            aged = daemon.ask("age", trace=str(tmp_path / "trace"), live_share=0.9, compressed_to=0.5, limit=5)
+            assert aged["filled_blocks"] > 0
+            assert aged["write_amplification"] > 0
+        run("e2fsck", "-fn", device)
+        assert daemon.ask("fsck")["problems"] == []
+
+
+def test_the_end_asked_for_leaves_nothing_mounted(tmp_path: Path) -> None:
+    with serving(tmp_path) as daemon:
+        with looped(daemon):
+            assert "busy" in daemon.answer("shutdown")["error"]
+        assert (
+            "another daemon"
+            in subprocess.run(
+                [PROGRAM, "serve", "--config", tmp_path / "daemon.json"], capture_output=True, text=True, check=False
+            ).stderr
+        )
+        daemon.ask("shutdown")
+        assert daemon.process.wait(PATIENCE_S) == 0
+        assert not daemon.is_mounted()
+        assert not (tmp_path / "control.sock").exists()
+
+
+def test_sigterm_unmounts_even_what_is_in_use(tmp_path: Path) -> None:
+    with serving(tmp_path) as daemon, looped(daemon):
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(PATIENCE_S)
+        assert not daemon.is_mounted()
+
+
+def test_a_killed_daemon_fails_its_users_at_once_and_takes_its_watchdog_along(tmp_path: Path) -> None:
+    with serving(tmp_path) as daemon, looped(daemon) as device:
+        watchdog = Path("/proc") / str(daemon.ask("stats")["watchdog_process_id"])
+        assert (watchdog / "comm").read_text() == "pgassay-watchdo\n"
+        daemon.process.kill()
+        daemon.process.wait(PATIENCE_S)
+        with pytest.raises(OSError, match="Input/output error"):
+            Path(device).read_bytes()
+        until(lambda: not watchdog.exists(), "the watchdog lives on")
+
+
+def test_a_stalled_daemon_is_cut_off_by_its_watchdog(tmp_path: Path) -> None:
+    with serving(tmp_path) as daemon, looped(daemon) as device:
+        daemon.process.send_signal(signal.SIGSTOP)
+        started = time.monotonic()
+        reader = subprocess.run(["dd", f"if={device}", "of=/dev/null", "bs=4096", "count=1", "iflag=direct"],
+                                capture_output=True, text=True, timeout=PATIENCE_S, check=False)  # fmt: skip
+        assert "Input/output error" in reader.stderr
+        assert time.monotonic() - started >= 1
+        daemon.process.send_signal(signal.SIGCONT)
+
+
+def test_what_will_not_fit_is_refused_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="hint: make store_bytes"):
+        Daemon(tmp_path, {"store_bytes": 1 << 43})
