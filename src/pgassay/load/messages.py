@@ -211,3 +211,13 @@ def not_for_fileio(what: str) -> UsageError:
 def not_a_fio_result(detail: str) -> LoadError:
     """The program's output is not what we know."""
     return LoadError(f"the output of fio cannot be read: {detail}", "see fio.out in the trial")
+
+
+def not_cores(name: str, text: str) -> UsageError:
+    """CPUs were wanted."""
+    return UsageError(f'"{name}" must be all, rest or a list of CPUs, not "{text}"', 'for example "2-3" or "0,2"')
+
+
+def no_such_cores(text: str, missing: str, there: int) -> UsageError:
+    """CPUs that this machine does not have, or does not let us use."""
+    return UsageError(f'"load.cores" of {text} names CPUs that cannot be used here: {missing}', f"there are {there}")

@@ -16,6 +16,7 @@ from pgassay.load.load_factor import (
     rate,
     switch,
 )
+from pgassay.load.placing import parse_cores
 from pgassay.load.yardstick import YARDSTICKS
 
 CACHES = ("cold", "warm", "prewarmed")
@@ -35,6 +36,7 @@ EVERY = (
 
 PROTOCOL = LoadFactor("protocol", choice(*PROTOCOLS), "pgbench -M: how statements are sent")
 CLIENTS = LoadFactor("clients", count, "pgbench -c: concurrent connections")
+CORES = LoadFactor("cores", parse_cores, "CPUs of the program: all, a list 2-3, or rest: those not the server's")
 THREADS = LoadFactor("threads", count, "threads of the program: sysbench's connections, fio's jobs")
 JOBS = LoadFactor("jobs", count_or_clients, "pgbench -j: threads of the program; clients for as many as there are")
 TRANSACTIONS = LoadFactor(

@@ -6,6 +6,7 @@ Shared by all drivers that run a program of their own: pgbench and sysbench may 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 
@@ -27,6 +28,7 @@ def watch(
     source: str,
     duration_s: int | None,
     environment: Mapping[str, str] | None = None,
+    placement: Placement = ANYWHERE,
 ) -> tuple[Completed, dict[str, str]]:
     """Run it, with its texts in `output/source.out` and `.err`; what went wrong while it ran is named by a code.
 
@@ -39,6 +41,7 @@ def watch(
         stdout=output / f"{source}.out",
         stderr=output / f"{source}.err",
         environment={**server.endpoint.environment(), **(environment or {})},
+        placement=placement,
     )
     gone_since_ns: int | None = None
     try:

@@ -12,9 +12,9 @@ from pathlib import Path
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock, Runner
+from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
-from pgassay.load import messages, watching
+from pgassay.load import messages, placing, watching
 from pgassay.load.pgbench import ageing, command, echo, log, outcome, preparing, progress, responses, summary
 from pgassay.load.pgbench.options import Options, read_options
 from pgassay.load.pgbench.scripts import check_scripts
@@ -55,6 +55,7 @@ class PgbenchLoad:
         """Refuse what cannot run; raises `UsageError`."""
         wanted = read_options(options)
         check_scripts(wanted.scripts)
+        placing.check(wanted.cores)
         if wanted.max_tries > 1 and self.version < command.MAX_TRIES_SINCE:
             raise messages.needs_version("load.max_tries", command.MAX_TRIES_SINCE, str(self.version))
         if wanted.init is None:
@@ -110,9 +111,14 @@ class PgbenchLoad:
             self._bindir / "pgbench", server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
         )
         began = self._clock.monotonic_ns(), self._clock.wall_ns()
-        done, problems = watching.watch(
-            self._runner, self._clock, server, arguments, output, source, options.duration_s
-        )
+        nowhere = placing.problem(options.cores, server)
+        if nowhere:
+            done, problems = Completed(tuple(arguments), 1, "", ""), nowhere
+        else:
+            place = placing.place(options.cores, server)
+            done, problems = watching.watch(
+                self._runner, self._clock, server, arguments, output, source, options.duration_s, placement=place
+            )
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         problems = problems | outcome.problems_of_status(done)
         found: dict[str, float | None] = {}

@@ -33,6 +33,7 @@ FACTORS = (
     shared.PROTOCOL,
     shared.CLIENTS,
     shared.JOBS,
+    shared.CORES,
     shared.TRANSACTIONS,
     shared.RATE,
     shared.LATENCY_LIMIT,

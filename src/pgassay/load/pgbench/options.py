@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pgassay.load import messages, values
 from pgassay.load.pgbench.scripts import Script, parse_scripts
+from pgassay.load.placing import parse_cores
 from pgassay.load.shared_factors import PROTOCOLS
 
 DEFAULTS: Mapping[str, str] = {
@@ -17,6 +18,7 @@ DEFAULTS: Mapping[str, str] = {
     "scale": "1",
     "clients": "1",
     "jobs": "1",
+    "cores": "all",
     "duration": "60s",
     "transactions": "none",
     "rate": "none",
@@ -40,6 +42,8 @@ class Options:
     scale: int
     clients: int
     jobs: int
+    cores: str
+    """The CPUs of the program: `all`, `rest` or `cpu:LIST`."""
     jobs_follow: bool
     """Were as many threads as clients asked for, whatever their number?"""
     duration_s: int | None
@@ -80,6 +84,7 @@ def read_options(levels: Mapping[str, str]) -> Options:
         scale=values.parse_count("load.scale", given["scale"]),
         clients=clients,
         jobs=clients if jobs_follow else values.parse_count("load.jobs", given["jobs"]),
+        cores=parse_cores("load.cores", given["cores"]),
         jobs_follow=jobs_follow,
         duration_s=None if transactions else values.parse_seconds("load.duration", given["duration"]),
         transactions=transactions,

@@ -1,0 +1,68 @@
+"""The real fio beside a real idle server: it works on the cluster's own file system, measures, and leaves with it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.host.clock import SystemClock
+from pgassay.load.fio.driver import FILE, FioLoad
+from tests.bench import real
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
+]
+SMALL = {"file_size": "16MB", "duration": "1s"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        running = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+        try:
+            yield running
+        finally:
+            running.stop()
+
+
+@pytest.mark.parametrize("pattern", ["random:70%", "wal", "reread"])
+def test_a_pattern_is_measured_on_the_clusters_own_file_system(server: Server, pattern: str, tmp_path: Path) -> None:
+    load = FioLoad(real.runner(), SystemClock())
+    found = load.run(server, {**SMALL, "pattern": pattern, "direct": "off"}, tmp_path / "out", 1)
+    assert not found.problems
+    assert found.transactions > 0
+    assert (found.responses["iops"] or 0.0) > 0.0
+    directory = Path(str(server.query("SHOW data_directory")[0][0]))
+    assert (directory / FILE).stat().st_size == 16 << 20
+    if pattern == "random:70%":
+        reads, writes = found.responses["read_iops"], found.responses["write_iops"]
+        assert reads is not None
+        assert writes is not None
+        assert 1.5 < reads / writes < 4.0
+        assert {sample.name for sample in found.series} <= {"read_iops", "write_iops"}
+    if pattern == "wal":
+        assert (found.responses["flush_latency_ms"] or 0.0) > 0.0
+    if pattern == "reread":
+        assert (found.responses["reread_speedup"] or 0.0) > 0.0
+
+
+def test_an_engine_that_cannot_go_is_an_outcome_in_fios_own_words(server: Server, tmp_path: Path) -> None:
+    load = FioLoad(real.runner(), SystemClock())
+    found = load.run(server, {**SMALL, "engine": "nosuchengine"}, tmp_path / "out", 1)
+    assert "refused" in found.problems
+    assert "nosuchengine" in found.problems["refused"]
+
+
+@pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
+def test_sysbench_fileio_works_on_the_same_file(server: Server, tmp_path: Path) -> None:
+    load = FioLoad(real.runner(), SystemClock())
+    options = {**SMALL, "tool": "sysbench", "pattern": "random:50%", "direct": "off", "io_size": "16kB"}
+    found = load.run(server, options, tmp_path / "out", 1)
+    assert not found.problems
+    assert (found.responses["iops"] or 0.0) > 0.0
+    assert (found.responses["io_latency_p95_ms"] or 0.0) > 0.0

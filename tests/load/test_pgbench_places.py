@@ -1,0 +1,57 @@
+"""A real pgbench keeps to the CPUs that it was given, and says so when none are left for it."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.host.clock import SystemClock
+from pgassay.load.pgbench import PgbenchLoad
+from tests.bench import real
+from tests.load.test_pgbench_runs import BASE, Bench
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+        try:
+            load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
+            load.create(server, BASE)
+            load.fill(server, BASE)
+            yield Bench(load, server, installation.bindir)
+        finally:
+            server.stop()
+
+
+def test_the_program_keeps_to_its_cpus(bench: Bench, tmp_path: Path) -> None:
+    seen: set[tuple[int, ...]] = set()
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(0.02):
+            for folder in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    words = (folder / "cmdline").read_bytes().split(b"\0")
+                    if words[0].endswith(b"/pgbench") and str(tmp_path).encode() in b" ".join(words):
+                        seen.add(tuple(sorted(os.sched_getaffinity(int(folder.name)))))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    chosen = max(os.sched_getaffinity(0))
+    try:
+        found = bench.load.run(bench.server, {**BASE, "duration": "1s", "cores": f"cpu:{chosen}"}, tmp_path / "out", 1)
+    finally:
+        ended.set()
+        watcher.join()
+    assert not found.problems
+    assert (chosen,) in seen
+    nowhere = bench.load.run(bench.server, {**BASE, "duration": "1s", "cores": "rest"}, tmp_path / "rest", 1)
+    assert "no_cores" in nowhere.problems
