@@ -94,6 +94,7 @@ thorough-tests:
 # One of them builds a PostgreSQL of another page size, kept in the user's cache ($$PGASSAY_CACHE) for the next run.
 system-tests:
 	@scripts/build-tools
+	@scripts/load-programs
 	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -m "system and not slow"
 
 # pytest calls it a failure (5) when there is none to run: for slow tests it is not, for the others it is.

@@ -1,8 +1,16 @@
 """A row or a key that no page of this size can hold has a name of its own, whoever says it."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from pgassay.bench.server import Server
 from pgassay.lab.outcomes import code_of, named
+from pgassay.record.values import Status
+from tests.lab.machine import MachineLoad
+from tests.lab.simulation import simulate, study_of
 
 
 @pytest.mark.parametrize(
@@ -24,3 +32,32 @@ def test_a_loads_problems_are_renamed_one_by_one() -> None:
         "row_too_large": row,
         "failed_transactions": "3 of 9",
     }
+
+
+class Doubting(MachineLoad):
+    """Its data are wrong after the second run."""
+
+    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
+        return {"inconsistent": "an order has no lines"} if self._runs == 2 else {}
+
+
+def test_what_a_load_finds_wrong_with_its_data_is_the_trials_outcome(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.lab.simulation.MachineLoad", Doubting)
+    simulation = simulate(place, events={})
+    simulation.study = study_of(load={"warmup": "0s"})
+    simulation.carry_on()
+    first, second, *others = simulation.run.trials
+    assert first.status is Status.VALID
+    assert second.status is Status.OUTCOME
+    assert [(reason.code, reason.detail) for reason in second.reasons] == [("inconsistent", "an order has no lines")]
+    assert {trial.status for trial in others} == {Status.VALID}
+
+
+def test_a_study_without_a_warm_up_runs(place: Path) -> None:
+    simulation = simulate(place, events={})
+    fixed = {name: level for name, level in simulation.study.fixed.items() if name != "load.warmup"}
+    simulation.study = replace(simulation.study, fixed=fixed)
+    simulation.carry_on()
+    assert {trial.regime["warmup_s"] for trial in simulation.run.trials} == {0.0}
