@@ -125,9 +125,11 @@ def _stats(arguments: argparse.Namespace) -> int:
 
 
 def _age(arguments: argparse.Namespace) -> int:
-    trace = None if arguments.trace is None else str(arguments.trace.absolute())
-    values = {"live_share": arguments.live_share, "compressed_to": arguments.compressed_to, "trace": trace}
-    return _answer(arguments, _found(arguments).ask("age", **values))
+    values = {"live_share": arguments.live_share, "compressibility": arguments.compressed_to}
+    recorded: dict[str, Any] = {"mode": "uniform"}
+    if arguments.trace is not None:
+        recorded = {"mode": "trace", "trace": str(arguments.trace.absolute())}
+    return _answer(arguments, _found(arguments).ask("age", **values, **recorded))
 
 
 def _fsck(arguments: argparse.Namespace) -> int:

@@ -109,7 +109,7 @@ class Attacher:
         ageing = None
         if wish.described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(session.root, home, capacity, self.kernel, self.mount_of)
-            self._require_room(home, needed_bytes)
+            self._require_room(home, needed_bytes * (1 + needs.snapshots))
         else:
             described = replace(wish.described, capacity_bytes=capacity)
             kept = needs.snapshots * (max(0, needed_bytes - needs.wal_bytes) + _WAL_KEPT_BYTES)

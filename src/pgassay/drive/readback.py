@@ -17,9 +17,12 @@ from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
 from pgassay.drive.wishes import DESCRIBED, DEVICE, DIRECTORY, IMAGE
+from pgassay.study.units import parse_memory
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
 """Options beginning with "no" that are no type's default: the kernel lists them where they hold."""
+_ROUNDED_BYTES = 64 << 20
+"""A store is rounded up to whole segments of less than this."""
 _STATS_PATIENCE_S = 5.0
 _TOOL_TIMEOUT_S = 20.0
 
@@ -125,6 +128,8 @@ def told(stats: Mapping[str, Any], key: str, level: str) -> str | None:
         found = value.get(key)
         if isinstance(found, str):
             return found.replace("_", "-") if key == "policy" else found
+        if key == "store_bytes" and isinstance(found, int):
+            return level if 0 <= found - parse_memory(level) < _ROUNDED_BYTES else f"{found}B"
         if isinstance(found, int | float):
             return f"{int(found)}B" if level.endswith("B") else f"{found:g}"
     return None

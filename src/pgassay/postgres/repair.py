@@ -56,7 +56,7 @@ def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path
 
 def remove_sockets(path: Path) -> None:
     """Remove one of `abandoned_sockets`."""
-    shutil.rmtree(path)
+    shutil.rmtree(path, ignore_errors=True)  # another lab may be at it, too
 
 
 def _clusters(place: Path, depth: int) -> Iterator[Path]:

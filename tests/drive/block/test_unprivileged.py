@@ -65,6 +65,21 @@ def test_mount_options_are_compared_with_the_kernels(level: str, options: tuple[
     assert readback.options_held(options, level) == found
 
 
+def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
+    stats = {
+        "codec": "lz4",
+        "policy": "cost_benefit",
+        "flash": {"over_provisioning": 0.28},
+        "store_bytes": (1 << 30) + 4096,
+    }
+    assert readback.told(stats, "codec", "zstd-1") == "lz4"
+    assert readback.told(stats, "policy", "cost-benefit") == "cost-benefit"
+    assert readback.told(stats, "over_provisioning", "0.28") == "0.28"
+    assert readback.told(stats, "store_bytes", "1073741824B") == "1073741824B", "whole segments"
+    assert readback.told(stats, "store_bytes", "536870912B") == "1073745920B"
+    assert readback.told({}, "codec", "lz4") is None
+
+
 def test_mountinfo_is_read_with_its_escapes() -> None:
     last = tables.parse(MOUNTINFO)[-1]
     assert (last.point, last.filesystem, last.source) == (Path("/data/a b/mnt"), "xfs", "/dev/loop3")

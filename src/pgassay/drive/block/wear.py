@@ -33,10 +33,11 @@ class Wear:
         try:
             self.volume.age_kept(
                 key,
+                mode="trace",
                 trace=str(self.home / TRACE),
                 live_share=self.live_share,
-                compressed_to=self.compressed_to,
-                tolerance=TOLERANCE,
+                compressibility=self.compressed_to,
+                until=TOLERANCE,
             )
         finally:
             (self.home / TRACE).unlink(missing_ok=True)
