@@ -23,10 +23,13 @@ _COSTS = (
     "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
     "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
 )  # fmt: skip
+_FLUSHING = ("wal",)
+"""Of one thread only: PostgreSQL flushes its WAL one at a time, and of several threads that share a file most find
+nothing left to flush, which no drive gets to see."""
 _CAPACITIES = (
     ("disk_reads_per_transaction", "reading from the device", "read_iops", ("random:100%", "reread")),
     ("disk_written_bytes_per_transaction", "writing to the device", "bytes_per_s", ("write", "random:0%")),
-    ("disk_flushes_per_transaction", "flushing the device", "flushes_per_s", ("wal",)),
+    ("disk_flushes_per_transaction", "flushing the device", "flushes_per_s", _FLUSHING),
 )
 """Cost, title, the response of a fio trial that is its capacity, and the patterns that ask for nothing else."""
 
@@ -79,6 +82,8 @@ def capacities_of_disk(findings: "Findings") -> tuple[Capacity, ...]:
 def _capacities(trials: list[TrialRecord], findings: "Findings") -> Iterator[Capacity]:
     for cost, title, response, patterns in _CAPACITIES:
         mine = [trial for trial in trials if _level(trial, "pattern", "random:100%") in patterns]
+        if patterns == _FLUSHING:
+            mine = [trial for trial in mine if _level(trial, "threads", "1") == "1"]
         groups: dict[tuple[str, str, str], list[TrialRecord]] = {}
         for trial in mine:
             groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
