@@ -24,7 +24,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import scaling_claims
+from pgassay.report import overhead, scaling_claims
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
@@ -230,6 +230,11 @@ class Findings:
     def regimes(self) -> tuple[str, ...]:
         """What the numbers are true for, in words."""
         return regimes_of(self.trials)
+
+    @cached_property
+    def overhead(self) -> str:
+        """What trials took beside their windows, in a sentence."""
+        return overhead.sentence(self.trials, self.run.journal)
 
     @property
     def remarks(self) -> Sequence[str]:

@@ -61,6 +61,7 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         "remarks": list(findings.remarks),
         "not_crash_safe": list(crash_safety.warnings(findings.study)),
         "overloads": list(findings.overloads),
+        "overhead": findings.overhead,
         "dropped": dict(findings.dropped),
         "regimes": list(findings.regimes),
         "layout": comparing.layout(findings.study),

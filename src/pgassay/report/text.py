@@ -116,6 +116,8 @@ def _caveats(findings: Findings) -> Iterator[str]:
     if findings.disturbance:
         yield findings.disturbance
     yield from crash_safety.warnings(findings.study)
+    if findings.overhead:
+        yield findings.overhead
     yield from findings.overloads
     yield from doubts(trials, findings.courses)
     for trial in (*findings.spoilt, *findings.outcomes):
