@@ -77,8 +77,15 @@ fn relaid(name: &str, pages: &[u8], fillfactors: &[usize]) -> Relaid {
         offset: 0,
         bytes: pages.len(),
     }]];
-    let mut all = relay(&[file.0.clone()], &chunks, PAGE, fillfactors, &packed(), 2)
-        .expect("the file is there");
+    let mut all = relay(
+        std::slice::from_ref(&file.0),
+        &chunks,
+        PAGE,
+        fillfactors,
+        &packed(),
+        2,
+    )
+    .expect("the file is there");
     all.remove(0)
 }
 
@@ -132,7 +139,7 @@ fn blocks_are_summed_and_rounded_as_the_codec_says() {
 fn a_file_that_may_not_be_read_is_an_error_with_its_name() {
     let folder = std::env::temp_dir();
     let error = scan(
-        &[folder.clone()],
+        std::slice::from_ref(&folder),
         &[Chunk {
             file: 0,
             offset: 0,
