@@ -51,7 +51,7 @@ def boxes(findings: Findings, time: str) -> Any | None:
         alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
         alt.XOffset("series:N", sort=series),
     )
-    scale = alt.Scale(type="log", nice=True) if _wide(rows) else alt.Scale(zero=False, nice=True)
+    scale = alt.Scale(type="log", nice=False, padding=8) if _wide(rows) else alt.Scale(zero=False, nice=True)
     tooltip = [alt.Tooltip(each) for each in ("size:N", "series:N", "trials:Q")]
     tooltip += [alt.Tooltip(f"{each}:Q", format=",.4~g") for each in FIVE]
     y = alt.Y("low:Q", scale=scale, title=f"{time}, ms")
@@ -85,7 +85,7 @@ def _sizes(order: Sequence[str]) -> Any:
 
 
 def _dashes() -> Any:
-    return alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=2)
+    return alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolStrokeColor="black")
 
 
 def residency(findings: Findings) -> Any | None:
