@@ -1,0 +1,88 @@
+"""Real devices: only named, free ones that carry nothing of others; a loop device stands for one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import DriveError
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive import wishes
+from pgassay.drive.block import calls
+from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.errors import UsageError
+from pgassay.host.accounts import choose
+from pgassay.host.runner import LocalRunner
+from pgassay.lab.attached import Places, attacher_of, owned
+from tests.drive.block import real
+from tests.drive.block.killing import left_behind
+
+pytestmark = pytest.mark.system
+
+KERNEL = LinuxKernel(LocalRunner(choose()))
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    real.require("device")
+    with real.place() as path:
+        (path / "data").mkdir()
+        yield path
+
+
+@pytest.fixture
+def device(place: Path) -> Iterator[Path]:
+    """A block device of 256 MB that belongs to somebody else."""
+    file = place / "somebody"
+    with file.open("wb") as image:
+        image.truncate(256 << 20)
+    found = KERNEL.attach(file)
+    yield found
+    calls.detach_loop(found)
+
+
+def attach(place: Path, device: Path, *names: Path) -> Drive:
+    account = choose()
+    places = Places(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))
+    attacher = attacher_of(places, LocalRunner(account), account)
+    return attacher.attach(wishes.parse({"data": f"device:{device}"}), place / "data", Needs())
+
+
+def test_an_owned_blank_device_serves_twice_and_is_unmounted(place: Path, device: Path) -> None:
+    for _ in range(2):  # the second time it carries our label
+        drive = attach(place, device, device)
+        directory = drive.workspace("prepare")
+        (directory / "file").write_text("golden")
+        drive.take_snapshot("k", directory)
+        clone = drive.clone("k", "trial-1")
+        assert (clone / "file").read_text() == "golden"
+        assert drive.mount().device == str(device)
+        drive.release()
+        assert left_behind(place / "data") == []
+
+
+def test_a_device_that_nobody_named_is_not_looked_at(place: Path, device: Path) -> None:
+    with pytest.raises(UsageError, match="nobody said"):
+        attach(place, device)
+
+
+def test_somebody_elses_file_system_is_left_alone(place: Path, device: Path) -> None:
+    KERNEL.make(device, Filesystem(), "precious")
+    with pytest.raises(DriveError, match="labelled precious") as caught:
+        attach(place, device, device)
+    assert caught.value.hint is not None
+    assert "wipefs" in caught.value.hint
+    assert left_behind(place / "data") == []
+
+
+def test_a_mounted_device_is_left_alone(place: Path, device: Path) -> None:
+    KERNEL.make(device, Filesystem(), "pgassay-test")
+    point = place / "elsewhere"
+    point.mkdir()
+    KERNEL.mount(device, point, Filesystem())
+    try:
+        with pytest.raises(DriveError, match="in use"):
+            attach(place, device, device)
+    finally:
+        KERNEL.unmount(point)
