@@ -4,7 +4,7 @@ From PostgreSQL's manual ("Installation from Source Code", "pg_upgrade", "Limits
 both block sizes, the server refuses a cluster of others, and pg_upgrade refuses two that differ (check_control_data).
 """
 
-from pgassay.study.units import format_bytes, parse_memory
+from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
 _PAGE_HEADER_BYTES = 32
 """Of a page beside its largest row: header and one line pointer (MaxHeapTupleSize)."""
@@ -21,7 +21,9 @@ _MOVE = (
 
 
 def steps(name: str, typed: str) -> list[str]:
-    """What a level of `build.*` or `init.*` takes to adopt."""
+    """What a level of `build.*` or `init.*` takes to adopt; empty where it cannot tell."""
+    if name in ("build.block_size", "build.wal_block_size") and not (split_quantity(typed) or ("", ""))[1]:
+        return []  # an imported level is what its column held, and may have no unit
     if name == "build.block_size":
         kilobytes = parse_memory(typed) // 1024
         limit = format_bytes(kilobytes * 1024 - _PAGE_HEADER_BYTES)
