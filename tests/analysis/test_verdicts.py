@@ -38,6 +38,13 @@ def test_equivalent_comes_before_a_difference_too_small_to_matter() -> None:
     assert found.text == "equivalent within ±2 % (0.5 % higher)"
 
 
+def test_a_treatment_without_any_valid_trial_is_told_as_such() -> None:
+    (effect,) = compare(columns({"base": [100.0] * 6, "a": [nan] * 6}), TPS, "base", blocks_max=30)
+    found = verdict(effect, TPS, resolution=0.02, blocks_max=30)
+    assert found.kind is Kind.UNRESOLVED
+    assert found.text.endswith("; a has no valid trial")
+
+
 def test_unresolved_says_what_it_takes() -> None:
     found = of(1.01, noise=2.0, block_s=60.0)
     assert found.kind is Kind.UNRESOLVED

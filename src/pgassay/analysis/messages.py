@@ -92,10 +92,14 @@ def unresolved(blocks: int | None, seconds: float | None, left: int | None = Non
     return text
 
 
-def unresolved_yet(blocks: int, least: int, left: int) -> str:
-    """The verdict before there is any: of so few blocks no forecast is honest, only the `least`."""
+def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
+    """The verdict before there is any: of so few blocks no forecast is honest, only the `least`.
+
+    `why` names what keeps even one block from being compared.
+    """
     text = f"unresolved: at least {blocks} more {plural('block', blocks)} ({least} are the least)"
-    return f"{text}, more than the {left} left" if 0 < left < blocks else text
+    text = f"{text}, more than the {left} left" if 0 < left < blocks else text
+    return f"{text}; {why}" if why else text
 
 
 def equivalent(margin: str) -> str:

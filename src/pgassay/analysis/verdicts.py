@@ -78,7 +78,8 @@ def verdict(
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        return Verdict(Kind.UNRESOLVED, messages.unresolved_yet(needed or 0, FIRST_LOOK, left), needed, seconds)
+        why = effect.left_out[-1] if effect.left_out and effect.blocks == 0 else ""
+        return Verdict(Kind.UNRESOLVED, messages.unresolved_yet(needed or 0, FIRST_LOOK, left, why), needed, seconds)
     total = blocks_to_settle(
         effect.spread,
         _centre(effect),
