@@ -1,6 +1,7 @@
 """Planted bottlenecks, one for each cause, and cases where no honest verdict is possible."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import nan
 
 import pytest
@@ -81,6 +82,8 @@ def test_capacities_of_the_disk_decide_without_waits() -> None:
         capacities=(WRITES,),
     )  # fmt: skip
     assert diagnose(written).cause is Cause.WRITE_BANDWIDTH
+    over = Capacity(FLUSHES.response, FLUSHES.title, 1000.0, "measured on a busy machine")
+    assert "so that is understated" in diagnose(replace(flushed, capacities=(over,))).text
     unknown = Capacity(WRITES.response, WRITES.title, nan, "not measured")
     assert diagnose(Evidence(1.0, {}, costs(1.0), 4.0, 8, capacities=(unknown,))).cause is Cause.UNDECIDED
 

@@ -81,3 +81,10 @@ def test_two_points_and_other_covariates_have_no_fit(tmp_path: Path) -> None:
     crossed = Findings(make_crossed(tmp_path / "run"))
     assert all(each.kink is None and each.law is None for each in crossed.companions.scalings)
     assert all(figure.name != "scaling" for figure in figures(crossed))
+
+
+def test_a_missing_yardstick_is_said(tmp_path: Path) -> None:
+    missing = Findings(make_scaled(tmp_path / "run", sysbench=False))
+    assert "sysbench is not installed" in text.render(missing)
+    assert "sysbench cpu, scaled" not in json.dumps([dict(each.specification) for each in figures(missing)])
+    assert missing.claims[2].mark is Mark.NOT_TESTABLE

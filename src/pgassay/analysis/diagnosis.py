@@ -119,7 +119,8 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
             said.append(f"backends wait {words} {in_service:.0%} of their time in service")
         for name, used, source in _in_use(evidence, costs):
             strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
-            said.append(f"{used:.0%} of what {name} can do is in use ({source})")
+            understated = ", so that is understated" if used > 1.0 else ""
+            said.append(f"{used:.0%} of what {name} can do is in use ({source}){understated}")
         if said:
             yield Candidate(cause, strength, decides, tuple(said))
 

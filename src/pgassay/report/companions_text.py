@@ -32,6 +32,8 @@ def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[
     yardstick = scaling_text.yardstick(companions.yardsticks, companions.processors)
     if yardstick is not None:
         yield yardstick
+    elif companions.yardsticks:
+        yield scaling_text.NO_YARDSTICK
     if companions.drive_itself is not None:
         yield companions.drive_itself
     if companions.stops:

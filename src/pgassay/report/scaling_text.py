@@ -13,6 +13,10 @@ from pgassay.study.responses import Better, Response
 if TYPE_CHECKING:
     from pgassay.report.companions import Companions
 
+NO_YARDSTICK = Part(
+    "CPU yardstick: sysbench cpu with as many threads as clients",
+    (("curve", "finding"), ("the machine", "not measured: too few points, or sysbench is not installed here")),
+)
 EVENTS = Response("cpu_yardstick_per_s", "events of sysbench cpu per second", "1/s", Better.HIGHER)
 
 
