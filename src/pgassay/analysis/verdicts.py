@@ -78,8 +78,8 @@ def verdict(
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        why = effect.left_out[-1] if effect.left_out and effect.blocks == 0 else ""
-        return Verdict(Kind.UNRESOLVED, messages.unresolved_yet(needed or 0, FIRST_LOOK, left, why), needed, seconds)
+        text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, _nothing_in_common(effect))
+        return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = blocks_to_settle(
         effect.spread,
         _centre(effect),
@@ -107,6 +107,14 @@ def margin(effect: Effect, response: Response, resolution: float) -> float:
 
 SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}
 """Units of shares, with what a whole is in them."""
+
+
+def _nothing_in_common(effect: Effect) -> str:
+    """Why there is not one block to compare in; empty where there is."""
+    if effect.blocks > 0:
+        return ""
+    told = messages.few_blocks(0, FIRST_LOOK)  # says only how many
+    return next((reason for reason in reversed(effect.left_out) if reason != told), "")
 
 
 def _still(blocks: int | None, block_s: float | None) -> tuple[int | None, float | None]:
