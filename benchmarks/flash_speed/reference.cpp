@@ -1,12 +1,13 @@
 // The yardstick of `flash_speed`: a page-mapped drive with exact greedy collection and nothing else, as fast as C++ can
-// make it. No trait, no observer, no counters but two, no TRIM, no streams, powers of two only.
+// make it. No trait, no observer, no counters but two, no TRIM, no streams, powers of two only. What makes the model
+// fast is here too: most blocks lie in no bucket, host writes go in chunks, the next victim is fetched ahead.
 //
 // usage: reference GIB PAGES_PER_BLOCK OVER_PROVISIONING    a drive in steady state under uniform random writes
-//        reference GIB rmw AHEAD                            random read-modify-writes, prefetched AHEAD before their
-//                                                            turn, of a table as large as that drive's two (map, and
-//                                                            owners with 7 % spare), on huge pages as there
-// Then, for each line with a number on standard input: does so many, and prints seconds, and bytes programmed over
-// bytes written (1 for rmw).
+//        reference GIB rmw                                  random read-modify-writes of a table as large as that
+//                                                            drive's two (map, and owners with 7 % spare), on huge
+//                                                            pages as there
+// Then, for each line with a number on standard input (for rmw two: how many, and how far ahead they are prefetched):
+// does so many, and prints seconds, and bytes programmed over bytes written (1 for rmw).
 
 #include <cmath>
 #include <cstdint>
@@ -54,16 +55,21 @@ struct Random {
 };
 
 static const u32 NONE = ~0u;
-static const u32 AHEAD = 96;  // pages of a victim that are looked ahead
+static const u32 AHEAD = 96;     // pages of a victim that are looked ahead
+static const u32 CHUNK = 16;     // host writes done side by side, prefetched two chunks before
+static const u32 SCARCITY = 32;  // one in so many blocks is kept in buckets
+static const u32 CROWD = 4;      // times as many may come into them before they are made anew
 
 struct Drive {
     int shift;
     u32 pages, user, blocks;
     u32 *map, *owners;
-    struct Block { u32 live, next, previous, sealed; };
-    std::vector<Block> block;
-    std::vector<u32> bucket, free_list;  // heads of doubly linked lists by live pages
-    u32 lowest = 0, next = 0, end = 0;
+    struct Links { u32 next, previous; };
+    std::vector<u32> live;  // what is not written yet counts as live
+    std::vector<Links> links;
+    std::vector<unsigned char> sealed;
+    std::vector<u32> bucket, free_list;  // heads of doubly linked lists by live pages, of the blocks below the horizon
+    u32 lowest, horizon = 0, in_sight = 0, choices = 0, expected = NONE, next = 0, end = 0;
     u64 host = 0, programmed = 0;
 
     Drive(u64 bytes, u32 pages_per_block, double op) : shift(__builtin_ctz(pages_per_block)), pages(pages_per_block) {
@@ -72,50 +78,76 @@ struct Drive {
         blocks = data + 1;  // one of reserve
         map = table(user, 0xff);
         owners = table((size_t(blocks) << shift) + AHEAD, 0);
-        block.assign(blocks, Block{0, NONE, NONE, 0});
+        live.assign(blocks, 0);
+        links.assign(blocks, Links{NONE, NONE});
+        sealed.assign(blocks, 0);
         bucket.assign(pages + 1, NONE);
+        lowest = pages + 1;
         for (u32 b = blocks; b-- > 0;) free_list.push_back(b);
     }
 
-    void link(u32 b) {
-        u32 live = block[b].live, head = bucket[live];
-        block[b].next = head; block[b].previous = NONE;
-        if (head != NONE) block[head].previous = b;
-        bucket[live] = b;
-        if (live < lowest) lowest = live;
+    void link(u32 b, u32 level) {
+        u32 head = bucket[level];
+        links[b] = Links{head, NONE};
+        if (head != NONE) links[head].previous = b;
+        bucket[level] = b;
+        if (level < lowest) lowest = level;
     }
-    void unlink(u32 b) {
-        Block& one = block[b];
-        if (one.next != NONE) block[one.next].previous = one.previous;
-        if (one.previous != NONE) block[one.previous].next = one.next; else bucket[one.live] = one.next;
+    void unlink(u32 b, u32 level) {
+        Links one = links[b];
+        if (one.next != NONE) links[one.next].previous = one.previous;
+        if (one.previous != NONE) links[one.previous].next = one.next; else bucket[level] = one.next;
+    }
+    void enter(u32 b) { link(b, live[b]); in_sight++; }
+    __attribute__((noinline)) void fell(u32 b, u32 after) {
+        if (!sealed[b]) return;
+        if (after + 1 >= horizon) { enter(b); return; }
+        unlink(b, after + 1);
+        link(b, after);
+    }
+    void seal(u32 b) {
+        sealed[b] = 1;
+        if (live[b] < horizon) enter(b);
+    }
+    __attribute__((noinline)) void look_around() {
+        std::vector<u32> count(pages + 1, 0);
+        u32 all = 0, below = 0;
+        for (u32 b = 0; b < blocks; b++) if (sealed[b]) { count[live[b]]++; all++; }
+        for (horizon = 0; horizon <= pages; horizon++) if ((below += count[horizon]) >= all / SCARCITY + 1) break;
+        horizon++;
+        std::fill(bucket.begin(), bucket.end(), NONE);
+        lowest = pages + 1; in_sight = 0; choices = 0;
+        for (u32 b = 0; b < blocks; b++) if (sealed[b] && live[b] < horizon) enter(b);
+    }
+    u32 likely() {
+        while (lowest <= pages && bucket[lowest] == NONE) lowest++;
+        return lowest <= pages ? bucket[lowest] : NONE;
     }
     void fetch_owners(u32 start) {
         for (u32 i = 0; i < pages && i < 1024; i += 16) __builtin_prefetch(&owners[start + i], 1);
     }
+    void fetch_map(u32 start) {
+        for (u32 i = 0; i < AHEAD && i < pages; i++) __builtin_prefetch(&map[owners[start + i]], 1);
+    }
     void open() {
         u32 b = free_list.back(); free_list.pop_back();
+        live[b] = pages;
         next = b << shift; end = next + pages;
         fetch_owners(next);
     }
-    inline void append(u32 lba) {
-        u32 page = next++;
-        owners[page] = lba; map[lba] = page; programmed++;
-        u32 b = page >> shift;
-        block[b].live++;
-        if (next == end) { block[b].sealed = 1; link(b); }
-    }
-    inline void invalidate(u32 page) {
-        u32 b = page >> shift;
-        if (block[b].sealed) { unlink(b); block[b].live--; link(b); } else block[b].live--;
+    inline void invalidate(u32 b) {
+        u32 after = --live[b];
+        if (after < horizon) fell(b, after);
     }
     __attribute__((noinline)) void collect() {
-        while (bucket[lowest] == NONE) lowest++;
-        u32 victim = bucket[lowest];
-        unlink(victim);
-        block[victim].sealed = 0;
-        u32 start = victim << shift, left = block[victim].live;
-        for (u32 i = 0; i < AHEAD && i < pages; i++) __builtin_prefetch(&map[owners[start + i]], 1);
-        u32 page = start;
+        choices++;
+        if (in_sight == 0 || (in_sight > blocks / SCARCITY * CROWD && choices > blocks / SCARCITY)) look_around();
+        u32 victim = likely(), left = live[victim];
+        unlink(victim, left);
+        in_sight--;
+        sealed[victim] = 0;
+        u32 start = victim << shift, page = start;
+        if (victim != expected) fetch_map(start);
         while (left > 0) {
             if (next == end) open();
             // No branch on whether a page is live, which no predictor can know: what is not live is overwritten by what
@@ -123,38 +155,51 @@ struct Drive {
             u32 room = left < end - next ? left : end - next, first = next, last = next + room;
             while (next != last) {
                 __builtin_prefetch(&map[owners[page + AHEAD]], 1);  // the table is longer by that
-                u32 lba = owners[page], at = map[lba], live = at == page;
+                u32 lba = owners[page], at = map[lba], is_live = at == page;
                 owners[next] = lba;
-                map[lba] = live ? next : at;
-                next += live;
+                map[lba] = is_live ? next : at;
+                next += is_live;
                 page++;
             }
-            u32 moved = next - first, b = (next - 1) >> shift;
-            left -= moved; programmed += moved; block[b].live += moved;
-            if (next == end) { block[b].sealed = 1; link(b); }
+            left -= next - first; programmed += next - first;
+            if (next == end) seal((next - 1) >> shift);
         }
-        block[victim].live = 0;
+        expected = NONE;
+        live[victim] = 0;
         free_list.push_back(victim);
         // What the next victim needs is on its way while the host writes.
-        u32 level = lowest;
-        while (bucket[level] == NONE) level++;
-        fetch_owners(bucket[level] << shift);
+        u32 after = likely();
+        if (after != NONE) fetch_owners(after << shift);
     }
-    inline void write(u32 lba) {
+    void make_room() {
         while (next == end) {
             if (free_list.size() > 1) { open(); break; }
             collect();
         }
-        u32 old = map[lba];
-        if (old != NONE) invalidate(old);
-        append(lba); host++;
     }
     void write_all(const u32* lbas, size_t count) {
-        for (size_t i = 0; i < count; i++) {
-            if (i + 32 < count) __builtin_prefetch(&map[lbas[i + 32]], 1);
-            // A block that is not there is prefetched in vain, which costs nothing.
-            if (i + 12 < count) __builtin_prefetch(block.data() + (map[lbas[i + 12]] >> shift), 1);
-            write(lbas[i]);
+        for (size_t i = 0; i < count && i < 2 * CHUNK; i++) __builtin_prefetch(&map[lbas[i]], 1);
+        while (count > 0) {
+            if (next == end) make_room();
+            u32 room = end - next, now = u32(count < room ? count : room);
+            if (now > CHUNK) now = CHUNK;
+            if (room > CHUNK && room <= 2 * CHUNK && free_list.size() <= 2) {
+                u32 victim = likely();
+                if (victim != NONE && victim != expected) { expected = victim; fetch_map(victim << shift); }
+            }
+            for (u32 i = 0; i < now && 2 * CHUNK + i < count; i++) __builtin_prefetch(&map[lbas[2 * CHUNK + i]], 1);
+            u32 losers[CHUNK], lost = 0;
+            memcpy(&owners[next], lbas, now * sizeof(u32));
+            for (u32 i = 0; i < now; i++) {
+                u32 lba = lbas[i], old = map[lba];
+                map[lba] = next + i;
+                losers[lost] = old >> shift;
+                lost += old != NONE;
+            }
+            for (u32 i = 0; i < lost; i++) invalidate(losers[i]);
+            next += now; programmed += now; host += now;
+            if (next == end) seal((next - 1) >> shift);
+            lbas += now; count -= now;
         }
     }
 };
@@ -188,10 +233,10 @@ int main(int argc, char** argv) {
     u64 count;
     if (std::string(argv[2]) == "rmw") {
         u32 count_all = u32(user * 2.07);
-        size_t ahead = argc > 3 ? strtoull(argv[3], nullptr, 10) : 32;
+        size_t ahead;
         u32* map = table(count_all, 0);
         puts("ready"); fflush(stdout);
-        while (scanf("%lu", &count) == 1) {
+        while (scanf("%lu %zu", &count, &ahead) == 2) {
             double seconds = timed(count, count_all, random, [&](const u32* lbas, size_t n) {
                 for (size_t i = 0; i < n; i++) {
                     if (i + ahead < n) __builtin_prefetch(&map[lbas[i + ahead]], 1);
@@ -203,7 +248,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     Drive drive(bytes, u32(atoi(argv[2])), atof(argv[3]));
-    for (u32 lba = 0; lba < user; lba++) drive.write(lba);
+    for (u32 lba = 0; lba < user; lba++) drive.write_all(&lba, 1);
     auto write = [&](const u32* lbas, size_t n) { drive.write_all(lbas, n); };
     timed(3ull * user, user, random, write);
     puts("ready"); fflush(stdout);

@@ -6,8 +6,8 @@ a busy machine slows both; time is the thread's own, and making the addresses is
 `accesses` divides the time of a host write by (1 + write amplification) times the time of one prefetched random
 read-modify-write: the host's write to the map, and a look at the map (and a write to it) for each page that collection
 passes. The read-modify-writes go to a table as large as both of the drive's tables, on huge pages, and are measured in
-turn with the drive. They are prefetched 32 ahead as the drive prefetches what the host writes, and 96 ahead as it does
-what collection passes; a ratio is printed for each. The second is the strictest: no access of the drive's is free of
+turn with the drive. How far ahead they are prefetched is what makes them fastest at that footprint: each distance is
+tried first, in turn with the others. So the yardstick knows nothing but memory; no access of the drive's is as free of
 other work between prefetch and use.
 
 usage: python -m benchmarks.flash_speed.run [reference|accesses|compressing|memory] [--gib N ...] [--slices N]
@@ -24,13 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES_PER_BLOCK = 256
 OVER_PROVISIONING = (0.07, 0.28)
-LOOK_AHEAD = (32, 96)
+DISTANCES = (8, 16, 32, 64, 96, 128)
 
 
 class Side:
     """A program that does so much work for each line it is sent."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], suffix: str = "") -> None:
+        self.suffix = suffix
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self._line() != "ready":
             raise SystemExit(f"{command[0]} did not start")
@@ -38,7 +39,7 @@ class Side:
     def slice(self, count: int) -> tuple[float, float]:
         """Nanoseconds for each, and write amplification."""
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{count}\n")
+        self._process.stdin.write(f"{count}{self.suffix}\n")
         self._process.stdin.flush()
         seconds, amplification = self._line().split()
         return float(seconds) / count * 1e9, float(amplification)
@@ -76,7 +77,7 @@ class Programs:
 
     def rmw(self, gib: int, ahead: int) -> Side:
         """Random read-modify-writes, prefetched so many ahead."""
-        return Side([self.reference, str(gib), "rmw", str(ahead)])
+        return Side([self.reference, str(gib), "rmw"], f" {ahead}")
 
 
 def build(folder: Path) -> Programs:
@@ -138,27 +139,42 @@ def versus_page_mapped(programs: Programs, sizes: list[int], slices: int) -> Non
                 print(f"{place}  {spread(speeds)}   a block programmed {spread(extents)}  {wa}", flush=True)
 
 
+def best_distance(programs: Programs, gib: int) -> int:
+    """How far ahead random read-modify-writes are best prefetched at this footprint."""
+    memory = programs.rmw(gib, 0)
+    times: dict[int, list[float]] = {ahead: [] for ahead in DISTANCES}
+    for _ in range(9):
+        for ahead in DISTANCES:
+            memory.suffix = f" {ahead}"
+            times[ahead].append(memory.slice(1_000_000)[0])
+    memory.close()
+    return min(DISTANCES, key=lambda ahead: statistics.median(times[ahead]))
+
+
 def versus_memory(programs: Programs, sizes: list[int], slices: int) -> None:
     """Time of a host write over that of the memory accesses it needs."""
-    print("host write / ((1 + WA) × random read-modify-write, prefetched AHEAD) (aim: at most 1.5)")
+    print("host write / ((1 + WA) × random read-modify-write, prefetched as far ahead as is best) (aim: at most 1.5)")
     for gib in sizes:
+        ahead = best_distance(programs, gib)
         for ratio in OVER_PROVISIONING:
-            for ahead in LOOK_AHEAD:
-                ours, memory = programs.ours(gib, ratio, ageing="theory"), programs.rmw(gib, ahead)
-                a, b = interleaved(ours, memory, 4_000_000, slices)
-                ratios = [x[0] / ((1 + x[1]) * y[0]) for x, y in zip(a, b, strict=True)]
-                times = f"{statistics.median(x[0] for x in a):.1f} ns, {statistics.median(y[0] for y in b):.2f} ns"
-                print(f"  {gib:5} GiB  OP {ratio:4.0%}  ahead {ahead:2}  {spread(ratios)}   {times}", flush=True)
+            ours, memory = programs.ours(gib, ratio, ageing="theory"), programs.rmw(gib, ahead)
+            a, b = interleaved(ours, memory, 2_000_000, slices)
+            ratios = [x[0] / ((1 + x[1]) * y[0]) for x, y in zip(a, b, strict=True)]
+            times = f"{statistics.median(x[0] for x in a):.1f} ns, {statistics.median(y[0] for y in b):.2f} ns"
+            print(f"  {gib:5} GiB  OP {ratio:4.0%}  {spread(ratios)}   {times}, {ahead} ahead", flush=True)
 
 
 def memory(programs: Programs, sizes: list[int], slices: int) -> None:
-    """Bytes of memory for each page of the drive."""
-    print("bytes for each 4 KiB page of user capacity (aim: at most 10)")
+    """Bytes of memory for each 4 KiB of the drive, and what they are allowed to be."""
+    print("bytes of memory for each 4 KiB of user capacity, OP 7 %")
     for gib in sizes:
-        ours = programs.ours(gib, 0.07, ageing="theory")
-        ours.slice(slices)
-        print(f"  {gib:5} GiB  OP   7%  {ours.resident_bytes() / (gib << 18):.2f}")
-        ours.close()
+        for kind in ("page-mapped", "4032", "2048"):
+            ours = programs.ours(gib, 0.07, kind=kind, ageing="theory" if kind == "page-mapped" else "overwrite")
+            ours.slice(slices)
+            # 8 a logical block, 6 an extent on flash, live or dead: as many as the flash has room for.
+            aim = 10 if kind == "page-mapped" else 8 + 6 * 1.07 * 4096 / int(kind)
+            print(f"  {gib:5} GiB  {kind:11}  {ours.resident_bytes() / (gib << 18):5.2f}  (aim: at most {aim:.2f})")
+            ours.close()
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 //! The invariants of a compressing drive, checked by looking at everything. For tests.
 
-use super::Compressing;
 use super::extent::Extent;
+use super::{Compressing, log};
 use crate::block_table::State;
 use crate::drive::Drive;
 use crate::observer::Observer;
@@ -64,7 +64,7 @@ impl<O: Observer> Compressing<O> {
             let mut chunk = self.logs.first(block);
             while chunk.len() > 0 {
                 for index in 0..chunk.len() {
-                    let (lba, size) = self.logs.get(chunk, index);
+                    let (lba, size) = log::named(self.logs.get(chunk, index));
                     let footprint = self.packing.footprint(size);
                     offset += self.packing.skip(offset, footprint);
                     found +=

@@ -1,12 +1,24 @@
 //! Garbage collection in a compressing drive: move a victim's live extents, erase it.
 
+use std::cell::Cell;
+
 use super::extent::Extent;
-use super::log::{self, CHUNK, Chunk};
+use super::log::{self, Chunk, Entry};
 use super::{Compressing, Frontier, NO_VICTIM};
 use crate::BLOCK_BYTES;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
 use crate::prefetch::prefetch;
+
+/// Where the emptying of a victim stands: an extent of its log, and the byte of the block at which that follows the one
+/// before.
+struct Source {
+    chunk: Chunk,
+    next: Chunk,
+    index: u32,
+    block: u32,
+    offset: u32,
+}
 
 impl<O: Observer> Compressing<O> {
     /// Makes sure that the host can append an extent to a stream: it fits, or a free block beyond the reserve is there
@@ -66,7 +78,6 @@ impl<O: Observer> Compressing<O> {
 
     /// Moves what is live in a sealed block, then erases it.
     fn empty(&mut self, victim: u32, cause: Cause) {
-        let packing = self.packing;
         let destination = self.config.streams.collecting(self.table.stream(victim));
         let mut live = self.table.live(victim);
         self.table.begin_emptying(victim);
@@ -83,28 +94,18 @@ impl<O: Observer> Compressing<O> {
             assert!(chunk.len() > 0, "the log of a block names all that is live in it");
             let after_next = self.logs.after(next);
             self.logs.prefetch(after_next);
-            self.prefetch_extents(next);
-            // Live or not is what no processor can predict: the live extents are first picked without a branch.
-            let mut picked = [(0, 0, 0); CHUNK as usize];
-            let mut count = 0;
-            for index in 0..chunk.len() {
-                let (lba, size) = self.logs.get(chunk, index);
-                let footprint = packing.footprint(size);
-                offset += packing.skip(offset, footprint);
-                let extent = Extent::new(packing.address(victim, offset), size);
-                picked[count] = (lba, offset, size);
-                let is_live = self.map[lba as usize] == extent;
-                count += usize::from(is_live);
-                live -= if is_live { footprint.min(packing.block_bytes - offset) } else { 0 };
-                offset += footprint;
+            let mut source = Source { chunk, next, index: 0, block: victim, offset };
+            while live > 0 && source.index < chunk.len() {
+                live -= if self.packing.straddling {
+                    self.move_run::<true>(&mut source, destination, cause)
+                } else {
+                    self.move_run::<false>(&mut source, destination, cause)
+                };
+                if live > 0 && source.index < chunk.len() {
+                    live -= self.move_one(&mut source, destination, cause);
+                }
             }
-            let mut picked = &picked[..count];
-            loop {
-                picked = &picked[self.move_run(picked, victim, destination, cause)..];
-                let [(lba, offset, size), ref rest @ ..] = *picked else { break };
-                self.move_extent(lba, victim, offset, size, destination, cause);
-                picked = rest;
-            }
+            offset = source.offset;
             (chunk, next) = (next, after_next);
         }
         self.spills.forget(victim);
@@ -134,7 +135,7 @@ impl<O: Observer> Compressing<O> {
     /// Starts to load the map's entries of all extents of a chunk.
     fn prefetch_extents(&self, chunk: Chunk) {
         for index in 0..chunk.len() {
-            prefetch(&self.map, self.logs.get(chunk, index).0 as usize);
+            prefetch(&self.map, log::named(self.logs.get(chunk, index)).0 as usize);
         }
     }
 
@@ -154,38 +155,90 @@ impl<O: Observer> Compressing<O> {
         inflow.bytes
     }
 
-    /// Moves live extents (logical block, offset in the victim, size) as long as nothing special happens: the victim's
-    /// last one, a skip to the next flash page, the end of the open block or of its log's chunk. Returns how many.
+    /// Moves the live ones of the extents that come next, as long as nothing special can happen: the victim's last
+    /// extent, a skip to the next flash page, the end of the open block or of its log's chunk. Returns the bytes that
+    /// leave the victim.
     #[inline(always)]
-    fn move_run(&mut self, extents: &[(u32, u32, u32)], victim: u32, destination: u8, cause: Cause) -> usize {
-        let Frontier { block, mut offset } = self.frontiers[usize::from(destination)];
-        let (packing, start) = (self.packing, offset);
-        let mut bytes = 0;
-        let mut count = 0;
-        for (entry, &(lba, from, size)) in self.logs.rest(block).iter_mut().zip(extents) {
+    fn move_run<const STRADDLING: bool>(&mut self, source: &mut Source, destination: u8, cause: Cause) -> u32 {
+        let Frontier { block, offset: start } = self.frontiers[usize::from(destination)];
+        let (packing, victim) = (self.packing, source.block);
+        let rest = self.logs.rest(block);
+        // All of the sizes may be the largest; a block's last byte is left to the general case, which seals it.
+        let fits = ((packing.block_bytes - start).saturating_sub(1) / BLOCK_BYTES)
+            .min((packing.block_bytes - source.offset) / BLOCK_BYTES);
+        let run = (source.chunk.len() - source.index).min(rest.len() as u32).min(fits);
+        // Borrowed apart, tables and lengths stay in registers; cells, since all three runs lie in one table.
+        let Self { map, logs, observer, .. } = self;
+        let (map, logs) = (&mut **map, logs.cells());
+        let rest = &logs[rest.start as usize..rest.end as usize];
+        let names = &logs[source.chunk.entries_from(source.index)][..run as usize];
+        let ahead = &logs[source.next.entries_from(source.index)];
+        let (mut from, mut to) = (packing.address(victim, source.offset), packing.address(block, start));
+        let skip = |address: u64, footprint: u32| {
+            if STRADDLING { 0 } else { packing.skip(packing.offset(address), footprint) }
+        };
+        let (mut bytes, mut count, mut looked) = (0, 0, 0);
+        let mut look = |entry: Entry, ahead: Entry| {
+            prefetch(map, log::named(ahead).0 as usize);
+            let (lba, size) = log::named(entry);
             let footprint = packing.footprint(size);
-            let special = packing.skip(offset, footprint) > 0 || from + footprint > packing.block_bytes;
-            if special || offset + footprint >= packing.block_bytes {
-                break;
+            let at = from + u64::from(skip(from, footprint));
+            let slot = &mut map[lba as usize];
+            let newest = *slot;
+            let is_live = newest == Extent::new(at, size);
+            if is_live && skip(to, footprint) > 0 {
+                return false;
             }
-            *entry = log::entry(lba, size);
-            self.map[lba as usize] = Extent::new(packing.address(block, offset), size);
-            self.observer.read(victim, u64::from(from), size, cause);
-            self.observer.program(block, u64::from(offset), size, destination, cause);
-            if footprint > size {
-                let end = u64::from(offset + size);
-                self.observer.program(block, end, footprint - size, destination, Cause::Padding);
+            // Live or not is what no processor can predict, so map and log are written in any case: a dead extent's map
+            // entry with the value it has, and its name where that of the next extent that is live will be put over it.
+            rest[count].set(entry);
+            *slot = if is_live { Extent::new(to, size) } else { newest };
+            if is_live {
+                let offset = packing.offset(to);
+                observer.read(victim, u64::from(packing.offset(at)), size, cause);
+                observer.program(block, u64::from(offset), size, destination, cause);
+                if footprint > size {
+                    let end = u64::from(offset + size);
+                    observer.program(block, end, footprint - size, destination, Cause::Padding);
+                }
             }
-            offset += footprint;
-            bytes += u64::from(size);
-            count += 1;
+            let live = u32::from(is_live).wrapping_neg();
+            to += u64::from(footprint & live);
+            bytes += size & live;
+            count += usize::from(is_live);
+            from = at + u64::from(footprint);
+            looked += 1;
+            true
+        };
+        let (with_ahead, tail) = names.split_at(names.len().min(ahead.len()));
+        if with_ahead.iter().zip(ahead).all(|(name, ahead)| look(name.get(), ahead.get())) {
+            tail.iter().map(Cell::get).all(|name| look(name, name));
         }
-        self.frontiers[usize::from(destination)].offset = offset;
+        let moved = (to - packing.address(block, start)) as u32;
+        source.offset += (from - packing.address(victim, source.offset)) as u32;
+        source.index += looked;
+        self.frontiers[usize::from(destination)].offset = start + moved;
         self.logs.extend(block, count as u32);
-        self.counters.nand_bytes_written += u64::from(offset - start);
-        self.counters.padding_bytes_written += u64::from(offset - start) - bytes;
-        self.count_moved(bytes, cause);
-        count
+        self.counters.nand_bytes_written += u64::from(moved);
+        self.counters.padding_bytes_written += u64::from(moved - bytes);
+        self.count_moved(u64::from(bytes), cause);
+        moved
+    }
+
+    /// Moves the extent that comes next, if it is live, whatever is special. Returns the bytes that leave the victim.
+    #[inline(never)]
+    fn move_one(&mut self, source: &mut Source, destination: u8, cause: Cause) -> u32 {
+        let (packing, victim) = (self.packing, source.block);
+        let (lba, size) = log::named(self.logs.get(source.chunk, source.index));
+        self.logs.ahead(source.next, source.index, |lba| prefetch(&self.map, lba as usize));
+        let footprint = packing.footprint(size);
+        let at = source.offset + packing.skip(source.offset, footprint);
+        (source.offset, source.index) = (at + footprint, source.index + 1);
+        if self.map[lba as usize] != Extent::new(packing.address(victim, at), size) {
+            return 0;
+        }
+        self.move_extent(lba, victim, at, size, destination, cause);
+        footprint.min(packing.block_bytes - at)
     }
 
     fn count_moved(&mut self, bytes: u64, cause: Cause) {

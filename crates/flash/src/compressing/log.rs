@@ -3,6 +3,10 @@
 //! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
 //! extents of a block is not known beforehand; logs grow in chunks that all blocks share and give back when erased.
 
+use std::cell::Cell;
+use std::ops::Range;
+
+use crate::huge_pages;
 use crate::prefetch::prefetch;
 
 /// Extents in a chunk.
@@ -18,6 +22,12 @@ pub(super) type Entry = [u16; 3];
 #[inline(always)]
 pub(super) fn entry(lba: u32, size: u32) -> Entry {
     [lba as u16, (lba >> 16) as u16, size as u16]
+}
+
+/// Logical block and size.
+#[inline(always)]
+pub(super) fn named([low, high, size]: Entry) -> (u32, u32) {
+    (u32::from(high) << 16 | u32::from(low), u32::from(size))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,12 +61,22 @@ impl Chunk {
     pub(super) fn len(&self) -> u32 {
         self.length
     }
+
+    /// Where its entries lie among all, from one of them on; nothing if it has so few.
+    #[inline(always)]
+    pub(super) fn entries_from(&self, index: u32) -> Range<usize> {
+        (self.start + index.min(self.length)) as usize..(self.start + self.length) as usize
+    }
 }
 
 impl Logs {
-    pub(super) fn new(blocks: u32) -> Self {
+    /// Room is set aside for `extents`, at no price until they are there: what grows in small steps gets small pages.
+    pub(super) fn new(blocks: u32, extents: u64) -> Self {
         let empty = Log { first: NONE, last: NONE, entries: 0 };
-        Self { logs: vec![empty; blocks as usize], entries: Vec::new(), next: Vec::new(), free: NONE }
+        let chunks = extents as usize / CHUNK as usize + blocks as usize;
+        let mut entries = Vec::with_capacity(chunks * CHUNK as usize);
+        huge_pages::advise_vec(&mut entries);
+        Self { logs: vec![empty; blocks as usize], entries, next: Vec::with_capacity(chunks), free: NONE }
     }
 
     /// Appends an extent to a block's log.
@@ -71,11 +91,23 @@ impl Logs {
 
     /// The unwritten rest of a block's last chunk: as many extents as it takes without growing.
     #[inline(always)]
-    pub(super) fn rest(&mut self, block: u32) -> &mut [Entry] {
+    pub(super) fn rest(&self, block: u32) -> Range<u32> {
         let log = self.logs[block as usize];
         let used = log.entries % CHUNK;
-        let (start, length) = if used == 0 { (0, 0) } else { (log.last * CHUNK + used, CHUNK - used) };
-        &mut self.entries[start as usize..(start + length) as usize]
+        if used == 0 { 0..0 } else { log.last * CHUNK + used..(log.last + 1) * CHUNK }
+    }
+
+    /// The same, to be written.
+    #[inline(always)]
+    pub(super) fn rest_mut(&mut self, block: u32) -> &mut [Entry] {
+        let Range { start, end } = self.rest(block);
+        &mut self.entries[start as usize..end as usize]
+    }
+
+    /// All entries, to be read and written side by side.
+    #[inline(always)]
+    pub(super) fn cells(&mut self) -> &[Cell<Entry>] {
+        Cell::from_mut(self.entries.as_mut_slice()).as_slice_of_cells()
     }
 
     /// The first `count` entries of the rest have been written.
@@ -107,6 +139,7 @@ impl Logs {
             let chunks = (self.next.len() / 8).max(64);
             self.entries.reserve_exact(chunks * CHUNK as usize);
             self.next.reserve_exact(chunks);
+            huge_pages::advise_vec(&mut self.entries);
         }
         self.entries.resize(self.entries.len() + CHUNK as usize, [0; 3]);
         self.next.push(self.free);
@@ -151,11 +184,18 @@ impl Logs {
         prefetch(&self.next, chunk.next as usize);
     }
 
-    /// An extent of a chunk: logical block and size.
+    /// An extent of a chunk.
     #[inline(always)]
-    pub(super) fn get(&self, chunk: Chunk, index: u32) -> (u32, u32) {
-        let [low, high, size] = self.entries[(chunk.start + index) as usize];
-        (u32::from(high) << 16 | u32::from(low), u32::from(size))
+    pub(super) fn get(&self, chunk: Chunk, index: u32) -> Entry {
+        self.entries[(chunk.start + index) as usize]
+    }
+
+    /// Shows the logical block of an extent of a chunk to `see`, if there is such an extent.
+    #[inline(always)]
+    pub(super) fn ahead(&self, chunk: Chunk, index: u32, see: impl FnOnce(u32)) {
+        if index < chunk.length {
+            see(named(self.get(chunk, index)).0);
+        }
     }
 
     /// Number of extents, live and dead, that the logs hold.

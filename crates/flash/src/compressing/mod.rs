@@ -21,7 +21,7 @@ use crate::counters::Counters;
 use crate::drive::{Drive, Location};
 use crate::error::FlashError;
 use crate::gc::Policy;
-use crate::huge_pages;
+use crate::huge_pages::Table;
 use crate::observer::{NoObserver, Observer};
 use crate::streams::Streams;
 use crate::wear::Wear;
@@ -74,7 +74,7 @@ struct Frontier {
 pub struct Compressing<O: Observer = NoObserver> {
     config: CompressingConfig,
     packing: Packing,
-    map: Vec<Extent>,
+    map: Table<Extent>,
     logs: Logs,
     spills: Spills,
     table: BlockTable,
@@ -108,8 +108,9 @@ impl<O: Observer> Compressing<O> {
         Ok(Self {
             config,
             packing,
-            map: huge_pages::filled(config.logical_blocks as usize, Extent::UNMAPPED),
-            logs: Logs::new(blocks),
+            map: Table::filled(config.logical_blocks as usize, Extent::UNMAPPED),
+            // What does not shrink takes a block; what does needs more extents, and its log grows.
+            logs: Logs::new(blocks, u64::from(blocks) * u64::from(block_bytes / BLOCK_BYTES)),
             spills: Spills::new(blocks),
             table: BlockTable::new(blocks, block_bytes, GREEDY_LEVELS, config.policy, config.seed),
             frontiers: vec![Frontier { block: 0, offset: block_bytes }; usize::from(config.streams.count())],

@@ -84,7 +84,7 @@ impl<O: Observer> Compressing<O> {
         let (packing, start) = (self.packing, offset);
         let mut replaced = [Extent::UNMAPPED; RUN];
         let (mut count, mut bytes) = (0, 0);
-        for (entry, &lba) in self.logs.rest(block).iter_mut().zip(lbas) {
+        for (entry, &lba) in self.logs.rest_mut(block).iter_mut().zip(lbas) {
             let size = size(count);
             let footprint = packing.footprint(size);
             let refused = size == 0 || size > BLOCK_BYTES || lba as usize >= self.map.len();

@@ -1,5 +1,7 @@
 //! Garbage collection in a page-mapped drive: move a victim's live pages, erase it.
 
+use std::cell::Cell;
+
 use super::{Frontier, NO_VICTIM, PageMapped};
 use crate::BLOCK_BYTES;
 use crate::observer::{Cause, Observer};
@@ -120,34 +122,47 @@ impl<O: Observer> PageMapped<O> {
 
     /// Moves the next `count` live pages of a block, from `page` on, into the open block of a stream, which has room
     /// for them. Returns the page after the last one looked at.
-    fn move_live(&mut self, mut page: u32, count: u32, stream: u8, cause: Cause) -> u32 {
-        let Frontier { mut next, end } = self.frontiers[usize::from(stream)];
-        let stop = next + count;
+    fn move_live(&mut self, page: u32, count: u32, stream: u8, cause: Cause) -> u32 {
+        let Frontier { next, end } = self.frontiers[usize::from(stream)];
         let (source, destination) = (self.block_of.quotient(page), self.block_of.quotient(next));
-        let offset = |page: u32, block: u32| u64::from(page - block * self.pages_per_block) * u64::from(BLOCK_BYTES);
-        let last = (source + 1) * self.pages_per_block - 1;
-        while next < stop {
-            // Past the last page there is nothing to fetch that the victim needs.
-            prefetch(&self.map, self.owners[(page + LOOK_AHEAD).min(last) as usize] as usize);
-            let lba = self.owners[page as usize];
-            let newest = self.map[lba as usize];
+        let source_end = (source + 1) * self.pages_per_block;
+        // Borrowed apart, tables and lengths stay in registers; cells, since both runs lie in one table.
+        let Self { map, owners, observer, pages_per_block, .. } = self;
+        let (map, owners) = (&mut **map, Cell::from_mut(&mut **owners).as_slice_of_cells());
+        let from = &owners[page as usize..source_end as usize];
+        let to = &owners[next as usize..(next + count) as usize];
+        let offset = |page: u32, block: u32| u64::from(page - block * *pages_per_block) * u64::from(BLOCK_BYTES);
+        let (mut moved, mut looked) = (0, 0);
+        let mut look = |lba: u32, ahead: u32| {
+            prefetch(map, ahead as usize);
+            let Some(owner) = to.get(moved) else { return false };
+            let (page, now_at) = (page + looked, next + moved as u32);
+            let entry = &mut map[lba as usize];
+            let newest = *entry;
             let is_live = newest == page;
             // Live or not is what no processor can predict, so both tables are written in any case: a dead page's map
             // entry with the value it has, and its owner where the next page that is live will be put over it.
-            self.owners[next as usize] = lba;
-            self.map[lba as usize] = if is_live { next } else { newest };
+            owner.set(lba);
+            *entry = if is_live { now_at } else { newest };
             if is_live {
-                self.observer.read(source, offset(page, source), BLOCK_BYTES, cause);
-                self.observer.program(destination, offset(next, destination), BLOCK_BYTES, stream, cause);
+                observer.read(source, offset(page, source), BLOCK_BYTES, cause);
+                observer.program(destination, offset(now_at, destination), BLOCK_BYTES, stream, cause);
             }
-            next += u32::from(is_live);
-            page += 1;
+            moved += usize::from(is_live);
+            looked += 1;
+            true
+        };
+        // Past the last page there is nothing to fetch that the victim needs.
+        let (body, tail) = from.split_at(from.len().saturating_sub(LOOK_AHEAD as usize));
+        let mut with_ahead = body.iter().zip(from.iter().skip(LOOK_AHEAD as usize));
+        if with_ahead.all(|(lba, ahead)| look(lba.get(), ahead.get())) {
+            tail.iter().map(Cell::get).all(|lba| look(lba, lba));
         }
-        self.frontiers[usize::from(stream)].next = next;
+        self.frontiers[usize::from(stream)].next = next + count;
         self.counts.programmed += u64::from(count);
-        if next == end {
+        if next + count == end {
             self.table.seal(destination);
         }
-        page
+        page + looked
     }
 }

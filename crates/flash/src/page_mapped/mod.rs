@@ -15,7 +15,7 @@ use crate::division::Division;
 use crate::drive::{Drive, Location};
 use crate::error::FlashError;
 use crate::gc::Policy;
-use crate::huge_pages;
+use crate::huge_pages::Table;
 use crate::observer::{NoObserver, Observer};
 use crate::streams::Streams;
 use crate::wear::Wear;
@@ -65,8 +65,8 @@ pub struct PageMapped<O: Observer = NoObserver> {
     config: PageMappedConfig,
     pages_per_block: u32,
     block_of: Division,
-    map: Vec<u32>,
-    owners: Vec<u32>,
+    map: Table<u32>,
+    owners: Table<u32>,
     table: BlockTable,
     frontiers: Vec<Frontier>,
     /// The block whose first map entries have been prefetched, since it will probably be emptied next.
@@ -94,8 +94,8 @@ impl<O: Observer> PageMapped<O> {
             config,
             pages_per_block,
             block_of: Division::by(pages_per_block),
-            map: huge_pages::filled(capacity.user_blocks() as usize, UNMAPPED),
-            owners: huge_pages::filled(blocks as usize * pages_per_block as usize, 0),
+            map: Table::filled(capacity.user_blocks() as usize, UNMAPPED),
+            owners: Table::filled(blocks as usize * pages_per_block as usize, 0),
             table: BlockTable::new(blocks, pages_per_block, pages_per_block, config.policy, config.seed),
             frontiers: vec![Frontier::default(); usize::from(config.streams.count())],
             expected: NO_VICTIM,
