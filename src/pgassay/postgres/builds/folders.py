@@ -22,10 +22,18 @@ EXTENSIONS = (
 """pg_walinspect came with PostgreSQL 15; an older source simply has none."""
 
 
+INCLUDE = "src/include"
+"""Headers, and from 17 on postgres.bki, which initdb reads; src/backend installed it before, and nobody needs these."""
+
+
 def wanted(source: Path) -> list[str]:
     """The folders of this source that are to be built, in order."""
     folders = [*FOLDERS, *(f"contrib/{name}" for name in EXTENSIONS)]
-    return [folder for folder in folders if (source / folder / "Makefile").is_file()]
+    found = [folder for folder in folders if (source / folder / "Makefile").is_file()]
+    catalog = source / INCLUDE / "catalog" / "Makefile"
+    if catalog.is_file() and "\ninstall:" in catalog.read_text(encoding="utf-8"):
+        found.append(INCLUDE)
+    return found
 
 
 def expected_objects(source: Path) -> int:
