@@ -27,6 +27,7 @@ def test_what_could_tell_nothing_is_refused(words: list[str], error: str, capsys
 
 
 @pytest.mark.system
+@pytest.mark.slow
 def test_a_calibration_is_kept_shown_and_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,19 +69,17 @@ def crash_at_steps(place: Path, alone: Simulation, survival: Survival, first: in
         assert resumed(simulation, survival, step) == undisturbed, f"step {step}: {alone.machine.disk.steps[step - 1]}"
 
 
-def test_a_kill_at_every_step_of_the_disk(place: Path, alone: Simulation) -> None:
-    crash_at_steps(place, alone, Survival.KILLED, 1, 1)
-
-
-@pytest.mark.parametrize(("survival", "first"), [(Survival.LOST, 2), (Survival.TORN, 4)])
-def test_a_power_loss_at_many_steps_of_the_disk(place: Path, alone: Simulation, survival: Survival, first: int) -> None:
+@pytest.mark.parametrize(
+    ("survival", "first"), [(Survival.KILLED, 1), (Survival.KILLED, 3), (Survival.LOST, 2), (Survival.TORN, 4)]
+)
+def test_a_crash_at_many_steps_of_the_disk(place: Path, alone: Simulation, survival: Survival, first: int) -> None:
     crash_at_steps(place, alone, survival, first, SOME)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("survival", [Survival.LOST, Survival.TORN])
-def test_a_power_loss_at_every_step_of_the_disk(place: Path, alone: Simulation, survival: Survival) -> None:
+@pytest.mark.parametrize("survival", list(Survival))
+def test_a_crash_at_every_step_of_the_disk(place: Path, alone: Simulation, survival: Survival) -> None:
     crash_at_steps(place, alone, survival, 1, 1)
 
 

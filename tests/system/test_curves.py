@@ -10,6 +10,7 @@ from tests.system.journeys import ANYWHERE, Place
 pytestmark = pytest.mark.system
 
 
+@pytest.mark.slow
 def test_cores_gives_fits_waits_and_what_stops_it(journey: Place) -> None:
     done = journey.pgassay(
         "run", "cores", "--quick", "--levels", "load.clients=1,2,3,4,5", "--levels", "load.script=select-only",

@@ -21,6 +21,7 @@ def boot(unit: Path, journey: Place) -> "subprocess.CompletedProcess[str]":
     return journey.pgassay(*words[3:])
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_after_every_block_and_takes_its_unit_away(
     journey: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ The page carries Vega and every specification inside; it fetches nothing. Layout
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -108,8 +109,9 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
     )
 
 
+@lru_cache(maxsize=1)
 def _bundle() -> str:
-    """Vega, Vega-Lite and vega-embed as one script that sets `window.vegaEmbed`."""
+    """Vega, Vega-Lite and vega-embed as one script that sets `window.vegaEmbed`; seconds to put together, so once."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
