@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .PHONY: help setup demo test test-fast test-full lint types format clean locks FORCE
-.PHONY: lint-quick mypy clippy rust-tests fast-tests thorough-tests system-tests slow-tests checks
+.PHONY: lint-quick mypy clippy rust-tests fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,7 @@ demo: setup  ## run the fillfactor study in about five minutes and say where its
 
 test: setup  ## lint, types and all tests but the slow ones
 	$(SUBMAKE) checks
-	$(SUBMAKE) fast-tests
-	$(SUBMAKE) thorough-tests
+	$(SUBMAKE) tests-without-server
 	$(SUBMAKE) system-tests
 
 test-fast: setup  ## the tests that start no PostgreSQL: under a minute
@@ -88,15 +87,16 @@ checks: lint-quick
 fast-tests:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow and not thorough"
 
-thorough-tests:
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "thorough and not system and not slow"
+# The fast ones and the simulations of whole runs, in one go: importing everything twice takes ten seconds.
+tests-without-server:
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
 
 # Two files at a time: most of their seconds are spent waiting for a load to end.
 # One of them builds a PostgreSQL of another page size, kept in the user's cache ($$PGASSAY_CACHE) for the next run.
 system-tests:
 	@scripts/build-tools
 	@scripts/load-programs
-	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "system and not slow"
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "system and not slow"
 
 # pytest calls it a failure (5) when there is none to run: for slow tests it is not, for the others it is.
 slow-tests:

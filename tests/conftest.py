@@ -6,6 +6,7 @@ a desk they are fresh each time, to find what nobody thought of.
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -15,3 +16,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("pgassay")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest by itself begins first, so that the other worker has something to do beside it."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)

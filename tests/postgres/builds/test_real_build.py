@@ -51,6 +51,7 @@ def built(ours: Builder) -> LocalInstallation:
 
 
 @pytest.mark.system
+@pytest.mark.early
 @pytest.mark.timeout(540)
 def test_a_page_size_is_built_verified_loaded_and_read_back(tmp_path: Path) -> None:
     ours = builder(Building(allow_deb_src=bool(os.environ.get(CONSENT))))
