@@ -44,7 +44,7 @@ def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[
 
 def place(row: Effect | Instability) -> str:
     """Treatment, condition and covariate."""
-    return ", ".join(part for part in (row.treatment, row.condition, row.covariate) if part)
+    return words.place(row.treatment, row.condition, row.covariate)
 
 
 def _beside(companions: Companions, primary: Response, baseline: str) -> Part:

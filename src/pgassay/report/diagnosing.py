@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.bounds import Capacity
 from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import messages
+from pgassay.report import messages, words
 from pgassay.report.scaling import processors_of
+from pgassay.report.trials import load_level, middle
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -46,7 +47,7 @@ class Diagnosed:
     @property
     def place(self) -> str:
         """Treatment, condition and covariate; `the load` where the study has none of them."""
-        return ", ".join(part for part in (self.treatment, self.condition, self.covariate) if part) or "the load"
+        return words.place(self.treatment, self.condition, self.covariate) or "the load"
 
 
 def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tuple[Diagnosed, ...]:
@@ -58,7 +59,7 @@ def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tu
         (arm.treatment.name, arm.condition.name, arm.covariate.name): [] for arm in findings.study.arms
     }
     for trial in findings.trials:
-        if trial.status is Status.VALID and _level(trial, "driver", "pgbench") != "fio":
+        if trial.status is Status.VALID and load_level(trial, "driver", "pgbench") != "fio":
             groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
     found = []
     for place, trials in groups.items():
@@ -73,7 +74,7 @@ def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tu
 def capacities_of_disk(findings: "Findings") -> tuple[Capacity, ...]:
     """The best that any valid trial of a disk study did, by the device's counters; raises `UsageError` for others."""
     valid = [trial for trial in findings.trials if trial.status is Status.VALID]
-    fio = [trial for trial in valid if _level(trial, "driver", "") == "fio"]
+    fio = [trial for trial in valid if load_level(trial, "driver", "") == "fio"]
     if not fio:
         raise messages.no_disk_study(findings.run.path)
     return tuple(_capacities(fio, findings))
@@ -81,9 +82,9 @@ def capacities_of_disk(findings: "Findings") -> tuple[Capacity, ...]:
 
 def _capacities(trials: list[TrialRecord], findings: "Findings") -> Iterator[Capacity]:
     for cost, title, response, patterns in _CAPACITIES:
-        mine = [trial for trial in trials if _level(trial, "pattern", "random:100%") in patterns]
+        mine = [trial for trial in trials if load_level(trial, "pattern", "random:100%") in patterns]
         if patterns == _FLUSHING:
-            mine = [trial for trial in mine if _level(trial, "threads", "1") == "1"]
+            mine = [trial for trial in mine if load_level(trial, "threads", "1") == "1"]
         groups: dict[tuple[str, str, str], list[TrialRecord]] = {}
         for trial in mine:
             groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
@@ -91,7 +92,7 @@ def _capacities(trials: list[TrialRecord], findings: "Findings") -> Iterator[Cap
         for place, group in groups.items():
             value = _medians(group).get(response)
             if value is not None and (best is None or value > best[0]):
-                best = (value, ", ".join(part for part in place if part))
+                best = (value, words.place(*place))
         if best is not None:
             yield Capacity(cost, title, best[0], f"measured by {findings.run.path.name} at {best[1]}")
 
@@ -103,9 +104,9 @@ def _evidence(
     rate: str,
     capacities: tuple[Capacity, ...],
 ) -> Evidence:
-    clients = _count(_level(trial, "clients", "1")) or 1
-    jobs = _level(trial, "jobs", "1")
-    asked = _level(trial, "rate", "none")
+    clients = _count(load_level(trial, "clients", "1")) or 1
+    jobs = load_level(trial, "jobs", "1")
+    asked = load_level(trial, "rate", "none")
     return Evidence(
         per_s=medians[rate] or 0.0,
         waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
@@ -140,18 +141,8 @@ def _cores(findings: "Findings", trial: TrialRecord) -> float | None:
 
 
 def _medians(trials: list[TrialRecord]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for name in {name for trial in trials for name in trial.responses}:
-        values = sorted(value for trial in trials if (value := trial.responses.get(name)) is not None)
-        middle = len(values) // 2
-        if values:
-            found[name] = values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
-    return found
-
-
-def _level(trial: TrialRecord, option: str, default: str) -> str:
-    level = trial.levels.get(f"load.{option}")
-    return level.canonical if level is not None else default
+    told = {name for trial in trials for name in trial.responses}
+    return {name: middle(trial.responses.get(name) for trial in trials) for name in told}
 
 
 def _count(text: str) -> int | None:

@@ -11,6 +11,7 @@ from pgassay.analysis.cliff import Cliff, cliff
 from pgassay.analysis.disk_caches import Sign, reread, too_fast
 from pgassay.record.values import Status, TrialRecord
 from pgassay.report.part import Part
+from pgassay.report.trials import load_level
 from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
@@ -82,5 +83,4 @@ _DEFAULTS = {"driver": "pgbench", "threads": "1", "depth": "1", "direct": "on", 
 
 
 def _level(trial: TrialRecord, option: str) -> str:
-    level = trial.levels.get(f"load.{option}")
-    return level.canonical if level is not None else _DEFAULTS.get(option, "")
+    return load_level(trial, option, _DEFAULTS.get(option, ""))

@@ -5,12 +5,12 @@ at all: such a number is transient, and said to be.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
 
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
+from pgassay.report.trials import middle, valid_by_place
 
 _EMULATED = ("ssd", "csd", "description:")
 _DRIVES = ("drive.data", "drive.wal")
@@ -26,10 +26,8 @@ WHOLE = 1.0
 
 def parts(findings: Findings) -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no drive counts."""
-    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
-    for place in dict.fromkeys((trial.condition, trial.covariate) for trial in valid):
-        mine = [trial for trial in valid if (trial.condition, trial.covariate) == place]
-        found = _part(findings, mine, ", ".join(part for part in place if part))
+    for place, mine in valid_by_place(findings.trials).items():
+        found = _part(findings, mine, words.place(*place))
         if found is not None:
             yield found
 
@@ -38,7 +36,10 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
     treatments = [each.name for each in findings.study.treatments]
     rows, written = [], {}
     for name, title in _ROWS:
-        values = {each: _median(trials, each, name) for each in treatments}
+        values = {
+            each: middle(trial.responses.get(name) for trial in trials if trial.treatment == each)
+            for each in treatments
+        }
         if any(value is not None for value in values.values()):
             rows.append((title, *(_shown(name, values[each]) for each in treatments)))
         if name == "drive_writes":
@@ -72,13 +73,6 @@ def _state(trials: Sequence[TrialRecord], treatment: str) -> str:
 
 def _worn(start_state: str) -> str:
     return start_state.partition("; ")[2] or "fresh"
-
-
-def _median(trials: Sequence[TrialRecord], treatment: str, name: str) -> float | None:
-    found = [
-        value for trial in trials if trial.treatment == treatment and (value := trial.responses.get(name)) is not None
-    ]
-    return median(found) if found else None
 
 
 def _shown(name: str, value: float | None) -> str:

@@ -61,7 +61,7 @@ def _values(findings: Findings, response: Response) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "treatment": trial.treatment,
-                    "condition": _place(trial.condition, trial.covariate),
+                    "condition": words.place(trial.condition, trial.covariate),
                     "block": trial.block,
                     "trial": trial.number,
                     "value": value,
@@ -69,10 +69,6 @@ def _values(findings: Findings, response: Response) -> list[dict[str, Any]]:
             )
     divisor, _ = words.scale_of((row["value"] for row in rows), response)
     return [{**row, "value": row["value"] / divisor} for row in rows]
-
-
-def _place(condition: str, covariate: str) -> str:
-    return ", ".join(part for part in (condition, covariate) if part)
 
 
 def _treatments(findings: Findings) -> tuple[str, ...]:
@@ -130,7 +126,7 @@ def _distribution(findings: Findings, response: Response, chart: Any, caption: s
 
 
 def _by_place(chart: Any, findings: Findings) -> Any:
-    places = dict.fromkeys(_place(arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    places = dict.fromkeys(words.place(arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
     return chart.facet(row=panels("condition", tuple(places))) if len(places) > 1 else chart
 
 
@@ -168,12 +164,11 @@ def _costs(findings: Findings) -> Figure | None:
         response = findings.responses[effect.response]
         row = row_of(effect, response.title) if response.scale is Scale.RATIO or response.unit == "share" else None
         if row:
-            place = (effect.treatment, effect.condition, effect.covariate)
-            rows.append({**row, "panel": ", ".join(part for part in place if part)})
+            rows.append({**row, "panel": words.place(effect.treatment, effect.condition, effect.covariate)})
     names = list(dict.fromkeys(row["label"] for row in rows))
     arms = [(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in findings.study.arms]
     told = {row["panel"] for row in rows}
-    shown = tuple(name for arm in arms if (name := ", ".join(part for part in arm if part)) in told)
+    shown = tuple(name for arm in arms if (name := words.place(*arm)) in told)
     if not 0 < len(shown) <= _PANELS_MAX:
         return None
     base = forest(

@@ -24,7 +24,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import overhead, scaling_claims
+from pgassay.report import overhead, scaling_claims, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
@@ -277,8 +277,7 @@ class Findings:
         return claim_analysis.judge(claim, effect, blocks_max=self.study.design.blocks_max)
 
     def _failure(self, effect: Effect) -> str | None:
-        parts = [effect.treatment, effect.condition, effect.covariate]
-        return self.dropped.get(", ".join(part for part in parts if part))
+        return self.dropped.get(words.place(effect.treatment, effect.condition, effect.covariate))
 
 
 def varied_names(study: Study) -> Sequence[str]:

@@ -82,7 +82,7 @@ def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
             for step in STEPS
         )
         if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
-            found.append(Ladder(", ".join(part for part in place if part), treatments, rungs))
+            found.append(Ladder(words.place(*place), treatments, rungs))
     return tuple(found)
 
 

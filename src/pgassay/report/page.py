@@ -137,7 +137,7 @@ def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
     safe = [judged for judged in findings.verdicts if judged.effect.treatment in by_name]
     won = [judged for judged in safe if judged.verdict.kind == "better"]
     for judged in won or safe:
-        place = _place(judged.effect.condition, judged.effect.covariate)
+        place = words.place(judged.effect.condition, judged.effect.covariate)
         text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
         texts.setdefault(judged.effect.treatment, []).append(text)
     return [(name, "; ".join(found), adoption.advice(by_name[name])) for name, found in texts.items()]
@@ -146,11 +146,7 @@ def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
 def _cost_tables(findings: Findings) -> Sequence[tuple[str, Sequence[tuple[str, str, Sequence[str]]]]]:
     """A table for each condition and covariate point (its name empty where there are none)."""
     places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
-    return [(_place(*place), _cost_table(findings, *place)) for place in places]
-
-
-def _place(condition: str, covariate: str) -> str:
-    return ", ".join(part for part in (condition, covariate) if part)
+    return [(words.place(*place), _cost_table(findings, *place)) for place in places]
 
 
 def _cost_table(findings: Findings, condition: str, covariate: str) -> Sequence[tuple[str, str, Sequence[str]]]:

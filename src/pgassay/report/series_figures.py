@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pgassay.record.values import TrialRecord
+from pgassay.report import words
 from pgassay.report.style import WIDTH, chart_of, panels
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def per_second(findings: "Findings") -> Any | None:
 
 
 def _panel(trial: TrialRecord) -> str:
-    return ", ".join(part for part in (trial.treatment, trial.condition, trial.covariate) if part)
+    return words.place(trial.treatment, trial.condition, trial.covariate)
 
 
 def _panels(findings: "Findings") -> tuple[str, ...]:

@@ -4,13 +4,13 @@ The lab records each relation's bytes as a counter, `relation.table.NAME_bytes` 
 study can know their names beforehand.
 """
 
-from collections.abc import Iterator, Mapping
-from statistics import median
+from collections.abc import Iterator, Mapping, Sequence
 
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
+from pgassay.report.trials import middle, valid_by_place
 
 _PREFIX, _SUFFIX = "relation.", "_bytes"
 _WHOLES = (("database_bytes", "database"), ("table_bytes", "all tables"), ("index_bytes", "all indexes"),
@@ -21,15 +21,13 @@ ROWS_MAX = 12
 
 def parts(findings: Findings) -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no trial told any size."""
-    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
-    for condition, covariate in dict.fromkeys((trial.condition, trial.covariate) for trial in valid):
-        mine = [trial for trial in valid if (trial.condition, trial.covariate) == (condition, covariate)]
-        found = _part(findings, mine, ", ".join(part for part in (condition, covariate) if part))
+    for place, mine in valid_by_place(findings.trials).items():
+        found = _part(findings, mine, words.place(*place))
         if found is not None:
             yield found
 
 
-def _part(findings: Findings, trials: list[TrialRecord], where: str) -> Part | None:
+def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part | None:
     treatments = [each.name for each in findings.study.treatments]
     rows = []
     relations: dict[str, dict[str, float]] = {}
@@ -52,17 +50,17 @@ def _part(findings: Findings, trials: list[TrialRecord], where: str) -> Part | N
     return Part(title, (("", *treatments), *rows), tuple(notes))
 
 
-def _counted(trials: list[TrialRecord], treatment: str, name: str) -> list[float | None]:
+def _counted(trials: Sequence[TrialRecord], treatment: str, name: str) -> list[float | None]:
     return [trial.counters.get(name) for trial in trials if trial.treatment == treatment]
 
 
-def _responded(trials: list[TrialRecord], treatment: str, name: str) -> list[float | None]:
+def _responded(trials: Sequence[TrialRecord], treatment: str, name: str) -> list[float | None]:
     return [trial.responses.get(name) for trial in trials if trial.treatment == treatment]
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
-    told = {treatment: [each for each in found if each is not None] for treatment, found in values.items()}
-    return {treatment: median(found) for treatment, found in told.items() if found}
+    told = {treatment: middle(found) for treatment, found in values.items()}
+    return {treatment: value for treatment, value in told.items() if value is not None}
 
 
 def _row(title: str, sizes: Mapping[str, float], treatments: list[str], baseline: str) -> tuple[str, ...]:

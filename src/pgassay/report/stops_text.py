@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from pgassay.report import words
 from pgassay.report.covariates import in_order
 from pgassay.report.diagnosing import Diagnosed
 from pgassay.report.part import Part
@@ -24,7 +25,7 @@ def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
     curves: dict[str, list[Diagnosed]] = {}
     for each in found:
         if each.covariate:
-            curves.setdefault(", ".join(part for part in (each.treatment, each.condition) if part), []).append(each)
+            curves.setdefault(words.place(each.treatment, each.condition), []).append(each)
     for name, curve in curves.items():
         by_place = {each.covariate: each for each in curve}
         ordered = [by_place[covariate] for covariate in in_order(list(by_place))]

@@ -50,7 +50,7 @@ def _verdicts(findings: Findings) -> Iterator[str]:
     rows = []
     for judged in findings.verdicts:
         effect = judged.effect
-        place = ", ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part)
+        place = words.place(effect.treatment, effect.condition, effect.covariate)
         rows.append(
             [place, words.effect(effect, findings.primary), words.counted(effect.blocks, "block"), judged.verdict.text]
         )
@@ -63,7 +63,7 @@ def table(findings: Findings, response: Response) -> Iterator[str]:
     yield f"{words.titled(response)}{label}"
     rows = [["treatment", "avg ± stdev", "min", "median", "max", "trials"]]
     for row in findings.summaries(response):
-        place = ", ".join(part for part in (row.treatment, row.condition, row.covariate) if part)
+        place = words.place(row.treatment, row.condition, row.covariate)
         spread = words.quantity(row.stdev, response)
         cells = [words.quantity(value, response) for value in (row.min, row.median, row.max)]
         rows.append([place, f"{words.quantity(row.avg, response)} ± {spread}", *cells, str(row.n)])

@@ -6,13 +6,13 @@ against those on its own drives. Medians over the valid trials; docs/numbers.md 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from pgassay.analysis.comparable import refusal
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
+from pgassay.report.trials import middle, valid_by_place
 from pgassay.study.levels import Level
 
 CYCLES = 3000
@@ -47,14 +47,12 @@ def parts(findings: Findings) -> Iterator[Part]:
     varied = {name for treatment in findings.study.treatments for name in treatment.levels}
     if not any(name.startswith(_NEEDED) for name in varied):
         return
-    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
-    for condition, covariate in dict.fromkeys((trial.condition, trial.covariate) for trial in valid):
-        mine = [trial for trial in valid if (trial.condition, trial.covariate) == (condition, covariate)]
+    for place, mine in valid_by_place(findings.trials).items():
         space = next((each for each in _SPACE if any(trial.responses.get(each[0]) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
         if space is not None and speed is not None:
-            where = ", ".join(part for part in (condition, covariate) if part)
-            yield _part(points(findings, mine, space[0], speed), findings.baseline, space[1], speed, where)
+            every = points(findings, mine, space[0], speed)
+            yield _part(every, findings.baseline, space[1], speed, words.place(*place))
 
 
 def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed: str) -> tuple[Point, ...]:
@@ -64,9 +62,9 @@ def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed:
     found = []
     for treatment in findings.study.treatments:
         mine = [trial for trial in trials if trial.treatment == treatment.name]
-        told = {name: _median(mine, name) for name in names}
-        sides = _median(mine, space), _median(mine, speed)
-        found.append(Point(treatment.name, levels.get(treatment.name, treatment.levels), *sides, told))
+        told = {name: middle(trial.responses.get(name) for trial in mine) for name in (*names, space, speed)}
+        mine_levels = levels.get(treatment.name, treatment.levels)
+        found.append(Point(treatment.name, mine_levels, told[space], told[speed], told))
     return tuple(found)
 
 
@@ -116,11 +114,6 @@ def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: 
     if flash:
         notes.append(f"life of a TB of flash at this load, if it bears {CYCLES} cycles: an assumption, and no rating")
     return Part(f"Space against speed{f': {where}' if where else ''}", (head, *rows), tuple(notes))
-
-
-def _median(trials: Sequence[TrialRecord], name: str) -> float | None:
-    found = [value for trial in trials if (value := trial.responses.get(name)) is not None]
-    return median(found) if found else None
 
 
 def _number(value: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.record.values import Status
+from pgassay.report import words
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -48,7 +49,7 @@ def rows_of(findings: "Findings") -> tuple[TrialRow, ...]:
                 number=trial.number,
                 block=trial.block,
                 attempt=trial.attempt,
-                place=", ".join(part for part in (trial.treatment, trial.condition, trial.covariate) if part),
+                place=words.place(trial.treatment, trial.condition, trial.covariate),
                 status=trial.status,
                 value=trial.responses.get(primary),
                 error=course.error if primary == "tps" else None,

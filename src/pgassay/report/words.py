@@ -19,6 +19,11 @@ KB_FROM, MB_FROM = 10240, 10485760
 """pg_size_pretty's steps: a unit from ten of it on."""
 
 
+def place(*names: str) -> str:
+    """Treatment, condition and covariate as one label, without those that a study does not have."""
+    return ", ".join(name for name in names if name)
+
+
 def counted(count: int, noun: str) -> str:
     """`1 block`, `5 blocks`."""
     return f"{count} {plural(noun, count)}"
