@@ -1,12 +1,21 @@
 """The probability of being the best."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from pgassay.analysis.best import best_chances
-from pgassay.analysis.observations import Cell
+from pgassay.analysis.best import chances_of
+from pgassay.analysis.observations import Cell, Observation, arrange
+from pgassay.study.responses import Response
 
 from ._make import LATENCY_MS, TPS, columns, noisy
+
+
+def best_chances(
+    observations: Sequence[Observation], response: Response, cell: Cell, baseline: str
+) -> dict[str, float]:
+    return chances_of(arrange(observations, cell, response.scale), response, baseline)
 
 
 def chances(means: dict[str, float], blocks: int, cv: float = 0.03, seed: int = 1) -> dict[str, float]:

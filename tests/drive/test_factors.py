@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.factor import Readable, Setup
-from pgassay.drive.factors import FACTORS, directory_of
+from pgassay.drive.factors import FACTORS
 from pgassay.errors import UsageError
 
 DRIVE = FACTORS["drive.data"]
@@ -32,7 +32,7 @@ def test_the_path_is_made_absolute_and_typed_is_kept(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     level = DRIVE.parse("drive.data", "directory:x")
     assert (level.typed, level.canonical) == ("directory:x", f"directory:{tmp_path}/x")
-    assert directory_of(level.canonical) == tmp_path / "x"
+    assert Path(level.canonical.removeprefix("directory:")) == tmp_path / "x"
 
 
 @pytest.mark.parametrize("typed", ["", "/mnt", "directory:", "ssd:/mnt"])

@@ -4,13 +4,12 @@ A Bayesian bootstrap over blocks (Rubin 1981): blocks get random weights, common
 share cancels. Weighted means are drawn apart by sqrt((n + 1) / (n - 1)), which gives them the variance s^2 / n.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.observations import Cell, Observation, Table, arrange
+from pgassay.analysis.observations import Table
 from pgassay.analysis.robust import SEED
 from pgassay.analysis.series import Floats
 from pgassay.study.responses import Better, Response, Scale
@@ -18,19 +17,12 @@ from pgassay.study.responses import Better, Response, Scale
 DRAWS = 10_000
 
 
-def best_chances(
-    observations: Sequence[Observation], response: Response, cell: Cell, baseline: str
-) -> dict[str, float]:
-    """Treatment → the probability that it is the best, in `cell`, the baseline included; they sum to 1.
+def chances_of(table: Table, response: Response, baseline: str) -> dict[str, float]:
+    """Treatment → the probability that it is the best of its cell, the baseline included; they sum to 1.
 
     Empty when neither direction is better, and below five blocks. A treatment without five blocks in common with the
     baseline is left out (its effect says why).
     """
-    return chances_of(arrange(observations, cell, response.scale), response, baseline)
-
-
-def chances_of(table: Table, response: Response, baseline: str) -> dict[str, float]:
-    """The same of a cell's table."""
     blocks, array = table.array()
     names = list(table.treatments)
     if response.better is Better.NEITHER or baseline not in names or len(blocks) < FIRST_LOOK:

@@ -95,11 +95,6 @@ class Detail(Factor):
         return self.reading(readback.place_of(readable.server, name), name, level.canonical)
 
 
-def directory_of(level: str) -> Path:
-    """The path in a canonical level `directory:PATH`."""
-    return Path(level.removeprefix(f"{DIRECTORY}:"))
-
-
 def _absolute(path: str) -> Path:
     return Path(path).expanduser().resolve()
 

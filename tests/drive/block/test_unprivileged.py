@@ -179,7 +179,7 @@ def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
             file.seek(place)
             file.write(b"x" * 4096)
     sparse.copy_image(image, copy, share=False)
-    assert sparse.used_bytes(copy) < 1 << 20
+    assert copy.stat().st_blocks * 512 < 1 << 20
     with image.open("rb") as one, copy.open("rb") as other:
         for place in (0, 4096 * 999, 4096 * 1000, (1 << 30) - 4096):
             one.seek(place)

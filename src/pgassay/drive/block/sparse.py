@@ -32,11 +32,6 @@ def copy_image(source: Path, target: Path, *, share: bool) -> bool:
     return shared
 
 
-def used_bytes(path: Path) -> int:
-    """What an image takes on its drive."""
-    return path.stat().st_blocks * 512
-
-
 def _shared(reading: int, writing: int) -> bool:
     try:
         reflink.clone_contents(reading, writing)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
 from pgassay.bench.counters import Sample
+from pgassay.load.latencies import QUANTILES
 from pgassay.load.pgbench.options import Options
 from pgassay.load.pgbench.progress import Progress
 
 FORMAT = 1
-QUANTILES = {"latency_p50_ms": 0.5, "latency_p95_ms": 0.95, "latency_p99_ms": 0.99, "latency_p999_ms": 0.999}
 _SERIES = (
     ("tps", "1/s", "transactions", 1.0),
     ("latency_ms", "ms", "latency_mean_us", 1e-3),

@@ -6,6 +6,7 @@ rate is set, so waiting behind a slow one counts (no coordinated omission); fail
 
 from collections.abc import Mapping
 
+from pgassay.load import latencies
 from pgassay.load.pgbench.summary import Summary
 from pgassay.study.responses import Better, Response, Scale
 
@@ -16,11 +17,7 @@ RESPONSES: tuple[Response, ...] = (
     Response("tps", "transactions per second", "1/s", Better.HIGHER),
     Response("latency_ms", "mean latency", "ms", _LOWER),
     Response("latency_stddev_ms", "standard deviation of latency", "ms", _LOWER),
-    Response("latency_p50_ms", "median latency", "ms", _LOWER),
-    Response("latency_p95_ms", "95th percentile of latency", "ms", _LOWER),
-    Response("latency_p99_ms", "99th percentile of latency", "ms", _LOWER),
-    Response("latency_p999_ms", "99.9th percentile of latency", "ms", _LOWER),
-    Response("latency_max_ms", "greatest latency", "ms", _LOWER),
+    *latencies.RESPONSES,
     Response("schedule_lag_ms", "mean lag behind the schedule", "ms", _LOWER, _DIFFERENCE),
     Response("schedule_lag_max_ms", "greatest lag behind the schedule", "ms", _LOWER, _DIFFERENCE),
     Response("failed_share", "share of transactions that failed", "share", _LOWER, _DIFFERENCE),

@@ -6,10 +6,10 @@ failures, duplicate keys). Latencies run from the event's start; with a rate, fr
 
 from collections.abc import Mapping
 
+from pgassay.load import latencies
 from pgassay.load.sysbench.summary import Totals, quantile_ms
 from pgassay.study.responses import Better, Response, Scale
 
-QUANTILES = {"latency_p50_ms": 0.5, "latency_p95_ms": 0.95, "latency_p99_ms": 0.99, "latency_p999_ms": 0.999}
 _LOWER, _HIGHER = Better.LOWER, Better.HIGHER
 _DIFFERENCE = Scale.DIFFERENCE
 
@@ -17,11 +17,7 @@ RESPONSES: tuple[Response, ...] = (
     Response("tps", "transactions per second", "1/s", _HIGHER),
     Response("qps", "statements per second", "1/s", _HIGHER),
     Response("latency_ms", "mean latency", "ms", _LOWER),
-    Response("latency_p50_ms", "median latency", "ms", _LOWER),
-    Response("latency_p95_ms", "95th percentile of latency", "ms", _LOWER),
-    Response("latency_p99_ms", "99th percentile of latency", "ms", _LOWER),
-    Response("latency_p999_ms", "99.9th percentile of latency", "ms", _LOWER),
-    Response("latency_max_ms", "greatest latency", "ms", _LOWER),
+    *latencies.RESPONSES,
     Response("failed_share", "share of transactions that failed and were begun anew", "share", _LOWER, _DIFFERENCE),
     Response("deletes_per_second", "rows that oltp_delete really deleted, per second", "1/s", _HIGHER, _DIFFERENCE),
     Response("empty_delete_share", "share of oltp_delete's deletes that found no row", "share", _LOWER, _DIFFERENCE),
@@ -37,7 +33,7 @@ def of_totals(totals: Totals, scenario: str) -> dict[str, float | None]:
         "latency_ms": totals.latencies.get("latency_ms"),
         "latency_max_ms": totals.latencies.get("latency_max_ms"),
         "failed_share": totals.ignored_errors / due if due else None,
-        **{name: quantile_ms(totals.histogram, share) for name, share in QUANTILES.items()},
+        **{name: quantile_ms(totals.histogram, share) for name, share in latencies.QUANTILES.items()},
     }
     statements = totals.write + totals.other
     if scenario == "oltp_delete" and statements and totals.seconds:
