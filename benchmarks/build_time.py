@@ -20,7 +20,7 @@ from pgassay.cli.postgres import builder
 from pgassay.lab.building import Building
 from pgassay.postgres.builds import folders
 from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.recipe import block_bytes
+from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes
 from pgassay.postgres.builds.sources import Source
 from pgassay.postgres.builds.spec import parse_spec
 from pgassay.postgres.builds.wanted import Wanted
@@ -64,13 +64,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", help="as for the factor build.source (default: what the cache or the network has)")
     parser.add_argument("--block-size", default="8kB")
+    parser.add_argument("--cflags", default=DEFAULT_CFLAGS, help="-O0 halves the time, so ours weighs twice as much")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--allow-deb-src", action="store_true")
     arguments = parser.parse_args()
-    wanted = Wanted(
-        block_bytes(arguments.block_size), source=parse_spec(arguments.source) if arguments.source else None
-    )
+    source_spec = parse_spec(arguments.source) if arguments.source else None
+    wanted = Wanted(block_bytes(arguments.block_size), cflags=arguments.cflags, source=source_spec)
     ours = builder(Building(jobs=arguments.jobs, allow_deb_src=arguments.allow_deb_src))
     recipe, source = ours.recipe(wanted)
     if recipe.key in ours.cache.every_key():

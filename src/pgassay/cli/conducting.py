@@ -60,16 +60,19 @@ def create_run(
 
 
 def installations(study: Study, bench: Workbench) -> list[dict[str, str]]:
-    """Every PostgreSQL that the study's arms use."""
+    """Every PostgreSQL that the study's arms use; of a build also its source, with the commit that a name stood for."""
     from pgassay.lab.composition import compose
+    from pgassay.postgres.builds.builder import FOUND_BY
+    from pgassay.postgres.builds.cache import read_manifest
 
     site = bench.site()
     found = {}
     for arm in study.arms:
         each = site.installation(compose(study.levels_of(arm), site.catalogue).setup.installation)
-        found[str(each.bindir)] = {
-            "bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by,
-        }  # fmt: skip
+        told = {"bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by}
+        if each.found_by == FOUND_BY:
+            told["source"] = read_manifest(each.bindir.parent, each.bindir.parent.name).source
+        found[str(each.bindir)] = told
     return list(found.values())
 
 

@@ -72,7 +72,9 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
     if as_json:
         print(json.dumps(plan, indent=2), file=stream)
         return
-    postgres = "; ".join(f"{each['version']} in {each['bindir']} ({each['found_by']})" for each in plan["postgres"])
+    postgres = "; ".join(
+        f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan["postgres"]
+    )
     budget = f", budget {words.duration(plan['budget_s'])}" if plan["budget_s"] else ""
     lines = [
         f"{plan['title']}: {plan['question']}",
@@ -114,6 +116,10 @@ def print_unbuilt(missing: Sequence[Unbuilt], *, as_json: bool) -> None:
     for each in missing:
         print(f"  {each.name}; source: {each.source}")
     print("the rest of the plan needs them: pgassay postgres build makes them beforehand, pgassay run by itself")
+
+
+def _from(postgres: Mapping[str, str]) -> str:
+    return f" from {postgres['source']}" if "source" in postgres else ""
 
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:
