@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.report import page, text
-from pgassay.report.configuration import levels_read_back, side_by_side
+from pgassay.report.configuration import Row, levels_read_back, merged, side_by_side
 from pgassay.report.figures import distribution, figures
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
@@ -70,3 +70,12 @@ def test_levels_say_whether_the_system_confirmed_them(findings: Findings) -> Non
     said = levels_read_back(findings.trials)
     assert said["table.fillfactor"]["table.fillfactor=75"] == "75 (confirmed)"
     assert "nothing tells" in said["load.cache"]["table.fillfactor=75"]
+
+
+def test_treatments_configured_alike_share_a_column() -> None:
+    rows = (Row("wal_buffers", ("4MB", "4MB", "8MB"), False, True), Row("fsync", ("on", "on", "on"), False, False))
+    heads, kept = merged(("small", "other", "large"), rows)
+    assert heads == ("small\nother", "large")
+    assert [row.values for row in kept] == [("4MB", "8MB"), ("on", "on")]
+    assert kept[0].unexpected
+    assert merged(("only",), ()) == (("only",), ())

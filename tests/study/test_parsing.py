@@ -99,3 +99,15 @@ def test_an_ambiguous_baseline_is_refused() -> None:
     factors = {"table.fillfactor": [100, 75], "server.work_mem": ["4MB", "8MB"]}
     with pytest.raises(UsageError, match="fits more than one treatment"):
         _parse(factors=factors)
+
+
+def test_a_published_row_may_say_which_treatment_stands_beside_it() -> None:
+    row = {"treatment": {"table.fillfactor": 75}, "response": "tps", "table": "dense", "tps": 982.5}
+    first, other = _parse(published=[row, {"table": "loose"}]).published
+    assert (dict(first.cells), dict(first.treatment)) == (
+        {"table": "dense", "tps": "982.5"},
+        {"table.fillfactor": "75"},
+    )
+    assert (first.response, other.response, dict(other.treatment)) == ("tps", "", {})
+    with pytest.raises(UsageError, match=r"in \[\[published\]\] must be a table of levels"):
+        _parse(published=[{"treatment": "8kB"}])

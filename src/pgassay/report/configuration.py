@@ -5,7 +5,7 @@ what each server said of itself.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgassay.record.values import LevelRecord, Status, TrialRecord
 
@@ -46,6 +46,17 @@ def side_by_side(trials: Sequence[TrialRecord], varied: Sequence[str]) -> tuple[
         cells = tuple(" / ".join(seen[name].get(treatment, ["(default)"])) for treatment in treatments)
         rows.append(Row(name, cells, f"server.{name}" in varied, len(set(cells)) > 1))
     return tuple(rows)
+
+
+def merged(treatments: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """The same with one column for treatments whose servers were configured alike: heads (a name a line), and rows."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for index in range(len(treatments)):
+        alike.setdefault(tuple(row.values[index] for row in rows), []).append(index)
+    columns = list(alike.values())
+    heads = tuple("\n".join(treatments[index] for index in column) for column in columns)
+    kept = tuple(replace(row, values=tuple(row.values[column[0]] for column in columns)) for row in rows)
+    return heads, kept
 
 
 def levels_read_back(trials: Sequence[TrialRecord]) -> Mapping[str, Mapping[str, str]]:

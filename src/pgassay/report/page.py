@@ -21,6 +21,7 @@ from pgassay.report import (
     crash_safety,
     drives,
     ladder,
+    published,
     space,
     tradeoff,
     words,
@@ -68,6 +69,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FunctionLoader(_template),
     )
+    treatments = configuration.treatments_of(findings.trials)
     template = environment.from_string(_template("page.html"))
     specifications = json.dumps({figure.name: figure.specification for figure in made}).replace("</", "<\\/")
     return template.render(
@@ -80,8 +82,10 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         bundle=_bundle().replace("</script", "<\\/script"),
         words=words,
         kinds=_kinds(findings),
-        configuration=configuration.side_by_side(findings.trials, varied_names(findings.study)),
-        configured=configuration.treatments_of(findings.trials),
+        configuration=configuration.merged(
+            treatments, configuration.side_by_side(findings.trials, varied_names(findings.study))
+        ),
+        treatments=treatments,
         read_back=configuration.levels_read_back(findings.trials),
         adoption=_adoption(findings),
         host=host_rows(findings.run.host),
@@ -92,6 +96,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
             *space.parts(findings),
         ),
         layout=comparing.layout(findings.study),
+        published=published.beside(findings),
         equality="" if findings.imported else comparing.equality(findings.study),
         cache_parts=tuple(cache.parts(findings)),
         curve_sentences=tuple(curve_sentences(findings.companions, findings.primary)),

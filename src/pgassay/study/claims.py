@@ -1,17 +1,18 @@
 """What the authors of a published study found, as data beside the study, so that a run can be held against it.
 
 A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it.
-Published tables are kept as rows of text, shown beside one's own figures and never computed with.
+Published tables are kept as rows of text, shown beside one's own figures (of the row's `treatment`) and never computed
+with.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from pgassay.study import messages
-from pgassay.study.model import Claim
+from pgassay.study.model import Claim, Published
 from pgassay.study.quantities import typed
 
 _KEYS = ("text", "source", "response", "treatment", "against", "low", "high", "published", "untestable")
+_BESIDE = ("treatment", "response")
 
 
 def parse_claims(value: object) -> tuple[Claim, ...]:
@@ -19,9 +20,16 @@ def parse_claims(value: object) -> tuple[Claim, ...]:
     return tuple(_claim(each) for each in _tables("claims", value))
 
 
-def parse_published(value: object) -> tuple[Mapping[str, str], ...]:
-    """`[[published]]` tables as rows of text."""
-    return tuple({key: typed(cell) for key, cell in row.items()} for row in _tables("published", value))
+def parse_published(value: object) -> tuple[Published, ...]:
+    """`[[published]]` tables as rows of text; `treatment` and `response` are no columns of them."""
+    return tuple(
+        Published(
+            {key: typed(cell) for key, cell in row.items() if key not in _BESIDE},
+            _levels(row.get("treatment", {}), "[[published]]"),
+            str(row.get("response", "")),
+        )
+        for row in _tables("published", value)
+    )
 
 
 def _tables(key: str, value: object) -> list[dict[str, Any]]:
@@ -54,7 +62,7 @@ def _claim(table: dict[str, Any]) -> Claim:
     )
 
 
-def _levels(value: object) -> dict[str, str]:
+def _levels(value: object, where: str = "[[claims]]") -> dict[str, str]:
     if not isinstance(value, dict):
-        raise messages.wrong_type("[[claims]]", "treatment", "a table of levels", value)
+        raise messages.wrong_type(where, "treatment", "a table of levels", value)
     return {name: typed(level) for name, level in value.items()}

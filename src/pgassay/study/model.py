@@ -35,6 +35,18 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Published:
+    """A row of a published table: column to text, in reading order; `treatment`: whose figures here stand beside it.
+
+    `response` is what the row is about, empty for the primary one.
+    """
+
+    cells: Mapping[str, str]
+    treatment: Mapping[str, str] = field(default_factory=dict)
+    response: str = ""
+
+
+@dataclass(frozen=True)
 class Design:
     """How trials are laid out and when they end. Times in seconds, `resolution` as a share (0.02 is ±2 %)."""
 
@@ -66,8 +78,7 @@ class Study:
     """Every held level, the `[load]` table included (as `load.NAME`)."""
     secondary: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
-    published: tuple[Mapping[str, str], ...] = ()
-    """Rows of the published table, as column to text, in reading order."""
+    published: tuple[Published, ...] = ()
     regime: str = ""
     """`quick`, `as-published` or empty: which size of the study this is."""
     format: int = 1
