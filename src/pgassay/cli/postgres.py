@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--block-size", default="8kB", metavar="A,B", help="page sizes (default: 8kB)")
     build.add_argument("--wal-block-size", default="8kB", metavar="SIZE", help="WAL block size (default: 8kB)")
     build.add_argument("--pg-version", default="", metavar="V", help="17 or 17.5 (default: the one installed here)")
-    build.add_argument("--cflags", metavar="FLAGS", help="compiler flags (default: -O2)")
+    build.add_argument("--cflags", metavar="FLAGS", help="compiler flags, as --cflags=-O3 (default: -O2)")
     build.add_argument("--source", metavar="SOURCE", help="as for the factor build.source")
     add_build_options(build)
     verify = actions.add_parser("verify", help="is a build whole, and does its server have the sizes it says?")
@@ -76,7 +76,7 @@ def builder(building: "Building | None" = None) -> "Builder":
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, wal_block_bytes
+    from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, compiler_flags, wal_block_bytes
     from pgassay.postgres.builds.spec import parse_spec
     from pgassay.postgres.builds.wanted import Wanted
     from pgassay.postgres.find import parse_wanted
@@ -90,7 +90,7 @@ def _build(arguments: argparse.Namespace) -> int:
             size,
             wal_block_bytes(arguments.wal_block_size),
             arguments.pg_version,
-            arguments.cflags or DEFAULT_CFLAGS,
+            compiler_flags(arguments.cflags or DEFAULT_CFLAGS),
             parse_spec(arguments.source) if arguments.source else None,
         )
         print(maker.installation(wanted).bindir)

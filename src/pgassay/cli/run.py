@@ -108,9 +108,11 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     resolved.setdefault("design", {})["seed"] = seed
     with Workbench(wishes(arguments)) as bench:
         site = bench.site()
-        if arguments.dry_run and (missing := bench.unbuilt(setups(study, site))):
+        missing = bench.unbuilt(setups(study, site))
+        if arguments.dry_run and missing:
             print_unbuilt(missing, as_json=arguments.json)
             return messages.SUCCESS
+        bench.require_room(missing)
         checked = check(study, site)
         remarks = {
             **look(bench, allowed=arguments.allow_busy or arguments.dry_run),

@@ -149,6 +149,11 @@ class Workbench:
         wanted = [each for setup in setups if (each := wanted_of(setup)) is not None]
         return unbuilt(self._builder(), wanted) if wanted else ()
 
+    def require_room(self, missing: Sequence[Unbuilt]) -> None:
+        """Raise `BuildError` unless all these builds fit, before the first of them takes its minutes."""
+        if missing:
+            self._builder().cache.require_room(len(missing))
+
     def _builder(self) -> Builder:
         building, account = self.wishes.building, self.account
         return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)

@@ -71,10 +71,7 @@ class CompilerFlags(_BuildFactor):
 
     def parse(self, name: str, typed: str) -> Level:
         """Flags separated by spaces."""
-        words = typed.split()
-        if not all(re.fullmatch(r"-[\w=,.+:/-]+", word) for word in words):
-            raise messages.bad_flags(typed)
-        return Level(typed, " ".join(words))
+        return Level(typed, recipe.compiler_flags(typed))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """The CFLAGS that configure was given, from the view pg_config."""

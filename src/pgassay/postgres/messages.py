@@ -182,11 +182,6 @@ def no_such_table(name: str, tables: Iterable[str]) -> UsageError:
     return UsageError(f'the load has no table "{name}"', f"its tables are: {', '.join(tables) or 'none'}")
 
 
-def not_obtained(name: str, detail: str) -> ClusterError:
-    """An option of the data that did not take."""
-    return ClusterError(f'"{name}" did not take hold: {detail}')
-
-
 def unreachable_server(detail: str) -> ClusterError:
     """`pgassay init` could not read a server."""
     return ClusterError(

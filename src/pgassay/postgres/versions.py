@@ -9,7 +9,6 @@ import re
 from pgassay.bench.places import Version
 
 OLDEST = 13
-NEWEST = 18
 TOLERATED = 19
 """Not released when this was written: used when named, without promise."""
 
@@ -18,9 +17,6 @@ CHECKSUMS_BY_DEFAULT = 18
 
 NO_INSTRUCTIONS = 14
 """initdb knows --no-instructions."""
-
-COMPUTED_SETTINGS = 15
-"""`postgres -C` computes shared_memory_size_in_huge_pages and its like on a stopped server."""
 
 HUGE_PAGES_STATUS = 17
 """SHOW huge_pages_status exists; before it, the postmaster's memory map tells."""

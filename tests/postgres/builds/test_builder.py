@@ -1,5 +1,6 @@
 """Building with a fake source: the cache's key, what an interruption and a failure leave, and what they say."""
 
+import errno
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -177,6 +178,39 @@ def test_a_disk_too_small_is_said_before_anything_is_written(tmp_path: Path, mon
     assert caught.value.hint is not None
     assert "PGASSAY_CACHE" in caught.value.hint
     assert builds_made(tmp_path) == 0
+
+
+def test_room_is_asked_for_all_builds_of_a_study_before_the_first(tmp_path: Path) -> None:
+    cache = make_builder(tmp_path).cache
+    cache.require_room(1)
+    with pytest.raises(messages.BuildError, match="free, 1000000000 builds need about") as caught:
+        cache.require_room(1_000_000_000)
+    assert "pgassay postgres list, remove" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("kind", ["tarball", "official"])
+def test_a_disk_too_small_is_said_before_a_source_is_fetched_or_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("pgassay.postgres.builds.cache.NEEDED_BYTES", 1 << 60)
+    tarball = tmp_path / "source.tar"
+    tarball.touch()
+    spec = parse_spec(f"tarball:{tarball}" if kind == "tarball" else kind)
+    with pytest.raises(messages.BuildError, match="a build needs about"):
+        make_builder(tmp_path).sources.identify(spec, "17.5")
+
+
+def test_a_disk_that_fills_up_while_a_source_is_unpacked_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tarfile.open", full)
+    (tmp_path / "source.tar").touch()
+    with pytest.raises(messages.BuildError, match=r"the disk of .* is full") as caught:
+        make_builder(tmp_path).installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'source.tar'}")))
+    assert "PGASSAY_CACHE" in str(caught.value.hint)
 
 
 def test_what_would_be_built_is_told_without_building(tmp_path: Path) -> None:

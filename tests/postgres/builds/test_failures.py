@@ -35,6 +35,16 @@ def test_a_warning_about_bison_is_not_the_reason() -> None:
     assert failures.complaint(output) == "x.c:1: error: 'y' undeclared"
 
 
+def test_a_compiler_that_makes_no_program_may_dislike_its_flags_or_lack_a_library() -> None:
+    output = (
+        "configure: error: in `/x/objects':\nconfigure: error: C compiler cannot create executables\nSee config.log\n"
+    )
+    assert failures.complaint(output) == "C compiler cannot create executables"
+    assert failures.remedy(output, debian=True) == (
+        "check the compiler's flags (build.cflags), or sudo apt-get install libc6-dev"
+    )
+
+
 def test_a_full_disk_and_silence() -> None:
     assert "disk is full" in failures.remedy("cc1: error: x.s: No space left on device", debian=True)
     assert failures.complaint("\n") == "it said nothing"
@@ -57,6 +67,16 @@ def test_an_old_tarball_brings_its_parser_along(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="needs bison, flex") as caught:
         Toolchain(FakeRunner(), {}, there.get).require(tmp_path)
     assert caught.value.hint == "sudo dnf install bison flex"
+
+
+def test_without_a_compiler_everything_that_lacks_is_named_at_once() -> None:
+    there = {"make": "/usr/bin/make", "perl": "/usr/bin/perl", "apt-get": "/usr/bin/apt-get"}
+    tools = Toolchain(FakeRunner(), {}, there.get)  # the fake knows no program
+    with pytest.raises(BuildError, match="needs a C compiler, bison, flex, which this machine lacks") as caught:
+        tools.compiler(17)
+    assert caught.value.hint == "sudo apt-get install gcc bison flex"
+    with pytest.raises(BuildError, match="needs a C compiler, which this machine lacks"):
+        tools.compiler(15)  # whose tarball brings its parser along
 
 
 def test_flags_follow_the_version_and_what_is_there() -> None:

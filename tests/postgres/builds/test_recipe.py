@@ -87,3 +87,18 @@ def test_time_left_is_told_when_there_is_something_to_go_by() -> None:
     assert Progress("x", "make", 10, 1000, 5.0).left_s is None
     assert Progress("x", "make", 250, 1000, 30.0).left_s == pytest.approx(90.0)
     assert Progress("x", "make", 1200, 1000, 30.0).left_s == 0.0
+
+
+@pytest.mark.parametrize(
+    ("bare", "hint"), [("8192", 'write "8kB"'), ("8", 'write "8kB"'), ("5", "PostgreSQL knows 1kB")]
+)
+def test_a_size_without_a_unit_is_answered_by_the_size_that_it_can_mean(bare: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="has no unit") as caught:
+        recipe.block_bytes(bare)
+    assert str(caught.value.hint).startswith(hint)
+
+
+def test_compiler_flags_are_words_that_begin_with_a_hyphen() -> None:
+    assert recipe.compiler_flags(" -O3  -march=native ") == "-O3 -march=native"
+    with pytest.raises(UsageError, match="cannot be"):
+        recipe.compiler_flags("O2; rm")

@@ -55,7 +55,7 @@ class Builder:
             segment_bytes=DEFAULT_SEGMENT_BYTES,
             flags=self.toolchain.flags(major),
             cflags=wanted.cflags,
-            compiler=self.toolchain.compiler(),
+            compiler=self.toolchain.compiler(major),
         )
         return recipe, source
 

@@ -26,6 +26,8 @@ MARKER = "PGASSAY_BUILDS"
 FORMAT = 1
 NEEDED_BYTES = 700 << 20
 """Room for one build under way: source, objects and programs (measured: 155, 73 and 36 MB), twice for safety."""
+KEPT_BYTES = 40 << 20
+"""What a finished build keeps."""
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,13 @@ class Cache:
         _sync(directory.parent)
         return directory
 
-    def require_room(self) -> None:
-        """Raise `BuildError` unless a build fits."""
+    def require_room(self, builds: int = 1) -> None:
+        """Raise `BuildError` unless so many builds fit, made one after the other."""
         self._folder("builds")
         free = shutil.disk_usage(self.root).free
-        if free < NEEDED_BYTES:
-            raise messages.too_little_space(self.root, NEEDED_BYTES, free)
+        needed = NEEDED_BYTES + (builds - 1) * KEPT_BYTES
+        if free < needed:
+            raise messages.too_little_space(self.root, builds, needed, free)
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name

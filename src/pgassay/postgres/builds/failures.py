@@ -23,7 +23,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 """What is missing, as a Debian and as a Red Hat package."""
 
 _SIGNS = (
-    (r"no acceptable C compiler|C compiler cannot create executables", "cc"),
+    (r"no acceptable C compiler", "cc"),
     (r"bison(?: not found| is missing)|bison: (?:command )?not found", "bison"),
     (r"flex(?: not found| is missing)|flex: (?:command )?not found", "flex"),
     (r"[Pp]erl not found|perl: (?:command )?not found", "perl"),
@@ -35,6 +35,10 @@ _SIGNS = (
     (r"liburing", "uring"),
     (r"(?:stdio|stdlib|errno)\.h: No such file|crt1\.o", "libc"),
 )
+_NO_PROGRAMS = re.compile(r"C compiler cannot create executables")
+"""configure's words for flags that the compiler does not know, and for a compiler without a C library."""
+_WHERE = re.compile(r"^configure: error: in [`'].*:$")
+"""configure says first in which folder it is, then what is wrong."""
 _COMPLAINT = re.compile(r"(?:^configure: error: |\berror: |^make.*\*\*\* |: not found$|No space left|fatal error: )")
 
 
@@ -42,7 +46,7 @@ def complaint(output: str) -> str:
     """The line that says what went wrong: the first error, else the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for line in lines:
-        if _COMPLAINT.search(line):
+        if _COMPLAINT.search(line) and not _WHERE.search(line):
             return line.removeprefix("configure: error: ")
     return lines[-1] if lines else "it said nothing"
 
@@ -63,5 +67,7 @@ def remedy(output: str, *, debian: bool) -> str:
     """What to do about it."""
     if "No space left on device" in output:
         return "the disk is full: free space, or name another place with PGASSAY_CACHE"
+    if _NO_PROGRAMS.search(output):
+        return f"check the compiler's flags (build.cflags), or {install_command(['libc'], debian=debian)}"
     what = missing(output)
     return install_command([what], debian=debian) if what else "see the compiler's own words"

@@ -1,6 +1,6 @@
 """Every message about builds that a user may see: lower case, no full stop, with the remedy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import BenchError
@@ -19,9 +19,11 @@ def unknown_block_size(name: str, text: str, known: Iterable[int]) -> UsageError
     )
 
 
-def bare_block_size(name: str, text: str) -> UsageError:
-    """8192 or 8? Bytes for SHOW, kB for configure."""
-    return UsageError(f'"{name}" = {text} has no unit', f'write "{text}kB" or "{text}B"')
+def bare_block_size(name: str, text: str, known: Sequence[int]) -> UsageError:
+    """8192 or 8? Bytes for SHOW, kB for configure; at most one of them is a size that PostgreSQL knows."""
+    meant = [size for size in known if size in (int(text), int(text) * 1024)]
+    hint = f'write "{format_bytes(meant[0])}"' if meant else f"PostgreSQL knows {', '.join(map(format_bytes, known))}"
+    return UsageError(f'"{name}" = {text} has no unit', hint)
 
 
 def bad_source(text: str) -> UsageError:
@@ -44,12 +46,18 @@ def no_cache(path: Path, detail: str) -> UsageError:
     return UsageError(f'builds cannot be kept in "{path}": {detail}', "name another place with PGASSAY_CACHE")
 
 
-def too_little_space(path: Path, needed: int, free: int) -> BuildError:
+_ROOM = "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE"
+
+
+def too_little_space(path: Path, builds: int, needed: int, free: int) -> BuildError:
     """Said before anything is written."""
-    return BuildError(
-        f'"{path}" has {format_bytes(free >> 20 << 20)} free, a build needs about {format_bytes(needed)}',
-        "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE",
-    )
+    what = "a build needs" if builds == 1 else f"{builds} builds need"
+    return BuildError(f'"{path}" has {format_bytes(free >> 20 << 20)} free, {what} about {format_bytes(needed)}', _ROOM)
+
+
+def disk_full(path: Path) -> BuildError:
+    """It filled up while a source was unpacked."""
+    return BuildError(f'the disk of "{path}" is full', _ROOM)
 
 
 def missing_tools(tools: Iterable[str], install: str) -> BuildError:

@@ -6,6 +6,7 @@ Everything that can change the programs is in the recipe: the same key means the
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 
 from pgassay.postgres.builds import messages
@@ -65,9 +66,17 @@ def wal_block_bytes(text: str) -> int:
     return _one_of("build.wal_block_size", text, WAL_BLOCK_BYTES)
 
 
+def compiler_flags(text: str) -> str:
+    """Flags of the compiler, with one space between them; raises `UsageError` for what is none."""
+    words = text.split()
+    if not all(re.fullmatch(r"-[\w=,.+:/-]+", word) for word in words):
+        raise messages.bad_flags(text)
+    return " ".join(words)
+
+
 def _one_of(name: str, text: str, known: tuple[int, ...]) -> int:
     if text.strip().isdecimal():
-        raise messages.bare_block_size(name, text)
+        raise messages.bare_block_size(name, text, known)
     size = parse_memory(text)
     if size not in known:
         raise messages.unknown_block_size(name, text, known)

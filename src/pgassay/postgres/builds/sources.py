@@ -87,6 +87,7 @@ class Sources:
             return found
         if not version:
             raise messages.unknown_version("no PostgreSQL is installed here to go by")
+        self.cache.require_room()
         within_reach = self.entries and (self.allow_deb_src or distribution.have_sources(self.entries))
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
         with self.cache.staging() as staging:
@@ -142,6 +143,7 @@ class Sources:
         for source in self.known():
             if source.sha256 == sha256:
                 return Source(str(spec), sha256, source.version)
+        self.cache.require_room()
         with self.cache.staging() as staging:
             found = Source(str(spec), sha256, trees.version_of(trees.unpack(path, staging / "tree")))
         self._note(found)

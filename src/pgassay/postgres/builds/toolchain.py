@@ -5,7 +5,7 @@ older tarballs bring it along.
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ _LIBRARIES = (("zlib", "--without-zlib", "", 0), ("liblz4", "", "--with-lz4", 14
               ("liburing", "", "--with-liburing", 18))  # fmt: skip
 """pkg-config's name, the flag without it, the flag with it, since which version."""
 _ICU_BY_DEFAULT = 16
+_GENERATES_SINCE = 17
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,18 @@ class Toolchain:
 
     def require(self, source: Path) -> None:
         """Raise `BuildError` with every missing tool and the one command that installs them."""
-        tools = ["perl"] if (source / _PARSER).is_file() else ["perl", "bison", "flex"]
-        missing = [tool for tool in ("make", *tools) if not self.which(tool)]
+        missing = self._missing(generates=not (source / _PARSER).is_file())
         if not self.which(self.cc.split()[0]):
             missing.insert(0, "cc")
         if missing:
-            named = ["a C compiler" if tool == "cc" else tool for tool in missing]
-            raise messages.missing_tools(named, failures.install_command(missing, debian=self.debian))
+            raise self._lacking(missing)
 
-    def compiler(self) -> str:
-        """The first line of `cc --version`; raises `BuildError` without a compiler."""
+    def compiler(self, major: int) -> str:
+        """The first line of `cc --version`; raises `BuildError` without one, naming what else a build would lack."""
         try:
             outcome = self.runner.run([*self.cc.split(), "--version"], timeout_s=30.0)
         except BenchError:
-            raise messages.missing_tools(
-                ["a C compiler"], failures.install_command(["cc"], debian=self.debian)
-            ) from None
+            raise self._lacking(["cc", *self._missing(generates=major >= _GENERATES_SINCE)]) from None
         return f"{self.cc}: {outcome.stdout.splitlines()[0]}" if outcome.stdout else self.cc
 
     def flags(self, major: int) -> tuple[str, ...]:
@@ -68,6 +65,14 @@ class Toolchain:
             if major >= since and (flag := with_it if self._has(name) else without):
                 found.append(flag)
         return tuple(found)
+
+    def _missing(self, *, generates: bool) -> list[str]:
+        """Tools beside the compiler; `generates`: the source has no parser yet."""
+        return [tool for tool in ("make", "perl", *(("bison", "flex") if generates else ())) if not self.which(tool)]
+
+    def _lacking(self, tools: Sequence[str]) -> messages.BuildError:
+        named = ["a C compiler" if tool == "cc" else tool for tool in tools]
+        return messages.missing_tools(named, failures.install_command(tools, debian=self.debian))
 
     def _has(self, library: str) -> bool:
         if not self.which("pkg-config"):

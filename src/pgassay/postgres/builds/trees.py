@@ -3,6 +3,7 @@
 A tree's hash covers every file's path and contents but git's own folder, so that an edit makes another build.
 """
 
+import errno
 import hashlib
 import re
 import tarfile
@@ -13,6 +14,7 @@ from pgassay.postgres.builds.cache import file_sha256
 
 _VERSION = re.compile(r"^PACKAGE_VERSION='([^']+)'", re.MULTILINE)
 _IGNORED = frozenset({".git"})
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def version_in(configure: str, what: str) -> str:
@@ -47,12 +49,14 @@ def tree_sha256(tree: Path) -> str:
 
 
 def unpack(tarball: Path, into: Path) -> Path:
-    """Unpack and return the folder that holds `configure`; raises `UsageError` if none does."""
+    """Unpack and return the folder that holds `configure`; raises `UsageError` if none does, else `BuildError`."""
     into.mkdir(parents=True, exist_ok=True)
     try:
         with tarfile.open(tarball) as archive:
             archive.extractall(into, filter="data")
     except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise messages.disk_full(into) from None
         raise messages.not_unpacked(tarball, str(error).partition("\n")[0].rstrip(":")) from None
     for folder in (into, *sorted(each for each in into.iterdir() if each.is_dir())):
         if (folder / "configure").is_file():
