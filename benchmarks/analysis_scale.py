@@ -9,7 +9,6 @@ the page cache; the ratios of wall-clock and of CPU time are printed (polars rea
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -28,7 +27,7 @@ from pgassay.record.series import SCHEMA, parquet
 from pgassay.record.values import LevelRecord, Status, TrialRecord
 from pgassay.report.collection import paused
 from pgassay.report.findings import Findings
-from pgassay.report.plain import as_plain
+from pgassay.report.plain import everything, to_json
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response
 
@@ -157,7 +156,7 @@ def read_once(path: Path) -> None:
 def analyse(path: Path) -> None:
     """All that `pgassay show --json` says."""
     with paused():  # as the command does
-        json.dumps(as_plain(Findings(Run.open(path))))
+        to_json(everything(Findings(Run.open(path))))
 
 
 def main() -> None:

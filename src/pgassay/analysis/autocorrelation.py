@@ -23,26 +23,20 @@ class MeanError:
     inefficiency: float
 
 
-def mean_errors(seconds: Floats) -> tuple[MeanError, ...]:
-    """Of many series of equal length, shape (trials, seconds); those without a gap in one pass."""
+def errors_of_means(seconds: Floats) -> Floats:
+    """`mean_error(row).error` of many series of equal length, shape (trials, seconds); those without a gap together."""
     trials, n = seconds.shape
-    whole = [bool(row.all()) for row in np.isfinite(seconds)]
-    if n < 9 or not any(whole):
-        return tuple(mean_error(row) for row in seconds)
+    found = np.full(trials, nan)
+    if n < 9:
+        return found
+    whole = np.isfinite(seconds).all(axis=1)
     count = isqrt(n)
     length = n // count
-    means = seconds[:, n - count * length :].reshape(trials, count, length).mean(axis=2)
-    errors = means.std(axis=1, ddof=1) / sqrt(count)
-    naive = seconds.std(axis=1, ddof=1) / sqrt(n)
-    middles = seconds.mean(axis=1)
-    found = []
-    for row, usable, middle, error, plain in zip(seconds, whole, middles, errors, naive, strict=True):
-        if not usable:
-            found.append(mean_error(row))
-        else:
-            inefficiency = float(error / plain) ** 2 if plain > 0.0 else nan
-            found.append(MeanError(n, float(middle), float(error), inefficiency))
-    return tuple(found)
+    means = seconds[whole, n - count * length :].reshape(-1, count, length).mean(axis=2)
+    found[whole] = means.std(axis=1, ddof=1) / sqrt(count)
+    for row in np.flatnonzero(~whole):
+        found[row] = mean_error(seconds[row]).error
+    return found
 
 
 def mean_error(seconds: Floats) -> MeanError:

@@ -45,13 +45,13 @@ def partition(means: Floats, penalty: Floats) -> list[tuple[int, ...]]:
         cost = best[:, :last] + inside + penalty[:, None]
         start[:, end] = cost.argmin(axis=1)
         best[:, end] = cost[np.arange(trials), start[:, end]]
-    return [_walk_back(row) for row in start]
+    return [_walk_back(row) for row in start.tolist()]
 
 
-def _walk_back(start: np.ndarray) -> tuple[int, ...]:
+def _walk_back(start: list[int]) -> tuple[int, ...]:
     found: list[int] = []
-    end = int(start[-1])
+    end = start[-1]
     while end > 0:
         found.append(end)
-        end = int(start[end])
+        end = start[end]
     return tuple(reversed(found))

@@ -32,10 +32,10 @@ class Explanation:
 def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Response]) -> Explanation:
     """Say which of `costs` (of the same treatment, condition and covariate; others are ignored) moved with `effect`."""
     by_name = {response.name: response for response in responses}
-    mine = [cost for cost in costs if _place(cost) == _place(effect) and cost.response in by_name]
+    mine = [cost for cost in costs if cost.place == effect.place and cost.response in by_name]
     moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
     response = by_name[effect.response]
-    head = f"{', '.join(filter(None, _place(effect)))}: {response.title} {_change(effect, response)}"
+    head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"
     if not mine:
         return Explanation(f"{head}; no cost per transaction was measured that could explain it", (), ())
     if not _differs(effect):
@@ -56,10 +56,6 @@ def _still(head: str, moved: Sequence[Effect], by_name: dict[str, Response]) -> 
     if not moved:
         return Explanation(f"{head}, and neither can any cost per transaction", (), ())
     return Explanation(f"{head}, although {_listed(moved, by_name)}", (), tuple(moved))
-
-
-def _place(effect: Effect) -> tuple[str, str, str]:
-    return effect.treatment, effect.condition, effect.covariate
 
 
 def _differs(effect: Effect) -> bool:

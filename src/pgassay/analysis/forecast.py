@@ -5,12 +5,18 @@ simulation in benchmarks/validity (within 25 % of the simulated median).
 """
 
 from collections.abc import Callable
-from math import isfinite, sqrt
+from math import isfinite
 
-from pgassay.analysis.boundaries import FIRST_LOOK, criticals
+import numpy as np
+import numpy.typing as npt
+
+from pgassay.analysis.boundaries import FIRST_LOOK, Floats, criticals
 
 FARTHEST = 2000
 """No forecast goes beyond this many blocks; it is then `None`."""
+
+_Enough = Callable[[npt.NDArray[np.intp], Floats], npt.NDArray[np.bool_]]
+"""Of numbers of blocks and their critical values: which are enough."""
 
 _EXACT_HORIZON = 120
 _HALF_NORMAL_MEDIAN_SQUARED = 0.455  # the median of |z|, squared
@@ -25,7 +31,7 @@ def blocks_to_tell(
     differences). None when it would need more than `FARTHEST`.
     """
     alpha = (1.0 - level) / max(1, comparisons)
-    return _solve(alpha, blocks_max, lambda blocks, value: value * spread / sqrt(blocks) <= abs(effect))
+    return _solve(alpha, blocks_max, lambda blocks, value: value * spread / np.sqrt(blocks) <= abs(effect))
 
 
 def blocks_to_equate(
@@ -34,9 +40,9 @@ def blocks_to_equate(
     """Blocks until the inner interval (two one-sided tests) lies within ±`margin`, about half of the time."""
     alpha = 2.0 * (1.0 - level) / max(1, comparisons)
 
-    def inside(blocks: int, value: float) -> bool:
-        typical = sqrt(effect * effect + _HALF_NORMAL_MEDIAN_SQUARED * spread * spread / blocks)
-        return typical + value * spread / sqrt(blocks) <= margin
+    def inside(blocks: npt.NDArray[np.intp], value: Floats) -> npt.NDArray[np.bool_]:
+        typical = np.sqrt(effect * effect + _HALF_NORMAL_MEDIAN_SQUARED * spread * spread / blocks)
+        return np.asarray(typical + value * spread / np.sqrt(blocks) <= margin)
 
     return _solve(alpha, blocks_max, inside)
 
@@ -54,24 +60,21 @@ def blocks_to_settle(
     return min((blocks for blocks in found if blocks is not None), default=None)
 
 
-class _Reached:
-    """The critical value for any number of blocks: exact to `_EXACT_HORIZON`, then held, as it hardly grows."""
+def _solve(alpha: float, blocks_max: int, enough: _Enough) -> int | None:
+    """The least number of blocks; critical values are exact to `_EXACT_HORIZON`, then held, as they hardly grow."""
+    horizon, first = max(FIRST_LOOK, blocks_max), FIRST_LOOK
+    while True:
+        values = np.asarray(criticals(horizon, alpha)[first - FIRST_LOOK :])
+        found = _first(np.arange(first, first + len(values)), values, enough)
+        if found is not None or horizon >= _EXACT_HORIZON:
+            break
+        first, horizon = horizon + 1, min(2 * horizon, _EXACT_HORIZON)
+    if found is None:
+        rest = np.arange(horizon + 1, FARTHEST + 1)
+        found = _first(rest, np.full(len(rest), values[-1]), enough)
+    return found if found is not None and found <= FARTHEST else None
 
-    def __init__(self, alpha: float, blocks_max: int) -> None:
-        self.alpha = alpha
-        self.planned = max(FIRST_LOOK, blocks_max)
 
-    def __call__(self, blocks: int) -> float:
-        horizon = self.planned
-        while horizon < blocks and horizon < _EXACT_HORIZON:
-            horizon = min(2 * horizon, _EXACT_HORIZON)
-        values = criticals(horizon, self.alpha)
-        return values[min(blocks, horizon) - FIRST_LOOK]
-
-
-def _solve(alpha: float, blocks_max: int, enough: Callable[[int, float], bool]) -> int | None:
-    reached = _Reached(alpha, blocks_max)
-    for blocks in range(FIRST_LOOK, FARTHEST + 1):
-        if enough(blocks, reached(blocks)):
-            return blocks
-    return None
+def _first(blocks: npt.NDArray[np.intp], values: Floats, enough: _Enough) -> int | None:
+    places = np.flatnonzero(enough(blocks, values))
+    return int(blocks[places[0]]) if len(places) else None

@@ -143,13 +143,13 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
         messages.no_valid_trial(name) for name, column in ((treatment, ours), (baseline, theirs)) if not column
     ]
     both = tuple(sorted(ours.keys() & theirs.keys()))
-    if ours and theirs:
+    if ours and theirs and not len(both) == len(ours) == len(theirs):
         # The baseline runs on after a treatment has been settled, which leaves no gap worth naming.
         left_out += [messages.no_partner(block, baseline) for block in sorted(ours.keys() - theirs.keys())]
         last = max(ours)
         gaps = sorted(block for block in theirs.keys() - ours.keys() if block < last)
         left_out += [messages.no_partner(block, treatment) for block in gaps]
-    mine = np.asarray([ours[block] for block in both], dtype=np.float64)
-    base = np.asarray([theirs[block] for block in both], dtype=np.float64)
+    mine = np.fromiter(map(ours.__getitem__, both), np.float64, len(both))
+    base = np.fromiter(map(theirs.__getitem__, both), np.float64, len(both))
     values = np.log(mine) - np.log(base) if scale is Scale.RATIO else mine - base
     return Contrasts(both, values, base, tuple(dict.fromkeys(left_out)))

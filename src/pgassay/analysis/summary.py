@@ -11,6 +11,7 @@ import numpy as np
 
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.observed import tables
+from pgassay.analysis.series import Floats
 from pgassay.study.responses import Response
 
 
@@ -34,21 +35,24 @@ def summarise(observations: Sequence[Observation], response: Response) -> tuple[
     """A row per treatment, condition and covariate point, in the order of first trials."""
     rows: list[Summary] = []
     for cell, table in tables(observations, response.scale).items():
-        for treatment, column in table.values.items():
-            values = np.asarray(list(column.values()), dtype=np.float64)
-            n = len(values)
-            rows.append(
-                Summary(
-                    treatment=treatment,
-                    condition=cell.condition,
-                    covariate=cell.covariate,
-                    n=n,
-                    avg=float(values.mean()) if n else nan,
-                    stdev=float(values.std(ddof=1)) if n > 1 else nan,
-                    min=float(values.min()) if n else nan,
-                    median=float(np.median(values)) if n else nan,
-                    max=float(values.max()) if n else nan,
-                    left_out=table.left_out[treatment],
-                )
-            )
+        numbers = _described([np.fromiter(column.values(), np.float64) for column in table.values.values()])
+        rows += [
+            Summary(treatment, cell.condition, cell.covariate, *described, left_out=table.left_out[treatment])
+            for treatment, described in zip(table.values, numbers, strict=True)
+        ]
     return tuple(rows)
+
+
+def _described(columns: Sequence[Floats]) -> list[tuple[int, float, float, float, float, float]]:
+    """n, avg, stdev, min, median and max of each column; columns of equal length are taken together."""
+    found: list[tuple[int, float, float, float, float, float]] = [(0, nan, nan, nan, nan, nan)] * len(columns)
+    for n in {len(column) for column in columns} - {0}:
+        places = [place for place, column in enumerate(columns) if len(column) == n]
+        values = np.stack([columns[place] for place in places])
+        spread = values.std(axis=1, ddof=1) if n > 1 else np.full(len(places), nan)
+        ranked = np.sort(values, axis=1)
+        median = (ranked[:, (n - 1) // 2] + ranked[:, n // 2]) / 2.0
+        parts = (values.mean(axis=1), spread, ranked[:, 0], median, ranked[:, -1])
+        for place, row in zip(places, np.stack(parts, axis=1).tolist(), strict=True):
+            found[place] = (n, *row)
+    return found

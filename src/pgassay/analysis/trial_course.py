@@ -10,10 +10,10 @@ from math import isfinite
 
 import numpy as np
 
-from pgassay.analysis.autocorrelation import mean_errors
+from pgassay.analysis.autocorrelation import errors_of_means
 from pgassay.analysis.series import Floats
 from pgassay.analysis.steadiness import Steadiness, courses
-from pgassay.analysis.warmup import warm_ups
+from pgassay.analysis.warmup import cuts
 
 NS = 1_000_000_000
 
@@ -36,18 +36,13 @@ UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
 
 def trial_courses(seconds: Floats) -> tuple[TrialCourse, ...]:
     """Of series of equal length, shape (trials, seconds); NaN where a second is missing."""
-    found = []
-    for course, cut, known in zip(courses(seconds), warm_ups(seconds), mean_errors(seconds), strict=True):
-        error = known.error
-        found.append(
-            TrialCourse(
-                kind=course.kind,
-                truncation_s=float(cut.end_s) if cut.settled else None,
-                error=error if isfinite(error) else None,
-                cycle_s=course.period_s,
-            )
-        )
-    return tuple(found)
+    ends, settled = cuts(seconds)
+    cut = np.where(settled, ends, np.nan).tolist()
+    errors = errors_of_means(seconds).tolist()
+    return tuple(
+        TrialCourse(course.kind, end if isfinite(end) else None, error if isfinite(error) else None, course.period_s)
+        for course, end, error in zip(courses(seconds), cut, errors, strict=True)
+    )
 
 
 def trial_course(monotonic_ns: Sequence[int], values: Sequence[float | None]) -> TrialCourse:

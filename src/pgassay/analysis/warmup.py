@@ -7,6 +7,7 @@ cut is a mark, nothing is thrown away; a cut beyond the middle means that the se
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from pgassay.analysis.series import BATCH_S, Floats, batches
 
@@ -26,10 +27,16 @@ def warm_up(seconds: Floats) -> WarmUp:
 
 def warm_ups(seconds: Floats) -> tuple[WarmUp, ...]:
     """Of many series of equal length, shape (trials, seconds). Shorter than four batches: no cut, not settled."""
+    ends, settled = cuts(seconds)
+    return tuple(WarmUp(int(end), bool(known)) for end, known in zip(ends, settled, strict=True))
+
+
+def cuts(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """The same in columns, each of shape (trials,): where the warm-up ends (s), and whether the series settled."""
     means = batches(seconds).means
     trials, count = means.shape
     if count < 4:
-        return tuple(WarmUp(0, settled=False) for _ in range(trials))
+        return np.zeros(trials, dtype=np.intp), np.zeros(trials, dtype=np.bool_)
     centred = means - means.mean(axis=1, keepdims=True)  # against cancellation
     left = np.arange(count, 0, -1)
     total = centred[:, ::-1].cumsum(axis=1)[:, ::-1]
@@ -38,4 +45,4 @@ def warm_ups(seconds: Floats) -> tuple[WarmUp, ...]:
     # The last few cuts leave almost nothing, whose error is small by chance: the usual guard.
     error[:, count - 3 :] = np.inf
     best = error.argmin(axis=1)
-    return tuple(WarmUp(int(cut) * BATCH_S, settled=bool(cut <= count // 2)) for cut in best)
+    return best * BATCH_S, best <= count // 2

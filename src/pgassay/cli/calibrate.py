@@ -5,7 +5,6 @@ Cut short, it goes on with `pgassay resume`.
 """
 
 import argparse
-import json
 import os
 import secrets
 import sys
@@ -181,13 +180,14 @@ def _show(path: Path, *, as_json: bool) -> None:
     from pgassay.record.reading import Run
     from pgassay.report import calibration_text
     from pgassay.report.calibration import CalibrationFindings
+    from pgassay.report.plain import to_json
 
     run = Run.open(path)
     if run.header.study != PLACE:
         raise messages.no_calibration(path)
     found = CalibrationFindings(run)
     if as_json:
-        print(json.dumps(calibration_text.as_plain(found), indent=2))
+        print(to_json(calibration_text.as_plain(found)))
         return
     print(calibration_text.render(found))
     print(f"record: {run.path}")

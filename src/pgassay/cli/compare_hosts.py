@@ -1,7 +1,6 @@
 """`pgassay compare-hosts RUN RUN …`: one study in several environments, and what differs between their hosts."""
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +24,12 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.collection import paused
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import finite
+    from pgassay.report.plain import to_json
 
     with paused():
         found = side_by_side([Findings(Run.open(path)) for path in arguments.runs])
     if arguments.json:
-        print(json.dumps(finite({"format": 1, **asdict(found)}), indent=2))
+        print(to_json({"format": 1, **asdict(found)}))
         return messages.SUCCESS
     print(text(found, everything=arguments.all), end="")
     return messages.SUCCESS

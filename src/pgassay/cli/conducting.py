@@ -1,6 +1,5 @@
 """What `run`, `compare` and `resume` share: preflight, conducting with a watcher, and the report at the end."""
 
-import json
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -114,7 +113,7 @@ def report(path: Path, *, as_json: bool) -> None:
     """Write the page and print the text (or the JSON)."""
     from pgassay.report import page, text
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import as_plain
+    from pgassay.report.plain import everything, to_json
 
     findings = Findings(Run.open(path))
     try:
@@ -122,7 +121,7 @@ def report(path: Path, *, as_json: bool) -> None:
     except OSError as error:
         raise messages.report_failed(path, error) from error
     if as_json:
-        print(json.dumps({**as_plain(findings), "report": str(written)}, indent=2))
+        print(to_json({**everything(findings), "report": str(written)}))
         return
     print(text.render(findings))
     print(f"report: {written}")

@@ -1,8 +1,6 @@
 """`pgassay diagnose RUN`: what stops the load, for each combination of a study, with the numbers that say so."""
 
 import argparse
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 from pgassay.cli import messages
@@ -22,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.collection import paused
     from pgassay.report.diagnosing import capacities_of_disk, diagnosed
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import finite
+    from pgassay.report.plain import to_json
 
     with paused():
         findings = Findings(Run.open(arguments.run))
@@ -31,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not found:
             raise refusals.nothing_to_diagnose(arguments.run)
         if arguments.json:
-            plain = {"format": 1, "run": str(findings.run.path), "capacities": [asdict(each) for each in capacities]}
-            print(json.dumps(finite({**plain, "arms": [asdict(each) for each in found]}), indent=2))
+            plain = {"format": 1, "run": str(findings.run.path), "capacities": capacities, "arms": found}
+            print(to_json(plain))
             return messages.SUCCESS
     for each in found:
         print(f"{each.place}: {each.diagnosis.text}")

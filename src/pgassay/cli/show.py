@@ -1,7 +1,6 @@
 """`pgassay show RUN`: verdicts, tables and why, as text or JSON; also of a run that is still going on."""
 
 import argparse
-import json
 from pathlib import Path
 
 from pgassay.cli import messages
@@ -19,9 +18,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report import text
     from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import as_plain
+    from pgassay.report.plain import everything, to_json
 
     with paused():
         findings = Findings(Run.open(arguments.run))
-        print(json.dumps(as_plain(findings), indent=2) if arguments.json else text.render(findings), end="")
+        print(to_json(everything(findings)) + "\n" if arguments.json else text.render(findings), end="")
     return messages.SUCCESS

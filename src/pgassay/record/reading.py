@@ -99,7 +99,11 @@ class Run:
         return trials.trial_path(self.path, number)
 
     def series(self) -> "pl.LazyFrame":
-        """All trials' series, columns as in `series.SCHEMA`; rows of a trial are together and in order."""
+        """All trials' series, columns as in `series.SCHEMA`.
+
+        Rows of one name are in order of trial, those of a trial in the order of its own file; rows of different names
+        may come in any order.
+        """
         from pgassay.record.series import scan
 
         found: dict[Path, None] = {}

@@ -186,7 +186,12 @@ class Findings:
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """Which costs moved with the primary, a sentence for each treatment."""
-        return tuple(explain(judged.effect, self.costs, self.run.responses) for judged in self.verdicts)
+        costs: dict[tuple[str, str, str], list[Effect]] = {}
+        for cost in self.costs:
+            costs.setdefault(cost.place, []).append(cost)
+        return tuple(
+            explain(judged.effect, costs.get(judged.effect.place, ()), self.run.responses) for judged in self.verdicts
+        )
 
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:

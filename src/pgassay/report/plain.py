@@ -1,9 +1,10 @@
 """A run's findings as plain values for `--json`: stable names, numbers unrounded, null for what is not known."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from math import isfinite
 from typing import Any
+
+import msgspec
+import numpy as np
 
 from pgassay.analysis.effects import Effect
 from pgassay.report import cache_plain, companions_plain, comparing, crash_safety
@@ -16,8 +17,14 @@ FORMAT = 1
 
 def as_plain(findings: Findings) -> Mapping[str, Any]:
     """Everything that the text says, for scripts."""
+    plain: Mapping[str, Any] = finite(everything(findings))
+    return plain
+
+
+def everything(findings: Findings) -> Mapping[str, Any]:
+    """The same before it is made plain: for `to_json`."""
     header = findings.run.header
-    plain = {
+    return {
         "format": FORMAT,
         "run": str(findings.run.path),
         "study": header.study,
@@ -45,19 +52,18 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
             for judged in findings.verdicts
         ],
         "summaries": {
-            response.name: [asdict(row) for row in findings.summaries(response)]
-            for response in (findings.primary, *findings.secondary)
+            response.name: findings.summaries(response) for response in (findings.primary, *findings.secondary)
         },
         "costs": [_effect(effect) for effect in findings.costs],
         "explanations": [explanation.text for explanation in findings.explanations],
-        "ladders": [asdict(ladder) for ladder in ladders_of(findings)],
+        "ladders": ladders_of(findings),
         "claims": [
             {"text": judged.claim.text, "source": judged.claim.source, "mark": judged.mark, "found": judged.text}
             for judged in findings.claims
         ],
         "cache": cache_plain.as_plain(findings),
         "beside": companions_plain.as_plain(findings.companions),
-        "courses": [dict(vars(row)) for row in rows_of(findings)],
+        "courses": rows_of(findings),
         "remarks": list(findings.remarks),
         "not_crash_safe": list(crash_safety.warnings(findings.study)),
         "overloads": list(findings.overloads),
@@ -67,8 +73,6 @@ def as_plain(findings: Findings) -> Mapping[str, Any]:
         "layout": comparing.layout(findings.study),
         "equality": comparing.equality(findings.study),
     }
-    found: Mapping[str, Any] = finite(plain)
-    return found
 
 
 def _effect(effect: Effect) -> dict[str, Any]:
@@ -87,17 +91,24 @@ def _effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def finite(value: Any) -> Any:
-    """JSON knows no NaN and no infinity: null stands for them."""
-    kind = type(value)
-    if kind is str or kind is int or value is None:  # most of them, and quicker told than by asking what they are not
-        return value
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if kind is dict:
-        return {str(key): finite(each) for key, each in value.items()}
+def finite(value: object) -> Any:
+    """Plain values as JSON has them; it knows no NaN and no infinity: null stands for them."""
+    return msgspec.json.decode(_encoded(value))
+
+
+def to_json(value: object) -> str:
+    """The same as a text, indented; much sooner than the standard library's for the rows of ten thousand trials."""
+    return msgspec.json.format(_encoded(value), indent=2).decode()
+
+
+def _encoded(value: object) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_unknown)
+
+
+def _unknown(value: object) -> object:
+    """What numpy made, and mappings of other kinds than `dict`."""
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, Mapping):
-        return {str(key): finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
-    return value
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
