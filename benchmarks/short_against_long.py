@@ -10,6 +10,10 @@ one length (a timeout that is set holds for both). For tps and for costs per tra
 first) by short trials, by long trials, and the ratio of the two with its 95 % interval (t over blocks). The project
 claims less load time only where that interval holds 1 and lies within ±10 %, and every window covered two cycles.
 
+Where they differ, the regime does: so the long trials are cut into stretches as long as a short one, and what a
+transaction cost in each (WAL, full-page images, the share of HOT updates) is told. A first stretch that agrees with the
+short trials while a later one does not means that the data age within the trial: hold --set load.age=2x.
+
 With --state FILE each trial is kept in that file as it ends, and the same command goes on there after a kill.
 """
 
@@ -19,11 +23,12 @@ import math
 import statistics
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
+from benchmarks.stretches import Cut, Stretch, stretches, told
 from pgassay.lab.building import Building
 from pgassay.lab.notes import Assignment
 from pgassay.lab.trial import run_trial
@@ -34,7 +39,10 @@ from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.regime import CYCLES_WANTED
 
-RESPONSES = ("tps", "server_cpu_us_per_transaction", "wal_bytes_per_transaction", "latency_p99_ms")
+RESPONSES = (
+    "tps", "server_cpu_us_per_transaction", "wal_bytes_per_transaction", "full_page_images_per_transaction",
+    "latency_p99_ms",
+)  # fmt: skip
 
 
 Responses = Mapping[int, Mapping[str, float | None]]
@@ -48,6 +56,7 @@ class Done:
     responses: dict[str, float | None]
     regime: str
     cycles: float | None = None
+    stretches: list[Stretch] = field(default_factory=list)
 
 
 class State:
@@ -114,6 +123,7 @@ def main() -> None:
     arguments = parser.parse_args()
     lengths = {"short": arguments.short, "long": arguments.long}
     found: dict[tuple[str, str], dict[int, dict[str, float | None]]] = {}
+    cut: Cut = {}
     short_of_cycles = 0
     state = State(arguments)
     factor, _, both = arguments.levels.partition("=")
@@ -133,18 +143,26 @@ def main() -> None:
                     with tempfile.TemporaryDirectory() as staging:
                         (Path(staging) / "trials" / "x").mkdir(parents=True)
                         assignment = Assignment(number, block, 1, arm, 1000 + block, Path(staging) / "trials" / "x")
-                        record, _ = run_trial(studies[name], assignment, site)
+                        record, samples = run_trial(studies[name], assignment, site)
                     done = Done(str(record.status), dict(record.responses), str(record.regime["checkpoint_words"]))
                     cycles = record.regime["checkpoint_cycles"]
-                    done = replace(done, cycles=float(cycles) if isinstance(cycles, int | float) else None)
+                    done = replace(
+                        done,
+                        cycles=float(cycles) if isinstance(cycles, int | float) else None,
+                        stretches=stretches(samples, arguments.short),
+                    )
                     state.keep(block, name, level, done)
                 short_of_cycles += (done.cycles or 0.0) < CYCLES_WANTED
                 if done.status == "valid":
                     found.setdefault((name, level), {})[block] = done.responses
+                    cut.setdefault((name, level), {})[block] = done.stretches
                 tps = done.responses.get("tps")
                 print(f"block {block} {name} {arm.name}: {done.status}, {tps} tps, {done.regime}", flush=True)
     if short_of_cycles:
         print(f"{short_of_cycles} of {number} windows covered less than {CYCLES_WANTED} checkpoint cycles: no claim")
+    for name in lengths:
+        for place, both_levels in enumerate(told(cut, name, base, other), 1):
+            print(f"{name} {place}: WAL effect {interval(both_levels.wal_logs)}; {both_levels.text}")
     for response in RESPONSES:
         logs = {
             name: contrasts(found.get((name, other), {}), found.get((name, base), {}), response) for name in lengths

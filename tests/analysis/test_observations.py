@@ -66,6 +66,8 @@ def test_a_treatment_or_a_baseline_without_a_valid_trial_is_named() -> None:
     table = arrange(columns({"a": [1.0]}), Cell(), Scale.RATIO)
     assert "b has no valid trial" in contrast(table, "b", "a", Scale.RATIO).left_out
     assert "z has no valid trial" in contrast(table, "a", "z", Scale.RATIO).left_out
+    zero = arrange(columns({"a": [1.0], "b": [0.0]}), Cell(), Scale.RATIO)
+    assert "b has no usable value" in contrast(zero, "b", "a", Scale.RATIO).left_out
 
 
 def test_cells_never_mix() -> None:

@@ -42,7 +42,7 @@ def test_a_treatment_without_any_valid_trial_is_told_as_such() -> None:
     (effect,) = compare(columns({"base": [100.0] * 6, "a": [nan] * 6}), TPS, "base", blocks_max=30)
     found = verdict(effect, TPS, resolution=0.02, blocks_max=30)
     assert found.kind is Kind.UNRESOLVED
-    assert found.text.endswith("; a has no valid trial")
+    assert found.text.endswith("; a has no usable value")
 
 
 def test_unresolved_says_what_it_takes() -> None:

@@ -28,9 +28,9 @@ def no_partner(block: int, missing: str) -> str:
     return f"block {block}: {missing or 'baseline'} is missing, so there is nothing to compare"
 
 
-def no_valid_trial(treatment: str) -> str:
-    """A treatment of the study without a single usable value."""
-    return f"{treatment or 'baseline'} has no valid trial"
+def no_valid_trial(treatment: str, *, tried: bool = False) -> str:
+    """A treatment of the study without a single usable value; `tried`: it has valid trials, but none of them usable."""
+    return f"{treatment or 'baseline'} has no {'usable value' if tried else 'valid trial'}"
 
 
 def few_blocks(blocks: int, least: int) -> str:

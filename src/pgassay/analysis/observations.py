@@ -140,7 +140,9 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
     ours, theirs = table.values.get(treatment, {}), table.values.get(baseline, {})
     left_out = [*table.left_out.get(treatment, ()), *table.left_out.get(baseline, ())]
     left_out += [
-        messages.no_valid_trial(name) for name, column in ((treatment, ours), (baseline, theirs)) if not column
+        messages.no_valid_trial(name, tried=name in table.values)
+        for name, column in ((treatment, ours), (baseline, theirs))
+        if not column
     ]
     both = tuple(sorted(ours.keys() & theirs.keys()))
     if ours and theirs and not len(both) == len(ours) == len(theirs):

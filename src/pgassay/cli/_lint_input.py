@@ -72,7 +72,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
 
 def of_run(path: Path, primary: str) -> Judged:
     """A run directory."""
-    record = Recorded.open(path)
+    record = Recorded.open(path, leave_out=True)
     study = parse_recorded(record.header.study, record.study)
     names = [response.name for response in record.responses]
     chosen = primary or study.primary
@@ -88,7 +88,18 @@ def of_run(path: Path, primary: str) -> Judged:
         found, baseline=study.design.baseline.name, resolution=study.design.resolution, ordered=ordered or imported
     )
     remarks = tuple(map(str, source.get("remarks", ()))) if isinstance(source, dict) else ()
-    return Judged(benchmark, "imported run" if imported else "run", chosen, remarks=remarks)
+    return Judged(benchmark, "imported run" if imported else "run", chosen, _left_out(record, trials), remarks)
+
+
+def _left_out(record: Recorded, counted: Sequence[TrialRecord]) -> tuple[tuple[str, str], ...]:
+    """The trials that are no results, and those that cannot be read."""
+    known = {trial.number for trial in counted}
+    other = {trial.number: _detail(trial) for trial in record.trials if trial.number not in known}
+    return tuple((f"trial {number}", reason) for number, reason in sorted({**other, **dict(record.left_out)}.items()))
+
+
+def _detail(trial: TrialRecord) -> str:
+    return "; ".join([trial.status.value, *(reason.detail for reason in trial.reasons)])
 
 
 def with_resolution(judged: Judged, resolution: float) -> Judged:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli._run import open_run
 
 if TYPE_CHECKING:
     from pgassay.report.environments import SideBySide
@@ -20,14 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print."""
-    from pgassay.record.reading import Run
     from pgassay.report.collection import paused
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings
     from pgassay.report.plain import to_json
 
     with paused():
-        found = side_by_side([Findings(Run.open(path)) for path in arguments.runs])
+        found = side_by_side([Findings(open_run(path)) for path in arguments.runs])
     if arguments.json:
         print(to_json({"format": 1, **asdict(found)}))
         return messages.SUCCESS

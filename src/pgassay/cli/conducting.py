@@ -115,7 +115,7 @@ def report(path: Path, *, as_json: bool) -> None:
     from pgassay.report.findings import Findings
     from pgassay.report.plain import everything, to_json
 
-    findings = Findings(Run.open(path))
+    findings = Findings(Run.open(path, leave_out=True))
     try:
         written = page.write(findings, path / "report")
     except OSError as error:

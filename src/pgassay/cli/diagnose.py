@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from pgassay.cli import messages
+from pgassay.cli._run import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print; exit status 0 whatever the verdict."""
-    from pgassay.record.reading import Run
     from pgassay.report import messages as refusals
     from pgassay.report.collection import paused
     from pgassay.report.diagnosing import capacities_of_disk, diagnosed
@@ -23,8 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.plain import to_json
 
     with paused():
-        findings = Findings(Run.open(arguments.run))
-        capacities = capacities_of_disk(Findings(Run.open(arguments.disk))) if arguments.disk else ()
+        findings = Findings(open_run(arguments.run))
+        capacities = capacities_of_disk(Findings(open_run(arguments.disk))) if arguments.disk else ()
         found = diagnosed(findings, capacities)
         if not found:
             raise refusals.nothing_to_diagnose(arguments.run)

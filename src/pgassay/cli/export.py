@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from pgassay.cli import messages
+from pgassay.cli._run import open_run
 
 FORMS = ("trials", "cache-csv")
 
@@ -27,10 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the rows."""
     from pgassay.record import cache_csv, export
-    from pgassay.record.reading import Run
 
     write = cache_csv.write if arguments.form == "cache-csv" else export.write_csv
-    found = Run.open(arguments.run)
+    found = open_run(arguments.run)
     if arguments.out is None:
         write(found, sys.stdout)
         return messages.SUCCESS

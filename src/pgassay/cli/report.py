@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from pgassay.cli import messages
+from pgassay.cli._run import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,13 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write."""
-    from pgassay.record.reading import Run
     from pgassay.report import page
     from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
 
     with paused():
-        found = Run.open(arguments.run)
+        found = open_run(arguments.run)
         path = page.write(Findings(found), arguments.out or found.path / "report", pictures=not arguments.no_figures)
     print(path)
     return messages.SUCCESS

@@ -21,6 +21,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.plain import everything, to_json
 
     with paused():
-        findings = Findings(Run.open(arguments.run))
+        findings = Findings(Run.open(arguments.run, leave_out=True))
         print(to_json(everything(findings)) + "\n" if arguments.json else text.render(findings), end="")
     return messages.SUCCESS

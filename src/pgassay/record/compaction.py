@@ -22,6 +22,8 @@ from pgassay.record.series import parquet
 from pgassay.record.values import CHUNK_TRIALS, TrialRecord
 
 INDEX_FILE = "index.parquet"
+_READ = {"number": pl.Int32, "sha256": pl.String, "trial_json": pl.Binary, "series_file": pl.String}
+"""What a reader takes of it; all else is for queries by hand."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def read_index(disk: Disk, run: Path, journalled: Mapping[int, str]) -> dict[int
     if not disk.exists(path):
         return {}
     try:
-        table = _read(disk, path).select("number", "sha256", "trial_json", "series_file")
+        table = _read(disk, path).select(pl.col(name).cast(kind) for name, kind in _READ.items())
     except (pl.exceptions.PolarsError, OSError):
         return {}
     usable = {name for name in table["series_file"].unique() if _names_series(name)}
@@ -95,17 +97,24 @@ def disagreements(disk: Disk, run: Path, journalled: Mapping[int, str]) -> Itera
         if known.series_file is not None:
             by_file.setdefault(known.series_file, []).append(number)
     for name, numbers in by_file.items():
-        if not disk.exists(run / name):
-            continue
+        if disk.exists(run / name):
+            yield from ((name, what) for what in _wrong_rows(disk, run, name, numbers))
+
+
+def _wrong_rows(disk: Disk, run: Path, name: str, numbers: Iterable[int]) -> Iterator[str]:
+    """How a compacted file of series is not what the trials' own files are."""
+    try:
+        whole = _by_name(_read(disk, run / name)).partition_by("trial", as_dict=True)
+    except pl.exceptions.PolarsError:
+        yield "cannot be read; delete it, it is rebuilt"
+        return
+    for number in numbers:
         try:
-            whole = _by_name(_read(disk, run / name)).partition_by("trial", as_dict=True)
-        except pl.exceptions.PolarsError:
-            yield name, "cannot be read; delete it, it is rebuilt"
-            continue
-        for number in numbers:
             own = _by_name(_trial_series(disk, run, number))
-            if not whole.get((number,), own.clear()).equals(own):
-                yield name, f"the rows of trial {number} are not those of its {trials.SERIES_FILE}"
+        except pl.exceptions.PolarsError:
+            continue  # its checksum tells that already
+        if not whole.get((number,), own.clear()).equals(own):
+            yield f"the rows of trial {number} are not those of its {trials.SERIES_FILE}"
 
 
 def _by_name(table: pl.DataFrame) -> pl.DataFrame:

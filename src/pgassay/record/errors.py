@@ -24,7 +24,11 @@ class NewerFormatError(RecordError):
 
 
 class DamagedError(RecordError):
-    """A file of the run is missing or does not say what it must."""
+    """A file of the run is missing or does not say what it must; `what` says which and how, without the run's path."""
+
+    def __init__(self, message: str, hint: str | None = None, what: str = "") -> None:
+        super().__init__(message, hint)
+        self.what = what or message
 
 
 class InUseError(RecordError):
@@ -33,6 +37,9 @@ class InUseError(RecordError):
 
 CHECK = "see all findings with: pgassay check {path}"
 """What helps a reader, who has nothing to go on with."""
+
+MISSING = "it is in the journal but not under trials/"
+"""Why a trial is left out whose directory is gone."""
 
 RESUME = "free what stands in the way, then go on with: pgassay resume {path}"
 
@@ -74,7 +81,16 @@ def damaged(path: Path, what: str) -> DamagedError:
     return DamagedError(
         f'run directory "{path}" is damaged: {what}',
         f"see all findings with: pgassay check {path}; restore from a copy",
+        what,
     )
+
+
+def reason_of(failure: DamagedError | OSError) -> str:
+    """Why a trial that cannot be read is left out."""
+    if isinstance(failure, DamagedError):
+        return failure.what
+    name = Path(failure.filename).name if failure.filename else "a file"
+    return f"{name}: {failure.strerror or failure}"
 
 
 def in_use(path: Path, owner: str) -> InUseError:

@@ -1,12 +1,13 @@
 """A run as a value, for reports and analyses: read without a lock, also while a runner still writes it.
 
 Trials are read when first asked for, from the compacted index where it agrees with the journal and from their own
-files for the rest. Series come lazily, as a polars frame.
+files for the rest. Series come as a polars frame. What cannot be read is an error for the lab, which goes on with the
+run, and left out by name for a report: the other trials are as good as they were.
 """
 
 import hashlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pgassay.record import formats, trials
 from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
-from pgassay.record.errors import CHECK, damaged, saying
+from pgassay.record.errors import CHECK, MISSING, DamagedError, damaged, reason_of, saying
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry
 from pgassay.record.recovery import committed_in, require_all
@@ -38,22 +39,33 @@ class Observation(NamedTuple):
     value: float
 
 
+class LeftOut(NamedTuple):
+    """A trial (or only its series) that cannot be read, and why."""
+
+    trial: int
+    reason: str
+
+
 @dataclass(frozen=True)
 class Run:
-    """A run directory as it stood when it was opened; raises `RecordError` where a part cannot be read."""
+    """A run directory as it stood when it was opened; raises `RecordError` where a part cannot be read.
+
+    With `leave_out` a trial that cannot be read is no error: it is missing in `trials` and named in `left_out`.
+    """
 
     path: Path
     header: RunHeader
     journal: tuple[Entry, ...]
     disk: Disk
+    leave_out: bool = False
 
     @classmethod
-    def open(cls, path: Path, disk: Disk | None = None) -> "Run":
+    def open(cls, path: Path, disk: Disk | None = None, *, leave_out: bool = False) -> "Run":
         """Read the header and the journal; a torn last line is passed over, since it may be under way."""
         disk = disk or RealDisk()
         path = path.absolute()
         with saying(path, "read the run", CHECK):
-            return cls(path, read_header(disk, path), read_journal(disk, path).entries, disk)
+            return cls(path, read_header(disk, path), read_journal(disk, path).entries, disk, leave_out)
 
     @property
     def responses(self) -> tuple[Response, ...]:
@@ -82,17 +94,36 @@ class Run:
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The committed trials' numbers, in order."""
+        """The committed trials' numbers, in order; with `leave_out` those that have a directory."""
         with saying(self.path, "list the trials", CHECK):
             present = trials.scan(self.disk, self.path).committed
-        require_all(self.path, self._journalled, present)
+        if not self.leave_out:
+            require_all(self.path, self._journalled, present)
         return present
 
-    @cached_property
+    @property
     def trials(self) -> tuple[TrialRecord, ...]:
-        """Every committed trial, in order of number."""
+        """Every committed trial that can be read, in order of number."""
+        return self._trials[0]
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Every committed trial that cannot, in order of number."""
+        return self._trials[1]
+
+    @cached_property
+    def _trials(self) -> tuple[tuple[TrialRecord, ...], tuple[LeftOut, ...]]:
+        found: list[TrialRecord] = []
+        lost = [LeftOut(number, MISSING) for number in self._journalled.keys() - set(self.numbers)]
         with saying(self.path, "read the trials", CHECK):
-            return tuple(self._trial(number) for number in self.numbers)
+            for number in self.numbers:
+                try:
+                    found.append(self._trial(number))
+                except (DamagedError, OSError) as failure:
+                    if not self.leave_out:
+                        raise
+                    lost.append(LeftOut(number, reason_of(failure)))
+        return tuple(found), tuple(sorted(lost))
 
     def trial_directory(self, number: int) -> Path:
         """Where a trial's raw output is."""
@@ -106,6 +137,35 @@ class Run:
         """
         from pgassay.record.series import scan
 
+        return scan(self.disk, self._series_files, self.path)
+
+    def gather(self, query: "Callable[[pl.LazyFrame], pl.LazyFrame]") -> "tuple[pl.DataFrame, tuple[LeftOut, ...]]":
+        """What `query` gives on all series, and the trials whose series cannot be read.
+
+        It must treat each trial for itself: if not all files can be read, it is asked of one trial after the other.
+        Raises `DamagedError` for those without `leave_out`.
+        """
+        import polars as pl
+
+        from pgassay.record.series import gathered
+
+        own = [(number, self.trial_directory(number) / trials.SERIES_FILE) for number in self.numbers]
+        try:
+            return gathered(self.disk, self._series_files, self.path, query), ()
+        except (DamagedError, OSError):
+            tables, lost = [gathered(self.disk, (), self.path, query)], []
+            for number, path in own:
+                try:
+                    tables.append(gathered(self.disk, (path,), self.path, query))
+                except (DamagedError, OSError) as failure:
+                    if not self.leave_out:
+                        raise
+                    lost.append(LeftOut(number, reason_of(failure)))
+        return pl.concat(tables), tuple(lost)
+
+    @property
+    def _series_files(self) -> tuple[Path, ...]:
+        """Compacted where there are such."""
         found: dict[Path, None] = {}
         compacted = {known.series_file for known in self._index.values() if known.series_file}
         there = {name: self.path / name for name in compacted if self.disk.exists(self.path / name)}
@@ -113,7 +173,7 @@ class Run:
             known = self._index.get(number)
             whole = there.get(known.series_file or "") if known else None
             found[whole or self.trial_directory(number) / trials.SERIES_FILE] = None
-        return scan(self.disk, list(found), self.path)
+        return tuple(found)
 
     def trial_series(self, number: int) -> "pl.LazyFrame":
         """One trial's series, from its own file."""

@@ -4,7 +4,7 @@ Cumulative counters stay raw; null is a missing value, never 0. Rows are made in
 record's disk, so that a crash leaves no half-written Parquet file behind a good name. Imports polars: import it late.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Protocol
@@ -93,3 +93,17 @@ def scan(disk: Disk, paths: Sequence[Path], run: Path) -> pl.LazyFrame:
     if len(real) == len(sources):
         return pl.scan_parquet(real)
     return pl.scan_parquet([source for source in sources if isinstance(source, bytes)])
+
+
+def gathered(
+    disk: Disk, paths: Sequence[Path], run: Path, query: Callable[[pl.LazyFrame], pl.LazyFrame]
+) -> pl.DataFrame:
+    """What `query` gives on these files; raises `DamagedError` when one of them is not a series of ours."""
+    what = str(paths[0].relative_to(run)) if len(paths) == 1 else "a series"
+    try:
+        found = scan(disk, paths, run)
+        if not SCHEMA.items() <= found.collect_schema().items():
+            raise damaged(run, f"{what} has other columns than a series has")
+        return query(found).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as failure:
+        raise damaged(run, f"{what} cannot be read: {str(failure).splitlines()[0]}") from failure

@@ -7,6 +7,7 @@ along covariates, bounds. Computed when first asked for.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.best import chances_of
@@ -159,7 +160,7 @@ class Companions:
         return tuple(
             Bounded(*place, bounds(costs_with_cpu(costs), known, rate))
             for place, costs in medians.items()
-            if (rate := costs.get(RATE)) is not None
+            if (rate := costs.get(RATE)) is not None and isfinite(rate)
         )
 
     @cached_property

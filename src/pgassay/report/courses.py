@@ -4,12 +4,17 @@ The record says it since trials are judged when they are committed; older ones a
 the series.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.analysis.trial_course import UNKNOWN, TrialCourse, spread_out
-from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Gather = Callable[[Callable[[pl.LazyFrame], pl.LazyFrame]], pl.DataFrame]
 
 NAME = "tps"
 WARM_UP = "_warmup"
@@ -25,12 +30,12 @@ MEANINGS: Mapping[Steadiness, str] = {
 }
 
 
-def courses_of(run: Run) -> Mapping[int, TrialCourse]:
-    """Trial number to its course, for every committed trial."""
-    known = {trial.number: course for trial in run.trials if (course := _recorded(trial)) is not None}
-    missing = [trial.number for trial in run.trials if trial.number not in known]
-    judged = _judged(run, missing) if missing else {}
-    return {trial.number: known.get(trial.number) or judged.get(trial.number, UNKNOWN) for trial in run.trials}
+def courses_of(trials: Sequence[TrialRecord], gather: "Gather") -> Mapping[int, TrialCourse]:
+    """Trial number to its course, for every committed trial; `gather` answers a query on all series."""
+    known = {trial.number: course for trial in trials if (course := _recorded(trial)) is not None}
+    missing = [trial.number for trial in trials if trial.number not in known]
+    judged = _judged(gather, missing, every=not known) if missing else {}
+    return {trial.number: known.get(trial.number) or judged.get(trial.number, UNKNOWN) for trial in trials}
 
 
 def doubts(trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse]) -> Iterator[str]:
@@ -56,13 +61,13 @@ def _recorded(trial: TrialRecord) -> TrialCourse | None:
     return TrialCourse(Steadiness(kind), truncation_s, error, cycle_s)
 
 
-def _judged(run: Run, numbers: Sequence[int]) -> dict[int, TrialCourse]:
+def _judged(gather: "Gather", numbers: Sequence[int], *, every: bool) -> dict[int, TrialCourse]:
     import polars as pl
 
     wanted = pl.col("name") == NAME
-    if len(numbers) < len(run.trials):
+    if not every:
         wanted &= pl.col("trial").is_in(list(numbers))
-    rows = run.series().filter(wanted).select("trial", "monotonic_ns", "source", "value").collect()
+    rows = gather(lambda series: series.filter(wanted).select("trial", "monotonic_ns", "source", "value"))
     table = rows.filter(~pl.col("source").str.ends_with(WARM_UP))  # apart: costly on all rows, cheap on these
     values = table["value"].fill_null(float("nan")).to_numpy()
     return spread_out(table["trial"].to_numpy(), table["monotonic_ns"].to_numpy(), values)

@@ -30,6 +30,7 @@ from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
 from pgassay.report.overload import overloads
 from pgassay.report.regimes import regimes_of
+from pgassay.report.seconds import Seconds
 from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
@@ -52,6 +53,7 @@ class Findings:
         self.study: Study = parse_recorded(run.header.study, run.study)
         self.baseline = self.study.design.baseline.name
         self._observed: dict[str, Observed] = {}
+        self.seconds = Seconds(run)
         self._summed: dict[str, tuple[Summary, ...]] = {}
 
     @cached_property
@@ -201,7 +203,7 @@ class Findings:
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:
         """How each trial went second by second, by number."""
-        return courses_of(self.run)
+        return courses_of(self.trials, self.seconds.gather)
 
     @cached_property
     def caches(self) -> CacheFindings:

@@ -37,3 +37,13 @@ def different_primaries(first: str, other: str, path: Path) -> UsageError:
 def no_common_arms(path: Path) -> UsageError:
     """Runs of one study without a single common combination."""
     return UsageError(f'"{path}" has no valid trials of any combination that the first run has')
+
+
+def unread_trial(number: int, reason: str) -> str:
+    """A trial of which nothing can be said."""
+    return f"trial {number} cannot be read and is left out: {reason}"
+
+
+def unread_series(number: int, reason: str) -> str:
+    """A trial whose result counts, though nothing tells how it went."""
+    return f"the seconds of trial {number} cannot be read, so nothing shows how it went: {reason}"

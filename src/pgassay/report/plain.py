@@ -64,6 +64,7 @@ def everything(findings: Findings) -> Mapping[str, Any]:
         "cache": cache_plain.as_plain(findings),
         "beside": companions_plain.as_plain(findings.companions),
         "courses": rows_of(findings),
+        "unread": findings.seconds.unread,
         "remarks": list(findings.remarks),
         "not_crash_safe": list(crash_safety.warnings(findings.study)),
         "overloads": list(findings.overloads),
@@ -88,6 +89,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "high": effect.high if effect.bounded else None,
         "level": effect.level,
         "method": effect.method,
+        "left_out": effect.left_out,
     }
 
 

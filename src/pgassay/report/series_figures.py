@@ -63,13 +63,13 @@ def rows_of(findings: "Findings", names: Sequence[str]) -> list[dict[str, Any]]:
     if not chosen:
         return []
     about = {trial.number: trial for trial in findings.trials if trial.number in chosen}
-    table = (
-        findings.run.series()
-        .filter(pl.col("trial").is_in(sorted(chosen)) & (pl.col("name") == NAME))
-        .filter(pl.col("source").is_in([SOURCE, f"{SOURCE}_warmup"]))
-        .select("trial", "source", "monotonic_ns", "value")
-        .drop_nulls()
-        .collect()
+    table = findings.seconds.gather(
+        lambda series: (
+            series.filter(pl.col("trial").is_in(sorted(chosen)) & (pl.col("name") == NAME))
+            .filter(pl.col("source").is_in([SOURCE, f"{SOURCE}_warmup"]))
+            .select("trial", "source", "monotonic_ns", "value")
+            .drop_nulls()
+        )
     )
     rows: list[dict[str, Any]] = []
     for (number,), part in table.group_by("trial", maintain_order=True):

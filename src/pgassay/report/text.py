@@ -120,11 +120,16 @@ def _caveats(findings: Findings) -> Iterator[str]:
         yield findings.overhead
     yield from findings.overloads
     yield from doubts(trials, findings.courses)
+    yield from findings.seconds.unread
     for trial in (*findings.spoilt, *findings.outcomes):
         reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
         yield f"trial {trial.number} ({trial.treatment}) {trial.status}: {reasons}"
     for arm, reason in findings.dropped.items():
         yield f"dropped: {arm}: {reason}"
+    for judged in findings.verdicts:
+        if judged.effect.left_out:
+            place = words.place(judged.effect.treatment, judged.effect.condition, judged.effect.covariate)
+            yield f"{place}: {'; '.join(judged.effect.left_out)}"
 
 
 def _columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterator[str]:
