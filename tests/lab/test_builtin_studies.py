@@ -1,8 +1,11 @@
 """Every built-in study, in every size, names only factors and levels that this bench knows, and claims to be met."""
 
+import re
+
 import pytest
 
 from pgassay.lab.catalogue import every_factor
+from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Study
@@ -32,6 +35,14 @@ def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
         for levels in (claim.treatment, claim.against):
             parts = {f"{factor}={typed}" for factor, typed in levels.items()}
             assert claim.untestable or any(parts <= arm for arm in known), (claim.text, levels)
+
+
+@pytest.mark.parametrize("name", builtin.names())
+def test_the_reasons_of_claims_name_responses_that_are_measured(name: str) -> None:
+    study = study_of(name, "")
+    known = {study.primary, *study.secondary, *(response.name for response in COSTS)}
+    for claim in study.claims:
+        assert set(re.findall(r"\{([a-z0-9_]+)\}", claim.otherwise)) <= known, claim.text
 
 
 def test_page_and_wal_block_are_crossed_in_every_size_of_wal_block() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.report.findings import Findings
-from pgassay.report.tradeoff import CYCLES, Point, front, parts
+from pgassay.report.tradeoff import CYCLES, Point, as_plain, front, parts
+from pgassay.report.tradeoff_figures import space_against_speed
 from pgassay.study.levels import Level
+from tests.report.driven import make_driven
 from tests.report.made import make_run
 
 
@@ -42,3 +44,24 @@ def test_a_run_has_a_table_with_every_treatment(tmp_path: Path) -> None:
     assert {name: row["on the front"] for name, row in found.items()} == {
         "table.fillfactor=100": "yes", "table.fillfactor=75": "yes", "table.fillfactor=50": "no",
     }  # fmt: skip
+
+
+def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> None:
+    updates, deletes = as_plain(Findings(make_driven(tmp_path / "run")))
+    assert "oltp_update_non_index" in updates["condition"]
+    found = {each["treatment"]: each for each in updates["points"]}
+    assert all(each["on_the_front"] for each in found.values()), "on its own drive each is smaller or faster"
+    ssd, csd = found["drive.data=ssd, table.fillfactor=100"], found["drive.data=csd, table.fillfactor=100"]
+    assert csd["life_years"] == pytest.approx(2.5 * ssd["life_years"], rel=0.1), "the planted WA, 0.6 and 1.5"
+    gone = [each["treatment"] for each in deletes["points"] if not each["on_the_front"]]
+    assert all("=75" in each for each in gone), "FILLFACTOR 75 takes more and gains nothing"
+
+
+def test_the_figure_draws_a_front_for_each_drive(tmp_path: Path) -> None:
+    figure = space_against_speed(Findings(make_driven(tmp_path / "run")))
+    assert figure is not None
+    values = figure.to_dict()["data"]["values"]
+    medians = [row for row in values if row["kind"] == "median"]
+    assert {row["drives"] for row in medians} == {"drive.data=ssd", "drive.data=csd"}
+    assert len({row["place"] for row in medians}) == 2
+    assert sum(row["kind"] == "trial" for row in values) == 48

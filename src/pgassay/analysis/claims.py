@@ -33,6 +33,8 @@ class ClaimJudgement:
     mark: Mark
     text: str
     more_blocks: int | None = None
+    why: str = ""
+    """Of a contradicted claim: what may be behind it."""
 
 
 def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> ClaimJudgement:

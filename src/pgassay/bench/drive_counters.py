@@ -30,14 +30,27 @@ UNITS: Mapping[str, str] = {
     "cpu_us": "us",
     "logical_bytes": "bytes",
     "physical_bytes": "bytes",
+    "contents_logical_bytes": "bytes",
+    "contents_physical_bytes": "bytes",
     "capacity_bytes": "bytes",
     "free_blocks": "count",
     "percentage_used": "%",
 }
 """Every name with its unit. `logical_bytes` is what the host has written and not trimmed, `physical_bytes` what that
-takes on flash, `codec_cpu_us` and `cpu_us` are the emulating program's own time."""
+takes on flash, both with what filled an aged drive; `contents_…` is the same of what the host can read. `codec_cpu_us`
+and `cpu_us` are the emulating program's own time."""
 
-GAUGES = frozenset({"logical_bytes", "physical_bytes", "capacity_bytes", "free_blocks", "percentage_used"})
+GAUGES = frozenset(
+    {
+        "logical_bytes",
+        "physical_bytes",
+        "contents_logical_bytes",
+        "contents_physical_bytes",
+        "capacity_bytes",
+        "free_blocks",
+        "percentage_used",
+    }
+)
 """The names that are no sums."""
 
 DATA, WAL = "drive", "drive_wal"

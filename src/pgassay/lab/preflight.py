@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Drive
-from pgassay.lab import fairness, hosting, messages, page_space, space, upkeep
+from pgassay.lab import fairness, hosting, messages, page_space, space, stored_kinds, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.loads import driver_of, load_of
@@ -38,7 +38,8 @@ def check(study: Study, site: Site) -> Checked:
     for composition in compositions:
         drivers.refuse_foreign(driver_of(composition), [each.name for each in composition.bound])
     options = [composition.setup.load for composition in compositions]
-    responses = (*_responses(compositions[0], site), *upkeep.responses(options), *page_space.responses(options))
+    asked = (*upkeep.responses(options), *page_space.responses(options), *stored_kinds.responses(options))
+    responses = (*_responses(compositions[0], site), *asked)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
         if name not in known:

@@ -88,8 +88,17 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
         with site.held():
             drive.discard(workspace)
         raise
-    wear(study, composition, site, drive, key)
+    wear(study, wearing(study, key, site), site, drive, key)
     return prepared
+
+
+def wearing(study: Study, key: str, site: Site) -> Composition:
+    """Whose load wears a snapshot: that of the study's first arm that starts from it, whichever trial comes first.
+
+    Else the order of a block, which is drawn, would decide whether a drive was aged by updates or by deletes.
+    """
+    first = next(arm for arm in study.arms if key_of(study, arm, site) == key)
+    return compose(study.levels_of(first), site.catalogue)
 
 
 def _fill(composition: Composition, server: Server, site: Site) -> None:

@@ -15,7 +15,7 @@ from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult, Verifying
 from pgassay.bench.server import Server
-from pgassay.lab import outcomes, page_space, regime, space, upkeep
+from pgassay.lab import outcomes, page_space, regime, space, stored_kinds, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.hosting import hosted
@@ -180,18 +180,23 @@ def _measure(
         _read_back(composition, Readable(server, result), notes, Stage.RUN)
         if isinstance(load, Verifying):
             notes.problems.update(load.verify(server, options))
-        if page_space.wanted(options):
-            _look_into_pages(server, notes)
+        _look_into_files(composition, server, clone, notes)
 
 
-def _look_into_pages(server: Server, notes: Notes) -> None:
+def _look_into_files(composition: Composition, server: Server, clone: Path, notes: Notes) -> None:
+    """What the options ask to know of pages and files, once every counter is read."""
     assert notes.measures is not None
-    notes.page_space.update(page_space.as_left(server))
-    notes.measures = replace(
-        notes.measures,
-        responses={**notes.measures.responses, **page_space.summed(notes.page_space)},
-        counters={**notes.measures.counters, **notes.page_space},
-    )
+    options = composition.setup.load
+    responses, counters = dict(notes.measures.responses), dict(notes.measures.counters)
+    if page_space.wanted(options):
+        notes.page_space.update(page_space.as_left(server))
+        responses |= page_space.summed(notes.page_space)
+        counters |= notes.page_space
+    if stored_kinds.wanted(options):
+        stored = stored_kinds.read(server, clone, stored_kinds.codec_of(composition.setup.drive))
+        responses |= stored_kinds.summed(stored)
+        counters |= stored
+    notes.measures = replace(notes.measures, responses=responses, counters=counters)
 
 
 def _maintain(server: Server, site: Site, notes: Notes) -> None:

@@ -31,6 +31,7 @@ EVERY = (
     LoadFactor("yardstick", choice(*YARDSTICKS), "what is measured after each window: sysbench cpu, where installed"),
     LoadFactor("vacuum", switch, "VACUUM before the window"),
     LoadFactor("page_space", switch, "read how much of the tables' pages is free, before the window and after it"),
+    LoadFactor("compressibility", switch, "after the window, compress a sample of tables, indexes and WAL"),
     LoadFactor("maintenance", switch, "after the window, time a CHECKPOINT and a VACUUM of every page"),
 )
 

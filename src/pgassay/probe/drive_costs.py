@@ -10,6 +10,8 @@ from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL
 from pgassay.probe.differences import Differences
 from pgassay.study.responses import Better, Response, Scale
 
+_SOURCES = (DATA, WAL, SMART, SMART_WAL)
+
 RESPONSES: tuple[Response, ...] = (
     Response(
         "host_bytes_per_transaction", "bytes that the drive was sent, per transaction", "bytes", Better.LOWER, cost=True
@@ -37,7 +39,7 @@ RESPONSES: tuple[Response, ...] = (
 def drive_costs(counters: Differences, transactions: int) -> dict[str, float | None]:
     """Every response of `RESPONSES`."""
     host, nand = _sum(counters, "host_bytes_written"), _sum(counters, "nand_bytes_written")
-    logical, physical = _sum(counters, "logical_bytes"), _sum(counters, "physical_bytes")
+    logical, physical = _contents(counters, "logical_bytes"), _contents(counters, "physical_bytes")
     return {
         "host_bytes_per_transaction": _quotient(host, transactions),
         "nand_bytes_per_transaction": _quotient(nand, transactions),
@@ -55,10 +57,17 @@ def _amplification(counters: Mapping[str, float | None], source: str) -> float |
 
 
 def _sum(counters: Mapping[str, float | None], name: str) -> float | None:
-    found = [
-        value for source in (DATA, WAL, SMART, SMART_WAL) if (value := counters.get(f"{source}.{name}")) is not None
-    ]
+    found = [value for source in _SOURCES if (value := counters.get(f"{source}.{name}")) is not None]
     return sum(found) if found else None
+
+
+def _contents(counters: Mapping[str, float | None], name: str) -> float | None:
+    """As `_sum`, of what the host can read where a drive tells that apart from what filled it when it was aged."""
+    told = {}
+    for source in _SOURCES:
+        contents = counters.get(f"{source}.contents_{name}")
+        told[f"{source}.{name}"] = counters.get(f"{source}.{name}") if contents is None else contents
+    return _sum(told, name)
 
 
 def _quotient(part: float | None, whole: float | None) -> float | None:

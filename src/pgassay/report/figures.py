@@ -11,7 +11,7 @@ import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from pgassay.record.values import Status
-from pgassay.report import boxes, cache_figures, curve_figures, scaling_figures, series_figures, words
+from pgassay.report import boxes, cache_figures, curve_figures, scaling_figures, series_figures, tradeoff_figures, words
 from pgassay.report.findings import Findings
 from pgassay.report.forest import forest, row_of
 from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, panels, styled
@@ -45,6 +45,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 def _figures(findings: Findings) -> tuple[Figure, ...]:
     made = [distribution(findings, findings.primary), _effects(findings), _over_blocks(findings)]
     made += [distribution(findings, response) for response in findings.secondary]
+    made.append(_tradeoff(findings))
     made.append(_costs(findings))
     made.append(_curve(findings))
     made.append(_scaling(findings))
@@ -244,6 +245,19 @@ def _scaling(findings: Findings) -> Figure | None:
         "Fits: where it bends, and where it peaks",
         "Points: means over blocks with their intervals. Grey: where the kink lies. Shaded: what the data leave to the "
         "Universal Scalability Law, point by point. The yardstick is scaled to the curve's first point. Secondary.",
+        styled(found).to_dict(),
+    )
+
+
+def _tradeoff(findings: Findings) -> Figure | None:
+    found = tradeoff_figures.space_against_speed(findings)
+    if found is None:
+        return None
+    return Figure(
+        "space-against-speed",
+        "Space against speed",
+        "Small: a trial; large: a treatment's medians. Dashed: the Pareto front, the treatments that none with a "
+        "comparable speed beats on both sides. Up and to the left is better. Secondary.",
         styled(found).to_dict(),
     )
 

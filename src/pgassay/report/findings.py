@@ -5,7 +5,7 @@ reads the same.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgassay.analysis import claims as claim_analysis
@@ -24,7 +24,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import overhead, scaling_claims, words
+from pgassay.report import contradictions, overhead, scaling_claims, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of
@@ -276,12 +276,14 @@ class Findings:
         response = self.responses.get(claim.response)
         against = ", ".join(f"{name}={typed}" for name, typed in claim.against.items())
         effect = None
+        baseline = self.baseline
         if response is not None and not claim.untestable:
             known = [treatment.name for treatment in self.study.treatments]
             baseline = against if against in known else self.baseline
             if against in ("", baseline):
                 effect = claim_analysis.effect_of(claim, self.effects(response, baseline))
-        return claim_analysis.judge(claim, effect, blocks_max=self.study.design.blocks_max)
+        judged = claim_analysis.judge(claim, effect, blocks_max=self.study.design.blocks_max)
+        return replace(judged, why=contradictions.why(self, judged, effect, baseline))
 
     def _failure(self, effect: Effect) -> str | None:
         return self.dropped.get(words.place(effect.treatment, effect.condition, effect.covariate))

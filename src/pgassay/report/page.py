@@ -21,8 +21,10 @@ from pgassay.report import (
     crash_safety,
     drives,
     ladder,
+    one_factor,
     published,
     space,
+    stored_kinds,
     tradeoff,
     words,
 )
@@ -91,8 +93,10 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         host=host_rows(findings.run.host),
         parts=(
             *parts(findings.companions, findings.primary, findings.baseline),
+            *one_factor.parts(findings),
             *tradeoff.parts(findings),
             *drives.parts(findings),
+            *stored_kinds.parts(findings),
             *space.parts(findings),
         ),
         layout=comparing.layout(findings.study),

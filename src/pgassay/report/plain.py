@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from pgassay.analysis.effects import Effect
-from pgassay.report import cache_plain, companions_plain, comparing, crash_safety
+from pgassay.report import cache_plain, companions_plain, comparing, crash_safety, one_factor, stored_kinds, tradeoff
 from pgassay.report.findings import Findings
 from pgassay.report.ladder import ladders_of
 from pgassay.report.trials_table import rows_of
@@ -58,9 +58,18 @@ def everything(findings: Findings) -> Mapping[str, Any]:
         "explanations": [explanation.text for explanation in findings.explanations],
         "ladders": ladders_of(findings),
         "claims": [
-            {"text": judged.claim.text, "source": judged.claim.source, "mark": judged.mark, "found": judged.text}
+            {
+                "text": judged.claim.text,
+                "source": judged.claim.source,
+                "mark": judged.mark,
+                "found": judged.text,
+                "why": judged.why,
+            }
             for judged in findings.claims
         ],
+        "stored_kinds": stored_kinds.as_plain(findings),
+        "tradeoff": tradeoff.as_plain(findings),
+        "one_factor": one_factor.as_plain(findings),
         "cache": cache_plain.as_plain(findings),
         "beside": companions_plain.as_plain(findings.companions),
         "courses": rows_of(findings),

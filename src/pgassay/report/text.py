@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.report import cache, comparing, crash_safety, drives, ladder, space, tradeoff, words
+from pgassay.report import (
+    cache,
+    comparing,
+    crash_safety,
+    drives,
+    ladder,
+    one_factor,
+    space,
+    stored_kinds,
+    tradeoff,
+    words,
+)
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
 from pgassay.report.findings import Findings
@@ -36,6 +47,8 @@ def _lines(findings: Findings) -> Iterator[str]:
         for judged in findings.claims:
             yield f"  {judged.claim.text}"
             yield f"    published: {judged.claim.published or 'no figure'}; {judged.text}"
+            if judged.why:
+                yield f"    why: {judged.why}"
     yield ""
     yield from _caveats(findings)
 
@@ -95,8 +108,10 @@ def _beside(findings: Findings) -> Iterator[str]:
     for part in (
         *cache.parts(findings),
         *beside,
+        *one_factor.parts(findings),
         *tradeoff.parts(findings),
         *drives.parts(findings),
+        *stored_kinds.parts(findings),
         *space.parts(findings),
     ):
         yield ""

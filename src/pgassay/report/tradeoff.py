@@ -6,6 +6,7 @@ against those on its own drives. Medians over the valid trials; docs/numbers.md 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pgassay.analysis.comparable import refusal
 from pgassay.record.values import TrialRecord
@@ -19,8 +20,10 @@ CYCLES = 3000
 """Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said beside every life."""
 _TB = 1e12
 _YEAR_S = 365.25 * 86400
-_SPACE = (("physical_bytes", "live bytes on flash"), ("database_bytes", "database"))
+SPACE: Mapping[str, str] = {"physical_bytes": "live bytes on flash", "database_bytes": "database"}
+"""Response to its words, the first that was measured counts."""
 _SPEED = ("qps", "tps")
+_TOLD = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
 _NEEDED = ("table.", "drive.")
 _HEAD = ("treatment", "space", "to the baseline", "speed", "to its drive's first", "HOT share", "WAL a transaction")
 
@@ -42,27 +45,73 @@ class Point:
         return CYCLES * _TB / (nand * tps) / _YEAR_S if nand and tps else None
 
 
-def parts(findings: Findings) -> Iterator[Part]:
-    """A table for each condition and covariate point, where table options or drives vary and both sides are known."""
+@dataclass(frozen=True)
+class Tradeoff:
+    """Every treatment at one condition and covariate point; `space` and `speed` are responses' names."""
+
+    condition: str
+    covariate: str
+    space: str
+    speed: str
+    points: tuple[Point, ...]
+
+    @property
+    def place(self) -> str:
+        """Condition and covariate."""
+        return words.place(self.condition, self.covariate)
+
+
+def tradeoffs(findings: Findings) -> Iterator[Tradeoff]:
+    """One for each condition and covariate point, where table options or drives vary and both sides are known."""
     varied = {name for treatment in findings.study.treatments for name in treatment.levels}
     if not any(name.startswith(_NEEDED) for name in varied):
         return
     for place, mine in valid_by_place(findings.trials).items():
-        space = next((each for each in _SPACE if any(trial.responses.get(each[0]) for trial in mine)), None)
+        space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
         if space is not None and speed is not None:
-            every = points(findings, mine, space[0], speed)
-            yield _part(every, findings.baseline, space[1], speed, words.place(*place))
+            yield Tradeoff(*place, space, speed, points(findings, mine, space, speed))
+
+
+def parts(findings: Findings) -> Iterator[Part]:
+    """A table for each tradeoff."""
+    for each in tradeoffs(findings):
+        yield _part(each.points, findings.baseline, SPACE[each.space], each.speed, each.place)
+
+
+def as_plain(findings: Findings) -> list[dict[str, Any]]:
+    """For `--json`: every treatment's medians, whether it is on the front, and the life of a TB of flash in years."""
+    return [
+        {
+            "condition": each.condition,
+            "covariate": each.covariate,
+            "space": each.space,
+            "speed": each.speed,
+            "cycles": CYCLES,
+            "points": [
+                {
+                    "treatment": point.name,
+                    "space": point.space_bytes,
+                    "speed": point.speed,
+                    "on_the_front": point.name in best,
+                    "life_years": point.life_years,
+                    **{name: point.told.get(name) for name in _TOLD},
+                }
+                for point in each.points
+            ],
+        }
+        for each in tradeoffs(findings)
+        for best in [front(each.points)]
+    ]
 
 
 def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed: str) -> tuple[Point, ...]:
     """Every treatment's medians, in the study's order."""
-    names = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     found = []
     for treatment in findings.study.treatments:
         mine = [trial for trial in trials if trial.treatment == treatment.name]
-        told = {name: middle(trial.responses.get(name) for trial in mine) for name in (*names, space, speed)}
+        told = {name: middle(trial.responses.get(name) for trial in mine) for name in (*_TOLD, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
         found.append(Point(treatment.name, mine_levels, told[space], told[speed], told))
     return tuple(found)

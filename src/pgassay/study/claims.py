@@ -11,7 +11,7 @@ from pgassay.study import messages
 from pgassay.study.model import Claim, Published
 from pgassay.study.quantities import typed
 
-_KEYS = ("text", "source", "response", "treatment", "against", "low", "high", "published", "untestable")
+_KEYS = ("text", "source", "response", "treatment", "against", "low", "high", "published", "untestable", "otherwise")
 _BESIDE = ("treatment", "response")
 
 
@@ -59,6 +59,7 @@ def _claim(table: dict[str, Any]) -> Claim:
         high=table.get("high"),
         published=str(table.get("published", "")),
         untestable=str(table.get("untestable", "")),
+        otherwise=str(table.get("otherwise", "")),
     )
 
 

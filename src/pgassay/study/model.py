@@ -32,6 +32,8 @@ class Claim:
     high: float | None = None
     published: str = ""
     untestable: str = ""
+    otherwise: str = ""
+    """Why it may come out otherwise here; `{response}` stands for the median measured for its treatment."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay._core import scan_blocks
-from pgassay.cli.compressibility import _fillfactor, _sampling
+from pgassay.cli.compressibility import _fillfactor
 from pgassay.cli.compressibility._cluster import Cluster, Part, look
 from pgassay.cli.compressibility._request import BLOCK_BYTES, Request
+from pgassay.postgres.files import sampling
 
 _BATCH_CHUNKS = 4096
 """Between batches Ctrl-C is heard."""
@@ -46,7 +47,7 @@ def estimate(request: Request) -> Estimate:
     """Look at the cluster and weigh it; raises `PgassayError`, `OSError`."""
     cluster = look(request)
     parts = list(cluster.parts)
-    chunks = _sampling.choose(parts, request.sample_bytes)
+    chunks = sampling.choose(parts, request.sample_bytes)
     rows = _scan(request, chunks)
     order = np.searchsorted(chunks.parts, np.arange(len(parts) + 1))
     weighed = [_weigh(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
@@ -54,7 +55,7 @@ def estimate(request: Request) -> Estimate:
     return Estimate(request, cluster, tuple(weighed), tables, left_out)
 
 
-def _scan(request: Request, chunks: _sampling.Chunks) -> NDArray[np.uint64]:
+def _scan(request: Request, chunks: sampling.Chunks) -> NDArray[np.uint64]:
     found = []
     for start in range(0, len(chunks.files), _BATCH_CHUNKS):
         batch = slice(start, start + _BATCH_CHUNKS)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay._core import relay_tables
-from pgassay.cli.compressibility import _sampling
 from pgassay.cli.compressibility._cluster import Part
 from pgassay.cli.compressibility._request import Request
+from pgassay.postgres.files import sampling
 from pgassay.postgres.files.inventory import DataFile
 
 LEAST_PAGES = 64
@@ -51,7 +51,7 @@ def relay(request: Request, parts: list[Part]) -> tuple[tuple[RelaidTable, ...],
     if not chosen:
         return (), len(tables)
     sample = None if request.sample_bytes is None else max(1, request.sample_bytes // _SAMPLE_SHARE)
-    chunks = _sampling.choose(chosen, sample)
+    chunks = sampling.choose(chosen, sample)
     levels = tuple(dict.fromkeys((100, *request.fillfactors)))
     rows = relay_tables(
         chunks.paths,

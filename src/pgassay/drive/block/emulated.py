@@ -18,6 +18,9 @@ from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketContro
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
 
+COMPRESSING = "compressing"
+"""The flash model's kind that packs compressed blocks; any other maps whole pages."""
+_BLOCK_BYTES = 4096
 _BLANK = "blank"
 _POLL_S = 0.05
 _SETTLE_S = 5.0
@@ -121,7 +124,7 @@ class EmulatedVolume:
             stats = self._open().ask("stats", patience_s=_STATS_PATIENCE_S)
         except DriveError:
             return {}
-        return neutral(stats)
+        return neutral(stats, compressing=self.description.flash.get("kind") == COMPRESSING)
 
     def stats(self) -> Mapping[str, Any]:
         """All that the daemon tells, under its own names."""
@@ -217,19 +220,33 @@ _ALIASES: Mapping[str, tuple[str, float]] = {
     "flushes": ("host_flushes", 1.0),
     "codec_ns": ("codec_cpu_us", 1e-3),
     "daemon_cpu_ns": ("cpu_us", 1e-3),
-    "live_blocks": ("logical_bytes", 4096.0),
+    "live_blocks": ("logical_bytes", float(_BLOCK_BYTES)),
     "live_bytes": ("physical_bytes", 1.0),
     "free_superblocks": ("free_blocks", 1.0),
 }
 """What the daemon calls by another name or in another unit."""
 
 
-def neutral(stats: Mapping[str, Any]) -> Counted:
-    """The neutral names out of what a daemon tells."""
+def neutral(stats: Mapping[str, Any], *, compressing: bool) -> Counted:
+    """The neutral names out of what a daemon tells; `compressing` is the flash model's kind, not the codec."""
     found: dict[str, float] = {}
     for name, value in stats.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
             known, scale = _ALIASES.get(name, (name, 1.0))
             if known in UNITS:
                 found[known] = value * scale
-    return found
+    return {**found, **_contents(stats, compressing)}
+
+
+def _contents(stats: Mapping[str, Any], compressing: bool) -> dict[str, float]:
+    """What the host can read, without what ageing filled: a page-mapped drive takes a whole page for a block of zeros
+    too, a compressing one takes nothing."""
+    told = [stats.get(name) for name in ("stored_blocks", "zero_blocks", "stored_bytes")]
+    if not all(isinstance(each, int) for each in told):
+        return {}
+    stored, zeros, stored_bytes = (float(each) for each in told if each is not None)
+    logical = (stored + zeros) * _BLOCK_BYTES
+    return {
+        "contents_logical_bytes": logical,
+        "contents_physical_bytes": stored_bytes if compressing else logical,
+    }

@@ -4,18 +4,32 @@ A relation is cut into as many equal stretches as it gets chunks, and one chunk 
 Cochran, Sampling Techniques, chapter 5), so that old and new rows are both seen. What is small is read whole.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgassay.cli.compressibility._cluster import Part
+from pgassay.postgres.files.inventory import DataFile
 
 SAMPLED_CHUNK_BYTES = 64 << 10
 WHOLE_CHUNK_BYTES = 1 << 20
 LEAST_BYTES = 1 << 20
 """Of each part, so that a small table's figure is its own."""
+
+
+class Part(Protocol):
+    """Files that belong together."""
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """In order."""
+
+    @property
+    def bytes(self) -> int:
+        """All of them."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +43,7 @@ class Chunks:
     lengths: NDArray[np.uint32]
 
 
-def choose(parts: list[Part], sample_bytes: int | None) -> Chunks:
+def choose(parts: Sequence[Part], sample_bytes: int | None) -> Chunks:
     """Chunks of all parts, about `sample_bytes` together, None for everything."""
     total = sum(part.bytes for part in parts)
     share = 1.0 if sample_bytes is None or sample_bytes >= total else sample_bytes / total

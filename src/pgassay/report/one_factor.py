@@ -1,0 +1,171 @@
+"""One factor at a time where several vary: each level against the baseline's, every other factor held where it is.
+
+The verdicts compare with one baseline, so a FILLFACTOR on one drive is held against another FILLFACTOR on another
+drive. Here it is held against its own drive's, and a drive against the other one at the same FILLFACTOR: published
+studies leave open which of the two they mean. All of it is secondary, each interval by itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import explain
+from pgassay.report import words
+from pgassay.report.findings import Findings
+from pgassay.report.part import Part
+from pgassay.study.model import Study
+
+_SPEED = ("qps", "tps")
+_SPACE_OPTION = "fillfactor"
+MECHANISM = ("hot_share", "wal_bytes_per_transaction", "full_page_bytes_per_transaction")
+"""What room in a table's pages works by: updates stay in their page, so indexes and WAL are spared."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`treatment` has one level of `factor`, `against` the baseline's; the others are as `rest` says in both."""
+
+    factor: str
+    treatment: str
+    against: str
+    level: str
+    other: str
+    rest: str
+
+    @property
+    def named(self) -> str:
+        """`75 against 100 at drive.data=csd`."""
+        return f"{self.level} against {self.other}" + (f" at {self.rest}" if self.rest else "")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A pair in one condition at one covariate point, with the effect on each response that was measured."""
+
+    pair: Pair
+    condition: str
+    covariate: str
+    effects: tuple[Effect, ...]
+    sentence: str
+
+
+def pairs(study: Study) -> tuple[Pair, ...]:
+    """Every pair of treatments that differ in one factor only, by it at the baseline's level; none with one factor."""
+    treatments = {each.name: {name: level.typed for name, level in each.levels.items()} for each in study.treatments}
+    names = list(dict.fromkeys(name for levels in treatments.values() for name in levels))
+    varied = [name for name in names if len({levels.get(name) for levels in treatments.values()}) > 1]
+    if len(varied) < 2:
+        return ()
+    baseline = treatments[study.design.baseline.name]
+    found = []
+    for factor in varied:
+        for name, levels in treatments.items():
+            wanted = {**levels, factor: baseline.get(factor)}
+            against = next((other for other, mine in treatments.items() if _same(mine, wanted, varied)), None)
+            if against is None or against == name:
+                continue
+            rest = ", ".join(f"{each}={levels[each]}" for each in varied if each != factor and each in levels)
+            sides = (levels.get(factor, "default"), treatments[against].get(factor, "default"))
+            found.append(Pair(factor, name, against, *sides, rest))
+    return tuple(found)
+
+
+def _same(mine: Mapping[str, str], wanted: Mapping[str, str | None], varied: Sequence[str]) -> bool:
+    return all(mine.get(name) == wanted.get(name) for name in varied)
+
+
+def compared(findings: Findings) -> tuple[Compared, ...]:
+    """Every pair at every place."""
+    every = pairs(findings.study)
+    responses = [findings.primary, *findings.secondary] if every else []
+    known = {
+        (response.name, against): {_place(each): each for each in findings.effects(response, against)}
+        for against in dict.fromkeys(pair.against for pair in every)
+        for response in responses
+    }
+    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    found = []
+    for pair in every:
+        for place in places:
+            mine = [known[response.name, pair.against].get((pair.treatment, *place)) for response in responses]
+            effects = tuple(each for each in mine if each is not None and each.blocks)
+            if effects:
+                found.append(Compared(pair, *place, effects, _sentence(findings, pair, effects)))
+    return tuple(found)
+
+
+def parts(findings: Findings) -> Iterator[Part]:
+    """A table for each factor and place: a column a pair, a row a response; what speed moved with below it."""
+    tables: dict[tuple[str, str], list[Compared]] = {}
+    for each in compared(findings):
+        tables.setdefault((each.pair.factor, words.place(each.condition, each.covariate)), []).append(each)
+    for (factor, place), mine in tables.items():
+        names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
+        rows = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
+        notes = [each.sentence for each in mine if each.sentence]
+        notes.append("each interval holds by itself, for this comparison and at every look")
+        title = f"{factor} alone{f': {place}' if place else ''}"
+        yield Part(title, (("", *(each.pair.named for each in mine)), *rows), tuple(notes))
+
+
+def as_plain(findings: Findings) -> list[dict[str, object]]:
+    """For `--json`."""
+    return [
+        {
+            "factor": each.pair.factor,
+            "treatment": each.pair.treatment,
+            "against": each.pair.against,
+            "condition": each.condition,
+            "covariate": each.covariate,
+            "effects": {
+                effect.response: {
+                    "scale": effect.scale,
+                    "blocks": effect.blocks,
+                    "estimate": effect.estimate,
+                    "low": effect.low if effect.bounded else None,
+                    "high": effect.high if effect.bounded else None,
+                    "level": effect.level,
+                }
+                for effect in each.effects
+            },
+            "sentence": each.sentence,
+        }
+        for each in compared(findings)
+    ]
+
+
+def _sentence(findings: Findings, pair: Pair, effects: Sequence[Effect]) -> str:
+    """What the speed did and by what mechanism, where room in pages is the factor and speed was measured."""
+    speed = next((each for name in _SPEED for each in effects if each.response == name), None)
+    if not pair.factor.endswith(_SPACE_OPTION) or speed is None:
+        return ""
+    mechanisms = [findings.responses[name] for name in MECHANISM if name in findings.responses]
+    costs = [
+        effect
+        for response in mechanisms
+        for effect in compare(
+            findings.observations(response.name),
+            response,
+            pair.against,
+            blocks_max=findings.study.design.blocks_max,
+            comparisons=len(mechanisms),
+            looks=findings.looks,
+        )
+        if _place(effect) == _place(speed) and effect.blocks
+    ]
+    response = findings.responses[speed.response]
+    told = explain(speed, costs, [response, *mechanisms]).text
+    told += f"; {response.title} {words.effect(speed, response)}"
+    if "hot_share" in findings.responses and not any(each.response == "hot_share" for each in costs):
+        told += "; no row was updated, so no update could be HOT"
+    return f"against {pair.other}: {told}"
+
+
+def _cell(findings: Findings, mine: Compared, name: str) -> str:
+    effect = next((each for each in mine.effects if each.response == name), None)
+    return words.MISSING if effect is None else words.effect(effect, findings.responses[name])
+
+
+def _place(effect: Effect) -> tuple[str, str, str]:
+    return effect.treatment, effect.condition, effect.covariate

@@ -1,0 +1,62 @@
+"""What compression leaves of each kind, from the files of a real server: planted rows that shrink and that do not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.lab import stored_kinds
+from tests.bench import real
+
+
+def test_it_is_declared_only_where_it_is_asked_for() -> None:
+    assert stored_kinds.responses([{}, {"compressibility": "off"}]) == ()
+    names = {response.name for response in stored_kinds.responses([{}, {"compressibility": "on"}])}
+    assert names == set(stored_kinds.summed({}))
+
+
+def test_the_codec_is_the_drives_own_or_the_usual_one() -> None:
+    assert stored_kinds.codec_of({"data": "csd", "data.codec": "lz4"}) == "lz4"
+    assert stored_kinds.codec_of({"data": "csd"}) == stored_kinds.CODEC
+    assert stored_kinds.codec_of({"data.codec": "none"}) == stored_kinds.CODEC, "else nothing would be told"
+
+
+def test_what_was_not_read_has_no_ratio() -> None:
+    told = {"stored.heap_logical_bytes": 100.0, "stored.heap_compressed_bytes": 25.0, "stored.wal_logical_bytes": 5.0}
+    found = stored_kinds.summed(told)
+    assert found == {"heap_compression_ratio": 4.0, "index_compression_ratio": None, "wal_compression_ratio": None}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[Server, Path]]:
+    with real.private_folder() as folder:
+        installation = real.installation()
+        installation.initialize(folder / "data", {})
+        server = installation.start(folder / "data", {"fsync": "off", "autovacuum": "off"}, folder / "socket")
+        try:
+            yield server, folder / "data"
+        finally:
+            server.stop()
+
+
+@pytest.mark.system
+def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> None:
+    server, directory = cluster
+    server.execute("CREATE TABLE alike (id int PRIMARY KEY, pad text)")
+    server.execute("INSERT INTO alike SELECT i, repeat('x', 200) FROM generate_series(1, 20000) i")
+    alike = stored_kinds.read(server, directory, "zstd-1")
+    ratios = stored_kinds.summed(alike)
+    heap, index, wal = (ratios[f"{kind}_compression_ratio"] for kind in stored_kinds.KINDS)
+    assert heap is not None
+    assert index is not None
+    assert wal is not None
+    assert heap > 8, "rows of one letter"
+    assert 1 < index < heap, "numbers in order"
+    assert wal > 1
+    ((size,),) = server.query("SELECT pg_relation_size('alike')::float8")
+    assert alike["stored.heap_logical_bytes"] == size
+    server.execute("CREATE TABLE noise AS SELECT sha512(i::text::bytea) FROM generate_series(1, 60000) i")
+    noisy = stored_kinds.summed(stored_kinds.read(server, directory, "zstd-1"))["heap_compression_ratio"]
+    assert noisy is not None
+    assert noisy < heap / 2, "hashes do not shrink"
