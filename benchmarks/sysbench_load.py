@@ -3,29 +3,19 @@
 Both fill the same tables on the same private server, in turn, with as many connections as there are cores; the ratio is
 of the medians. Rows, indexes and the sequence are compared after each round.
 
-    python benchmarks/sysbench_load.py [--tables 4] [--rows 250000] [--rounds 5] [--directory DIR]
+    python -m benchmarks.sysbench_load [--tables 4] [--rows 250000] [--rounds 5] [--directory DIR]
 """
 
 import argparse
-import os
-import shutil
 import statistics
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.private_server import serving
 from pgassay.bench.server import Server
-from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
 from pgassay.load import bulk
 from pgassay.load.sysbench.driver import SysbenchLoad
-from pgassay.postgres.find import Finder
-from pgassay.postgres.sockets import make
-
-SETTINGS = {"fsync": "off", "max_wal_size": "4GB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"}
-"""As where a snapshot is prepared: for both sides alike."""
 
 
 def prepare(server: Server, tables: int, rows: int) -> None:
@@ -53,6 +43,25 @@ def shape(server: Server, tables: int) -> list[tuple[object, ...]]:
     return found
 
 
+def one_round(load: SysbenchLoad, server: Server, options: dict[str, str], times: dict[str, list[float]]) -> None:
+    """Both ways once, timed; the tables that they make must be the same."""
+    tables, rows = int(options["tables"]), int(options["rows"])
+    shapes = []
+    for name, taken in times.items():
+        for number in range(1, tables + 1):
+            server.execute(f"DROP TABLE IF EXISTS sbtest{number}")
+        started = time.perf_counter()
+        if name == "COPY":
+            load.create(server, options)
+            load.fill(server, options)
+        else:
+            prepare(server, tables, rows)
+        taken.append(time.perf_counter() - started)
+        shapes.append(shape(server, tables))
+    print("   ".join(f"{name} {taken[-1]:.2f} s" for name, taken in times.items()))
+    assert shapes[0] == shapes[1], f"not the same tables: {shapes}"
+
+
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -61,41 +70,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--directory", type=Path, default=None, help="where the cluster lies (default: temporary)")
     given = parser.parse_args()
-    account = choose()
-    runner, clock = LocalRunner(account), SystemClock()
-    installation = Finder(runner, clock, account, os.environ).find()
-    load = SysbenchLoad(runner, clock)
     options = {"tables": str(given.tables), "rows": str(given.rows)}
-    load.check(options)
-    print(
-        f"PostgreSQL {installation.version}, {given.tables} tables of {given.rows} rows, {bulk.workers()} connections"
-    )
-    with tempfile.TemporaryDirectory(dir=given.directory, prefix="sysbench-load-") as place:
-        directory = Path(place)
-        directory.chmod(0o755)
-        sockets = make(account, directory)
-        shutil.chown(directory, account.uid, account.gid)
-        installation.initialize(directory / "data", {})
-        server = installation.start(directory / "data", SETTINGS, sockets)
-        times: dict[str, list[float]] = {"sysbench prepare": [], "COPY": []}
-        try:
-            for _ in range(given.rounds):
-                shapes = []
-                for name, taken in times.items():
-                    for number in range(1, given.tables + 1):
-                        server.execute(f"DROP TABLE IF EXISTS sbtest{number}")
-                    started = time.perf_counter()
-                    if name == "COPY":
-                        load.create(server, options)
-                        load.fill(server, options)
-                    else:
-                        prepare(server, given.tables, given.rows)
-                    taken.append(time.perf_counter() - started)
-                    shapes.append(shape(server, given.tables))
-                print("   ".join(f"{name} {taken[-1]:.2f} s" for name, taken in times.items()))
-                assert shapes[0] == shapes[1], f"not the same tables: {shapes}"
-        finally:
-            server.stop()
+    times: dict[str, list[float]] = {"sysbench prepare": [], "COPY": []}
+    with serving(given.directory, "sysbench-load") as bench:
+        load = SysbenchLoad(bench.runner, bench.clock)
+        load.check(options)
+        connections = f"{bulk.workers()} connections"
+        print(f"PostgreSQL {bench.installation.version}, {given.tables} tables of {given.rows} rows, {connections}")
+        for _ in range(given.rounds):
+            one_round(load, bench.server, options, times)
     rows = given.tables * given.rows
     for name, taken in times.items():
         print(f"{name}: median {statistics.median(taken):.2f} s, {rows / statistics.median(taken):,.0f} rows/s")

@@ -3,29 +3,22 @@
 Filling is counted in CPU time of the server and of ourselves, which others on the machine do not spoil (the clock's
 time beside it); it includes every table, index and ANALYZE. A run's CPU is pgbench's against the server's.
 
-    python benchmarks/tpcc.py [--warehouses 2] [--seconds 20] [--rounds 3] [--directory DIR]
+    python -m benchmarks.tpcc [--warehouses 2] [--seconds 20] [--rounds 3] [--directory DIR]
 """
 
 import argparse
 import os
 import resource
-import shutil
 import statistics
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.private_server import serving
 from pgassay.bench.server import Server
-from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
 from pgassay.load import bulk
 from pgassay.load.tpcc.driver import TpccLoad
-from pgassay.postgres.find import Finder
-from pgassay.postgres.sockets import make
 
-SETTINGS = {"fsync": "off", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off", "max_wal_size": "4GB"}
 _SECONDS_PER_TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -94,24 +87,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", type=Path, default=None, help="where the cluster lies (default: temporary)")
     given = parser.parse_args()
-    account = choose()
-    runner, clock = LocalRunner(account), SystemClock()
-    installation = Finder(runner, clock, account, os.environ).find()
-    load = TpccLoad(installation.bindir, runner, clock)
     options = {"warehouses": str(given.warehouses), "clients": "4", "jobs": "2", "duration": f"{given.seconds}s"}
-    print(f"PostgreSQL {installation.version}, {given.warehouses} warehouses, {bulk.workers()} cores")
-    with tempfile.TemporaryDirectory(dir=given.directory, prefix="tpcc-") as place:
-        directory = Path(place)
-        directory.chmod(0o755)
-        sockets = make(account, directory)
-        shutil.chown(directory, account.uid, account.gid)
-        installation.initialize(directory / "data", {})
-        server = installation.start(directory / "data", SETTINGS, sockets)
-        try:
-            rates = [fill(load, server, options) for _ in range(given.rounds)]
-            shares = [play(load, server, options, directory / f"run-{seed}", seed) for seed in range(given.rounds)]
-        finally:
-            server.stop()
+    with serving(given.directory, "tpcc") as bench:
+        load = TpccLoad(bench.installation.bindir, bench.runner, bench.clock)
+        print(f"PostgreSQL {bench.installation.version}, {given.warehouses} warehouses, {bulk.workers()} cores")
+        rates = [fill(load, bench.server, options) for _ in range(given.rounds)]
+        outputs = [bench.directory / f"run-{seed}" for seed in range(given.rounds)]
+        shares = [play(load, bench.server, options, output, seed) for seed, output in enumerate(outputs)]
     print(f"order lines per minute and core (CPU): {statistics.median(rates):,.0f}")
     print(f"ratio, pgbench's CPU ÷ the server's: {statistics.median(shares):.3f}")
 

@@ -48,4 +48,4 @@ def on_fakes(
     for owner, level in (("data", data), ("wal", wal)):
         if store_bytes is not None and level in ("ssd", "csd"):
             wanted[f"{owner}.store_bytes"] = f"{store_bytes}B"
-    return attacher(free_bytes).attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 2))
+    return attacher(free_bytes).attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 2, 128 << 20))

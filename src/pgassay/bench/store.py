@@ -16,11 +16,15 @@ from pgassay.bench.places import Mount
 
 @dataclass(frozen=True)
 class Needs:
-    """What a whole study will put on a drive that is sized for it: the largest data, WAL beside them, snapshots."""
+    """What a whole study will put on a drive that is sized for it: the largest data of any arm, WAL beside them.
+
+    `snapshots` are kept on this drive itself, with `kept_bytes` of data together.
+    """
 
     data_bytes: int = 0
     wal_bytes: int = 0
     snapshots: int = 1
+    kept_bytes: int = 0
 
 
 class Ageing(Protocol):

@@ -60,7 +60,7 @@ class Attacher:
         if wish.wal is None:
             return data
         try:
-            wal = self._one(wish.wal, wish, directory, needs.wal_bytes, needs)
+            wal = self._one(wish.wal, wish, directory, needs.wal_bytes, replace(needs, kept_bytes=0))
         except BaseException:
             data.release()
             raise
@@ -107,12 +107,12 @@ class Attacher:
         if capacity < least_bytes(wish.filesystem):
             raise messages.too_small(capacity, least_bytes(wish.filesystem))
         ageing = None
+        kept = needs.kept_bytes + needs.snapshots * _WAL_KEPT_BYTES
         if wish.described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(session.root, home, capacity, self.kernel, self.mount_of)
-            self._require_room(home, needed_bytes * (1 + needs.snapshots))
+            self._require_room(home, needed_bytes + kept)
         else:
             described = replace(wish.described, capacity_bytes=capacity)
-            kept = needs.snapshots * (max(0, needed_bytes - needs.wal_bytes) + _WAL_KEPT_BYTES)
             share = _COMPRESSED_SHARE if described.compresses else 1.0
             store_bytes = described.store_bytes or int((capacity * 1.1 + kept) * share)
             described = replace(described, store_bytes=store_bytes)

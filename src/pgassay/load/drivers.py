@@ -13,10 +13,12 @@ from pgassay.bench.running import Clock, Runner
 from pgassay.load import messages
 from pgassay.load.cacheprobe.factors import FACTORS as CACHEPROBE
 from pgassay.load.fio.factors import FACTORS as FIO
+from pgassay.load.go_tpc.factors import FACTORS as GO_TPC
 from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
 from pgassay.load.shared_factors import EVERY
 from pgassay.load.sysbench.factors import FACTORS as SYSBENCH
+from pgassay.load.sysbench_tpcc.factors import FACTORS as SYSBENCH_TPCC
 from pgassay.load.tpcc.factors import FACTORS as TPCC
 
 DEFAULT = "pgbench"
@@ -78,12 +80,28 @@ def _tpcc(tools: Tools) -> Load:
     return TpccLoad(tools.bindir, tools.runner, tools.clock)
 
 
+def _go_tpc(tools: Tools) -> Load:
+    from pgassay.load.go_tpc.driver import GoTpcLoad
+
+    return GoTpcLoad(tools.runner, tools.clock)
+
+
+def _sysbench_tpcc(tools: Tools) -> Load:
+    from pgassay.load.sysbench_tpcc.driver import SysbenchTpccLoad
+
+    return SysbenchTpccLoad(tools.runner, tools.clock)
+
+
 DRIVERS: tuple[Driver, ...] = (
     Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
     Driver("sysbench", "the oltp_* tests of the installed sysbench", _sysbench, SYSBENCH),
     Driver("cacheprobe", "index probes around a scan that washes the caches", _cacheprobe, CACHEPROBE, timed=False),
     Driver("fio", "no database: what the drive under it can do by itself", _fio, FIO),
     Driver("tpcc", "nine tables and five transactions like TPC-C's, not audited, played by pgbench", _tpcc, TPCC),
+    Driver("go-tpc", "the same tables under the installed go-tpc, not audited", _go_tpc, GO_TPC),
+    Driver(
+        "sysbench-tpcc", "the same under sysbench with Percona's scripts, not audited", _sysbench_tpcc, SYSBENCH_TPCC
+    ),
 )
 
 

@@ -221,3 +221,19 @@ def not_cores(name: str, text: str) -> UsageError:
 def no_such_cores(text: str, missing: str, there: int) -> UsageError:
     """CPUs that this machine does not have, or does not let us use."""
     return UsageError(f'"load.cores" of {text} names CPUs that cannot be used here: {missing}', f"there are {there}")
+
+
+def no_go_tpc(program: str) -> UsageError:
+    """go-tpc is not installed."""
+    return UsageError(
+        f'"{program}" is not installed',
+        'build it from github.com/pingcap/go-tpc and put it into PATH; load.driver = "tpcc" needs nothing else',
+    )
+
+
+def no_lua(folder: Path | None) -> UsageError:
+    """The scripts of sysbench-tpcc are not there."""
+    return UsageError(
+        f'"{folder}" has no tpcc.lua' if folder else "there is no tpcc.lua in PATH",
+        'name the folder of github.com/Percona-Lab/sysbench-tpcc with load.lua, or use load.driver = "tpcc"',
+    )

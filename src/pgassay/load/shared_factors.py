@@ -4,6 +4,7 @@
 them in its own `factors.py`.
 """
 
+from pgassay.bench.factor import Stage
 from pgassay.load.load_factor import (
     LoadFactor,
     choice,
@@ -38,6 +39,7 @@ EVERY = (
 PROTOCOL = LoadFactor("protocol", choice(*PROTOCOLS), "pgbench -M: how statements are sent")
 CLIENTS = LoadFactor("clients", count, "pgbench -c: concurrent connections")
 CORES = LoadFactor("cores", parse_cores, "CPUs of the program: all, a list 2-3, or rest: those not the server's")
+WAREHOUSES = LoadFactor("warehouses", count, "warehouses of TPC-C (about 110 MB each)", Stage.DATA, "warehouse")
 THREADS = LoadFactor("threads", count, "threads of the program: sysbench's connections, fio's jobs")
 JOBS = LoadFactor("jobs", count_or_clients, "pgbench -j: threads of the program; clients for as many as there are")
 TRANSACTIONS = LoadFactor(

@@ -87,7 +87,7 @@ def attach(directory: Path, data: str, **levels: str) -> Drive:
     }
     if data == "directory":
         del wanted["data.capacity"]
-    return attacher(directory).attach(wishes.parse(wanted), directory, Needs(64 << 20, 64 << 20, 2))
+    return attacher(directory).attach(wishes.parse(wanted), directory, Needs(64 << 20, 64 << 20, 2, 128 << 20))
 
 
 def succeeded(*command: str) -> str:

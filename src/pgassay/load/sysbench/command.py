@@ -10,7 +10,8 @@ from pgassay.study.units import format_number
 
 PERCENTILE = 99
 """The one percentile that sysbench reports each second."""
-_SEED_MODULUS = 2**31 - 1
+SEED_MODULUS = 2**31 - 1
+"""sysbench takes a signed 32-bit seed."""
 
 
 def run_command(program: str, endpoint: Endpoint, options: Options, seed: int) -> list[str]:
@@ -29,15 +30,19 @@ def run_command(program: str, endpoint: Endpoint, options: Options, seed: int) -
         f"--table_size={options.rows}",
         f"--create_secondary={'on' if options.secondary_index else 'off'}",
         f"--rand-type={options.distribution}",
-        f"--rand-seed={seed % _SEED_MODULUS + 1}",
+        f"--rand-seed={seed % SEED_MODULUS + 1}",
         "--report-interval=1",
         f"--percentile={PERCENTILE}",
         "--histogram=on",
     ]
-    if options.duration_s is not None:
-        command += [f"--time={options.duration_s}", "--events=0"]
-    else:
-        command += ["--time=0", f"--events={(options.transactions or 0) * options.threads}"]
+    command += length(options.duration_s, options.transactions, options.threads)
     if options.rate_tps is not None:
         command += [f"--rate={format_number(options.rate_tps)}"]
     return [*command, "run"]
+
+
+def length(duration_s: int | None, transactions: int | None, threads: int) -> list[str]:
+    """A time, or as many events as all threads' transactions."""
+    if duration_s is not None:
+        return [f"--time={duration_s}", "--events=0"]
+    return ["--time=0", f"--events={(transactions or 0) * threads}"]

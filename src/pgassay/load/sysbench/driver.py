@@ -7,13 +7,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError
 from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages, watching
-from pgassay.load.sysbench import command, preparing, responses, summary
+from pgassay.load.sysbench import command, preparing, responses, running, summary
 from pgassay.load.sysbench.options import Options, read_options
 from pgassay.study.responses import Response
 
@@ -78,7 +77,7 @@ class SysbenchLoad:
             )
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         totals = summary.parse_totals(done.stdout)
-        problems = problems or _problems(done, totals, server)
+        problems = problems or running.problems(done, totals)
         problems = problems or watching.short(_SOURCE, wanted.duration_s, ended[0] - began[0])
         return LoadResult(
             status=done.status,
@@ -88,7 +87,7 @@ class SysbenchLoad:
             finished_wall_ns=ended[1],
             transactions=totals.transactions if totals else 0,
             responses=responses.of_totals(totals, wanted.scenario) if totals else responses.complete({}),
-            series=_series(done.stdout, began, ended[0]),
+            series=running.series(done.stdout, began, ended[0], _SOURCE),
             problems=problems,
             read_back={"load.threads": str(totals.threads)} if totals and totals.threads else {},
         )
@@ -101,37 +100,3 @@ def _before(server: Server, options: Options) -> dict[str, str]:
     except BenchError as error:
         return {"aborted": error.message}
     return {"missing_tables": f"there is no {', '.join(missing[:3])}"} if missing else {}
-
-
-def _problems(done: Completed, totals: summary.Totals | None, server: Server) -> dict[str, str]:
-    """What exit status and words tell."""
-    text = f"{done.stdout}\n{done.stderr}"
-    fatal = summary.first_fatal(text)
-    if done.status < 0:
-        died = f"sysbench was ended by signal {-done.status}"
-        return {"killed": f"{died}: {fatal}" if fatal else died}
-    if fatal:
-        return {"aborted": fatal}
-    if done.status:
-        lines = [line for line in text.strip().splitlines() if line.strip()]
-        return {"refused": lines[-1] if lines else "no message"}
-    if totals is None:
-        return {"no_summary": "sysbench's output has no totals"}
-    return {} if totals.transactions else {"no_transactions": "no transaction was processed"}
-
-
-def _series(text: str, began: tuple[int, int], finished_ns: int) -> tuple[Sample, ...]:
-    """Samples at the end of each second, counted from the start of the program."""
-    samples = []
-    for second in summary.parse_seconds(text):
-        moment = began[0] + second.elapsed_s * 10**9, began[1] + second.elapsed_s * 10**9
-        if moment[0] > finished_ns:
-            break
-        samples += [
-            Sample(*moment, _SOURCE, "tps", "1/s", second.tps),
-            Sample(*moment, _SOURCE, "qps", "1/s", second.qps),
-            Sample(*moment, _SOURCE, "writes", "1/s", second.writes),
-            Sample(*moment, _SOURCE, f"latency_p{second.percentile}_ms", "ms", second.latency_ms),
-            Sample(*moment, _SOURCE, "failed", "1/s", second.errors),
-        ]
-    return tuple(samples)

@@ -20,7 +20,7 @@ _BUCKET = re.compile(r"^ +([\d.]+) \|\**\s+(\d+)$", re.MULTILINE)
 _FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
 _SECOND = re.compile(
     r"^\[ (\d+)s \] thds: \d+ tps: ([\d.]+) qps: ([\d.]+) \(r/w/o: [\d.]+/([\d.]+)/[\d.]+\)"
-    r" lat \(ms,(\d+)%\): ([\d.]+) err/s: ([\d.]+)",
+    r" lat \(ms,(\d+)%\): ([\d.]+) err/s:? ([\d.]+)",
     re.MULTILINE,
 )
 _NAMES = {"min": "latency_min_ms", "avg": "latency_ms", "max": "latency_max_ms"}

@@ -6,7 +6,9 @@ lost or invented something.
 
 from collections.abc import Mapping
 
+from pgassay.bench.errors import BenchError
 from pgassay.bench.server import Server
+from pgassay.load.tpcc.preparing import PLAIN, Names, renamed
 
 _DISTRICTS = (
     "SELECT d_w_id, d_id, d_next_o_id, o.last, n.first AS n_first, n.last AS n_last, n.waiting, o.lines,"
@@ -30,10 +32,18 @@ CONDITIONS: Mapping[str, str] = {
 """Clause to a query for the warehouses that break it; `found` is one row for each district."""
 
 
-def broken(server: Server) -> dict[str, str]:
+def verified(server: Server, names: Names = PLAIN) -> dict[str, str]:
+    """As `broken`, and `not_verified` where the server could not be asked."""
+    try:
+        return broken(server, names)
+    except BenchError as error:
+        return {"not_verified": error.message}
+
+
+def broken(server: Server, names: Names = PLAIN) -> dict[str, str]:
     """`inconsistent` with the clauses that do not hold and the first warehouse of each; empty when all hold."""
     parts = ", ".join(f"(SELECT min(w) FROM ({sql}) AS x(w))" for sql in CONDITIONS.values())
-    (row,) = server.query(f"WITH found AS MATERIALIZED ({_DISTRICTS}) SELECT {parts}")
+    (row,) = server.query(renamed(f"WITH found AS MATERIALIZED ({_DISTRICTS}) SELECT {parts}", names))
     told = [
         f"{clause} in warehouse {found}" for clause, found in zip(CONDITIONS, row, strict=True) if found is not None
     ]

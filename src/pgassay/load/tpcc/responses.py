@@ -15,8 +15,7 @@ from pgassay.study.responses import Better, Response
 
 _WORDS = {name: name.replace("_", "-") for name in WEIGHTS}
 
-RESPONSES: tuple[Response, ...] = (
-    *PGBENCH,
+BY_TYPE: tuple[Response, ...] = (
     Response("new_orders_per_minute", "new-orders per minute (tpmC-like, not audited)", "1/min", Better.HIGHER),
     *(Response(f"{name}_tps", f"{word} per second", "1/s", Better.HIGHER) for name, word in _WORDS.items()),
     *(Response(f"{name}_latency_ms", f"mean latency of {word}", "ms", Better.LOWER) for name, word in _WORDS.items()),
@@ -25,6 +24,7 @@ RESPONSES: tuple[Response, ...] = (
         for name, word in _WORDS.items()
     ),
 )
+RESPONSES: tuple[Response, ...] = (*PGBENCH, *BY_TYPE)
 
 
 def of_scripts(summary: Summary, sketches: Mapping[str, str]) -> dict[str, float | None]:

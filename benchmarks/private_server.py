@@ -1,0 +1,49 @@
+"""A private server for a benchmark of loads: a cluster of its own, settings as where snapshots are made."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.running import Clock, Runner
+from pgassay.bench.server import Installation, Server
+from pgassay.host.accounts import choose
+from pgassay.host.clock import SystemClock
+from pgassay.host.runner import LocalRunner
+from pgassay.postgres.find import Finder
+from pgassay.postgres.sockets import make
+
+SETTINGS = {"fsync": "off", "max_wal_size": "4GB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a benchmark needs; `directory` is its own, and gone afterwards."""
+
+    installation: Installation
+    runner: Runner
+    clock: Clock
+    server: Server
+    directory: Path
+
+
+@contextmanager
+def serving(within: Path | None, name: str) -> Iterator[Bench]:
+    """A fresh server below `within` (None: where temporary files go), stopped and removed at the end."""
+    account = choose()
+    runner, clock = LocalRunner(account), SystemClock()
+    installation = Finder(runner, clock, account, os.environ).find()
+    with tempfile.TemporaryDirectory(dir=within, prefix=f"{name}-") as place:
+        directory = Path(place)
+        directory.chmod(0o755)
+        sockets = make(account, directory)
+        shutil.chown(directory, account.uid, account.gid)
+        installation.initialize(directory / "data", {})
+        server = installation.start(directory / "data", SETTINGS, sockets)
+        try:
+            yield Bench(installation, runner, clock, server, directory)
+        finally:
+            server.stop()
