@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.lab.outcomes import code_of, named
+from pgassay.lab.outcomes import code_of, named, of_log
 from pgassay.record.values import Status
 from tests.lab.machine import MachineLoad
 from tests.lab.simulation import simulate, study_of
@@ -61,3 +61,12 @@ def test_a_study_without_a_warm_up_runs(place: Path) -> None:
     simulation.study = replace(simulation.study, fixed=fixed)
     simulation.carry_on()
     assert {trial.regime["warmup_s"] for trial in simulation.run.trials} == {0.0}
+
+
+def test_a_full_drive_has_its_name_whoever_says_so() -> None:
+    panic = '2026-11-21 10:00:00 UTC [7] PANIC:  could not write to file "pg_wal/xlogtemp.7": No space left on device'
+    log = f"2026-11-21 10:00:00 UTC [1] LOG:  ready\n{panic}\n2026-11-21 10:00:01 UTC [1] LOG:  terminating any other"
+    assert of_log(log) == {"no_space": panic}
+    assert of_log("LOG:  server process was terminated by signal 9: Killed") == {}
+    said = {"aborted": 'ERROR:  could not extend file "base/5/16384": No space left on device'}
+    assert list(named(said)) == ["no_space"]

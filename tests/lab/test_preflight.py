@@ -9,8 +9,10 @@ import pytest
 from pgassay.bench.errors import SettingError
 from pgassay.bench.fakes.drive import FakeDrive
 from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.composition import compose
 from pgassay.lab.preflight import check
 from pgassay.lab.space import WAL_BYTES
+from pgassay.lab.starting import settings_of
 from pgassay.load import drivers
 from tests.lab.simulation import Simulation, simulate, study_of
 
@@ -92,3 +94,21 @@ def test_too_little_disk_is_refused_with_both_sizes(simulation: Simulation) -> N
     assert "free" in error.message
     assert "needs about" in error.message
     assert "--data-dir" in str(error.hint)
+
+
+def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation) -> None:
+    many = {"driver": "pgbench", "clients": "200"}
+    error = refused(simulation, load=many, fixed={"server.max_connections": "150"})
+    assert "200 connections" in error.message
+    assert "205" in str(error.hint)
+    check(study_of(load=many), simulation.site())
+
+
+@pytest.mark.parametrize("option", ["clients", "threads"])
+def test_a_server_has_room_for_the_loads_connections(simulation: Simulation, option: str) -> None:
+    study = study_of()
+    composition = compose(study.levels_of(study.arms[0]), simulation.site().catalogue)
+    composition.setup.load[option] = "128"
+    assert settings_of(study, composition)["max_connections"] == "148"
+    composition.setup.load[option] = "16"
+    assert "max_connections" not in settings_of(study, composition)

@@ -103,3 +103,11 @@ def direct_io_too_small(word: str, name: str, typed: str) -> UsageError:
         f'"server.debug_io_direct" = {word} cannot go with "{name}" = {typed}',
         f"direct I/O needs blocks of at least 4kB: leave the smaller ones out with --levels {name}=4kB,8kB",
     )
+
+
+def too_few_connections(given: str, load: int, needed: int) -> UsageError:
+    """The load would be refused by its own server, or we would."""
+    return UsageError(
+        f'"server.max_connections" = {given} is too small for a load of {load} connections',
+        f"give at least {needed}, or leave it out: then it is made large enough",
+    )

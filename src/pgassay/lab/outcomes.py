@@ -1,4 +1,4 @@
-"""A failure that has a name of its own: a row or a key that no page of this size can hold. Pure.
+"""A failure that has a name of its own: a row or a key that no page of this size can hold, a drive that is full. Pure.
 
 PostgreSQL's own words ("row is too big: size 2424, maximum size 992") are kept as the detail. A page holds at least one
 row and three index keys (manual, "Limits"; "B-Tree Implementation").
@@ -7,9 +7,11 @@ row and three index keys (manual, "Limits"; "B-Tree Implementation").
 import re
 from collections.abc import Mapping
 
+NO_SPACE = "no_space"
 _NAMED = (
     (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
     (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
+    (re.compile(r"No space left on device"), NO_SPACE),
 )
 
 
@@ -28,3 +30,11 @@ def code_of_start(detail: str, settings: Mapping[str, str]) -> str:
     if settings.get("huge_pages") == "on" and "could not map anonymous shared memory" in detail:
         return "hugepage_error"
     return "not_started"
+
+
+def of_log(text: str) -> dict[str, str]:
+    """What a server that died says of why, where it has a name: its clients only hear that it is gone."""
+    for line in text.splitlines():
+        if ("PANIC" in line or "FATAL" in line) and (code := code_of(line, "")):
+            return {code: line.strip()}
+    return {}

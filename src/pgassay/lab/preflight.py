@@ -14,7 +14,7 @@ from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.loads import driver_of, load_of
 from pgassay.lab.site import Site
-from pgassay.lab.starting import settings_of
+from pgassay.lab.starting import require_connections, settings_of
 from pgassay.load import drivers, yardstick
 from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.study.model import Study
@@ -47,6 +47,7 @@ def check(study: Study, site: Site) -> Checked:
     for composition in compositions:
         hosting.require(study, composition, site)
         load_of(composition, site).check(composition.setup.load)
+        require_connections(composition)
     _check_settings(study, compositions, site)
 
     def drive(composition: Composition) -> Drive:

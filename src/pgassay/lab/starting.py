@@ -3,13 +3,19 @@
 What the user sets or varies is never overridden. Everything that is pinned is in the record as effectively configured.
 """
 
-from pgassay.lab import fairness, regime
+from collections.abc import Mapping
+
+from pgassay.lab import fairness, messages, regime
 from pgassay.lab.composition import Composition
 from pgassay.study.model import Study
 
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
+_CONNECTIONS_OURS = 5
+"""Of the lab and its probes; the least that must be left beside the load's."""
+_CONNECTED = ("clients", "threads")
+"""Options that say how many connections a load opens, by driver."""
 
 
 def settings_of(study: Study, composition: Composition) -> dict[str, str]:
@@ -20,7 +26,21 @@ def settings_of(study: Study, composition: Composition) -> dict[str, str]:
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
     settings = {**setup.settings, **fairness.pinned(study, composition), **pinned}
-    wanted = int(setup.load.get("clients", "1")) + _CONNECTIONS_SPARE
+    wanted = connections(setup.load) + _CONNECTIONS_SPARE
     if wanted > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
         settings["max_connections"] = str(wanted)
     return settings
+
+
+def connections(options: Mapping[str, str]) -> int:
+    """How many connections a load with these options opens."""
+    return max(int(options.get(name, "1")) for name in _CONNECTED)
+
+
+def require_connections(composition: Composition) -> None:
+    """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
+    setup = composition.setup
+    given = setup.settings.get("max_connections", "")
+    needed = connections(setup.load) + _CONNECTIONS_OURS
+    if given.isdecimal() and int(given) < needed:
+        raise messages.too_few_connections(given, connections(setup.load), needed)

@@ -168,6 +168,8 @@ def _measure(
             sampling.close()
     notes.samples = (*warm_up, *series, *result.series)
     notes.problems.update(outcomes.named(result.problems))
+    if not notes.alive:
+        notes.problems.update(outcomes.of_log(server.log_text()))
     measures = measure(before, after, result, sampling.meters())
     taken = space.relations(server) if notes.alive else {}
     notes.measures = replace(
