@@ -54,6 +54,8 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
 def _notes(trials: Sequence[TrialRecord], written: Mapping[str, float | None]) -> Iterator[str]:
     if any(_emulated(trial) for trial in trials):
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
+    if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
+        yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     least = min((value for value in written.values() if value is not None), default=WHOLE)
     if least < WHOLE:
         yield f"transient: a window wrote {least:.2g} of a drive, so write amplification is not a steady state's"

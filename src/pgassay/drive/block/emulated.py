@@ -58,7 +58,8 @@ class EmulatedVolume:
         self._control: Control | None = None
         self._device: Path | None = None
         self._kept: dict[str, str] = {}
-        self._worn = ""
+        self._worn: dict[str, str] = {}
+        self._restored = ""
 
     @property
     def kind(self) -> str:
@@ -68,7 +69,7 @@ class EmulatedVolume:
     @property
     def how_restored(self) -> str:
         """See `Volume`."""
-        return f"copy-on-write{self._worn}"
+        return f"copy-on-write{self._worn.get(self._restored, '')}"
 
     def facts(self) -> Mapping[str, str]:
         """See `Volume`."""
@@ -101,6 +102,7 @@ class EmulatedVolume:
     def restore(self, key: str) -> None:
         """See `Volume`; the flash model's state comes back with the contents."""
         self._at_rest("restore", self._name(key))
+        self._restored = key
 
     def has(self, key: str) -> bool:
         """See `Volume`: as long as the daemon lives."""
@@ -108,6 +110,7 @@ class EmulatedVolume:
 
     def forget(self, key: str) -> None:
         """See `Volume`."""
+        self._worn.pop(key, None)
         if key in self._kept:
             self._at_rest("drop", self._kept.pop(key))
 
@@ -142,7 +145,7 @@ class EmulatedVolume:
         self.keep(key)
         self._at_rest("drop", fresh)
         settled = told.get("write_amplification")
-        self._worn = "; aged" if settled is None else f"; aged to a write amplification of {settled:.2f}"
+        self._worn[key] = "; aged" if settled is None else f"; aged to a write amplification of {settled:.2f}"
 
     def record(self, path: Path | None) -> None:
         """Begin to record the write trace, or end it."""
