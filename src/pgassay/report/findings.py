@@ -73,8 +73,9 @@ class Findings:
 
     @cached_property
     def secondary(self) -> tuple[Response, ...]:
-        """The secondary responses that the study names and the run declares."""
-        return tuple(self.responses[name] for name in self.study.secondary if name in self.responses)
+        """The secondary responses that the study names, the run declares and some trial has."""
+        known = (self.responses[name] for name in self.study.secondary if name in self.responses)
+        return tuple(each for each in known if any(trial.responses.get(each.name) is not None for trial in self.trials))
 
     @cached_property
     def blocks(self) -> int:
@@ -187,7 +188,9 @@ class Findings:
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
-        """Which costs moved with the primary, a sentence for each treatment."""
+        """Which costs moved with the primary, a sentence for each treatment; none for space, which nothing pays for."""
+        if self.primary.unit in words.BYTES and not self.primary.cost:
+            return ()
         costs: dict[tuple[str, str, str], list[Effect]] = {}
         for cost in self.costs:
             costs.setdefault(cost.place, []).append(cost)

@@ -89,6 +89,8 @@ def _why(findings: Findings) -> Iterator[str]:
         yield f"  {comparing.equality(findings.study)}"
     for explanation in findings.explanations:
         yield f"  {explanation.text}"
+    if not findings.explanations:
+        yield f"  {words.NO_COST}"
 
 
 def _ladders(findings: Findings) -> Iterator[str]:

@@ -10,6 +10,9 @@ from pgassay.study.responses import Response, Scale
 
 MISSING = "–"
 UNKNOWN = "not known"
+NO_COST = (
+    "no cost of a transaction explains space; the tables below say what lies on the drives, and what speed moved with"
+)
 WIDEST = 100.0
 """An interval of ratios whose ends are further apart than this tells nothing, and is not shown."""
 
