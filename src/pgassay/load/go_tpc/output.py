@@ -37,7 +37,9 @@ class Said:
 
 def parse(text: str) -> Said:
     """All lines that are JSON arrays of objects; the others are passed over."""
-    seconds, summary, rate = [], (), None
+    seconds: list[tuple[Operation, ...]] = []
+    summary: tuple[Operation, ...] = ()
+    rate: float | None = None
     for rows in _arrays(text):
         prefix = str(rows[0].get("Prefix", "")).strip()
         if "tpmC" in rows[0]:
