@@ -45,7 +45,10 @@ def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> 
     server, directory = cluster
     server.execute("CREATE TABLE alike (id int PRIMARY KEY, pad text)")
     server.execute("INSERT INTO alike SELECT i, repeat('x', 200) FROM generate_series(1, 20000) i")
-    alike = stored_kinds.read(server, directory, "zstd-1")
+    alike = {
+        **stored_kinds.of_wal(server, directory, "zstd-1"),
+        **stored_kinds.of_relations(server, directory, "zstd-1"),
+    }
     ratios = stored_kinds.summed(alike)
     heap, index, wal = (ratios[f"{kind}_compression_ratio"] for kind in stored_kinds.KINDS)
     assert heap is not None
@@ -54,9 +57,10 @@ def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> 
     assert heap > 8, "rows of one letter"
     assert 1 < index < heap, "numbers in order"
     assert wal > 1
+    assert (alike["stored.wal_logical_bytes"] or 0) % 4096 == 0, "as far as it was written"
     ((size,),) = server.query("SELECT pg_relation_size('alike')::float8")
     assert alike["stored.heap_logical_bytes"] == size
     server.execute("CREATE TABLE noise AS SELECT sha512(i::text::bytea) FROM generate_series(1, 60000) i")
-    noisy = stored_kinds.summed(stored_kinds.read(server, directory, "zstd-1"))["heap_compression_ratio"]
+    noisy = stored_kinds.summed(stored_kinds.of_relations(server, directory, "zstd-1"))["heap_compression_ratio"]
     assert noisy is not None
     assert noisy < heap / 2, "hashes do not shrink"

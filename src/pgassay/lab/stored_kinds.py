@@ -1,12 +1,12 @@
 """What tables, indexes and WAL shrink to, each kind by itself, where one figure of the whole drive would hide them.
 
-A sample of the trial's own files, read after the window behind a CHECKPOINT, goes through a drive's codec block by
-block, as `pgassay compressibility` does it; docs/compressibility.md has the figures' fine print. On a drive that stores
-what it gets it tells what one that compresses would have made of the same files. `load.compressibility = "on"` asks.
+A sample of the trial's own files, read after the window, goes through a drive's codec block by block, as `pgassay
+compressibility` does it (docs/compressibility.md has the fine print). Of a drive that stores what it gets it tells
+what one that compresses would have made of the same files. `load.compressibility = "on"` asks for it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.server import Server
@@ -70,17 +70,28 @@ def codec_of(drive: Mapping[str, str]) -> str:
     return CODEC if named == "none" else named
 
 
-def read(server: Server, directory: Path, codec: str) -> dict[str, float | None]:
-    """For each kind `stored.KIND_logical_bytes`, `…_read_bytes` of them, and by these `…_compressed_bytes` of all."""
+def of_wal(server: Server, directory: Path, codec: str) -> dict[str, float | None]:
+    """The same of WAL, before a CHECKPOINT recycles what the window wrote; as far as it was written."""
+    ((current, offset),) = server.query("SELECT * FROM pg_walfile_name_offset(pg_current_wal_insert_lsn())")
+    files = []
+    for file in inventory.take(directory).files:
+        if file.owner == "WAL":
+            written = int(offset) if file.path.name == current else file.bytes
+            files.append(replace(file, bytes=written // BLOCK_BYTES * BLOCK_BYTES))
+    return _told((Kind("wal", tuple(file for file in files if file.bytes)),), codec)
+
+
+def of_relations(server: Server, directory: Path, codec: str) -> dict[str, float | None]:
+    """For tables and indexes `stored.KIND_logical_bytes`, `…_read_bytes` of them, and by these `…_compressed_bytes`."""
     server.execute("CHECKPOINT")
-    found: dict[str, float | None] = {}
-    kinds = _kinds(server, directory)
-    for kind, (read_bytes, stored_bytes) in zip(kinds, _weigh(kinds, codec), strict=True):
-        ratio = stored_bytes / read_bytes if read_bytes else None
-        found[f"{PREFIX}.{kind.name}_logical_bytes"] = float(kind.bytes)
-        found[f"{PREFIX}.{kind.name}_read_bytes"] = read_bytes
-        found[f"{PREFIX}.{kind.name}_compressed_bytes"] = None if ratio is None else kind.bytes * ratio
-    return found
+    kind_of = {Path(str(path)).name: _OF_RELKIND[str(relkind)] for path, relkind in server.query(_FILES)}
+    files: dict[str, list[DataFile]] = {}
+    for file in inventory.take(directory).files:
+        if isinstance(file.owner, inventory.RelationFile) and "_" not in file.path.name and file.bytes:
+            kind = kind_of.get(str(file.owner.filenode))
+            if kind is not None:
+                files.setdefault(kind, []).append(file)
+    return _told(tuple(Kind(kind, tuple(found)) for kind, found in files.items()), codec)
 
 
 def summed(counters: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -93,22 +104,20 @@ def _ratio(counters: Mapping[str, float | None], kind: str) -> float | None:
     return whole / stored if whole and stored else None
 
 
-def _kinds(server: Server, directory: Path) -> tuple[Kind, ...]:
-    """Relations by their kind, and the WAL that was written; recycled segments still hold what was."""
-    kind_of = {Path(str(path)).name: _OF_RELKIND[str(relkind)] for path, relkind in server.query(_FILES)}
-    files: dict[str, list[DataFile]] = {kind: [] for kind in KINDS}
-    for file in inventory.take(directory).files:
-        if isinstance(file.owner, inventory.RelationFile):
-            kind = kind_of.get(str(file.owner.filenode)) if "_" not in file.path.name else None
-        else:
-            kind = "wal" if file.owner == "WAL" else None
-        if kind is not None:
-            files[kind].append(file)
-    return tuple(Kind(kind, tuple(found)) for kind, found in files.items() if found)
+def _told(kinds: tuple[Kind, ...], codec: str) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    there = tuple(kind for kind in kinds if kind.files)
+    for kind, (read_bytes, stored_bytes) in zip(there, _weigh(there, codec), strict=True):
+        found[f"{PREFIX}.{kind.name}_logical_bytes"] = float(kind.bytes)
+        found[f"{PREFIX}.{kind.name}_read_bytes"] = read_bytes
+        found[f"{PREFIX}.{kind.name}_compressed_bytes"] = kind.bytes * stored_bytes / read_bytes if read_bytes else None
+    return found
 
 
 def _weigh(kinds: tuple[Kind, ...], codec: str) -> list[tuple[float, float]]:
     """Bytes read and what the codec leaves of them, for each kind."""
+    if not kinds:
+        return []
     from pgassay._core import scan_blocks
     from pgassay.postgres.files import sampling
 

@@ -190,12 +190,15 @@ def _look_into_files(composition: Composition, server: Server, clone: Path, note
     assert notes.measures is not None
     options = composition.setup.load
     responses, counters = dict(notes.measures.responses), dict(notes.measures.counters)
+    stored, codec = dict[str, float | None](), stored_kinds.codec_of(composition.setup.drive)
+    if stored_kinds.wanted(options):
+        stored |= stored_kinds.of_wal(server, clone, codec)
     if page_space.wanted(options):
         notes.page_space.update(page_space.as_left(server))
         responses |= page_space.summed(notes.page_space)
         counters |= notes.page_space
     if stored_kinds.wanted(options):
-        stored = stored_kinds.read(server, clone, stored_kinds.codec_of(composition.setup.drive))
+        stored |= stored_kinds.of_relations(server, clone, codec)
         responses |= stored_kinds.summed(stored)
         counters |= stored
     notes.measures = replace(notes.measures, responses=responses, counters=counters)

@@ -13,7 +13,7 @@ from pgassay.report.findings import Findings
 from pgassay.report.part import Part
 from pgassay.report.trials import middle, valid_by_place
 
-_KINDS = (("heap", "tables"), ("index", "indexes"), ("wal", "WAL, without recycled files"))
+_KINDS = (("heap", "tables"), ("index", "indexes"), ("wal", "WAL since the last checkpoint"))
 _SIDES = ("logical", "compressed")
 
 
