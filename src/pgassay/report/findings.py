@@ -278,13 +278,10 @@ class Findings:
             return fitted
         response = self.responses.get(claim.response)
         against = ", ".join(f"{name}={typed}" for name, typed in claim.against.items())
-        effect = None
-        baseline = self.baseline
-        if response is not None and not claim.untestable:
-            known = [treatment.name for treatment in self.study.treatments]
-            baseline = against if against in known else self.baseline
-            if against in ("", baseline):
-                effect = claim_analysis.effect_of(claim, self.effects(response, baseline))
+        known = [treatment.name for treatment in self.study.treatments]
+        baseline, effect = against if against in known else self.baseline, None
+        if response is not None and not claim.untestable and against in ("", baseline):
+            effect = claim_analysis.effect_of(claim, self.effects(response, baseline))
         judged = claim_analysis.judge(claim, effect, blocks_max=self.study.design.blocks_max)
         return replace(judged, why=contradictions.why(self, judged, effect, baseline))
 
