@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.factor import Readable, Setup
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
@@ -17,6 +18,7 @@ from pgassay.host.changes import LocalHost, current
 from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, TransparentHugePages
 from pgassay.host.ledger import Ledger, boot_of
 from pgassay.postgres.installation import LocalInstallation
+from pgassay.study.levels import Level
 from tests.bench import real
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(os.geteuid() != 0, reason="host factors need root")]
@@ -41,6 +43,15 @@ class Bench:
         self.server: Server | None = None
 
     def start(self, *asked: tuple[HostFactor, str]) -> dict[str, str | None]:
+        hosting, levels, setup = self.host_stage(*asked)
+        hosting.obtain()
+        self.server = self.installation.start(
+            self.folder / "data", setup.settings, self.folder / "socket", hosting.placement
+        )
+        readable = Readable(self.server)
+        return {factor.pattern: factor.read_back(factor.pattern, level, readable) for factor, level in levels}
+
+    def host_stage(self, *asked: tuple[HostFactor, str]) -> tuple[Hosting, list[tuple[HostFactor, Level]], Setup]:
         setup = Setup(settings={"shared_buffers": "16MB"})
         levels = [(each, each.parse(each.pattern, typed)) for each, typed in asked]
         for factor, level in levels:
@@ -57,9 +68,7 @@ class Bench:
         )
         for factor, level in sorted(levels, key=lambda each: each[0].rank):
             factor.apply(factor.pattern, level, hosting)
-        self.server = self.installation.start(data, setup.settings, self.folder / "socket", hosting.placement)
-        readable = Readable(self.server)
-        return {factor.pattern: factor.read_back(factor.pattern, level, readable) for factor, level in levels}
+        return hosting, levels, setup
 
 
 @pytest.fixture
@@ -93,6 +102,28 @@ def test_huge_pages_and_a_memory_limit_hold_together_and_are_given_back(bench: B
     assert os.sched_getaffinity(backend) == os.sched_getaffinity(pid)
     assert len(os.sched_getaffinity(pid)) == 1
     bench.server.stop()
+    bench.host.give_back()
+    assert huge_pages.pool(MB2, ROOT).total == before.total
+
+
+def test_a_server_that_tries_huge_pages_by_default_takes_ours_and_they_are_obtained_again(bench: Bench) -> None:
+    if MB2 not in huge_pages.sizes(ROOT):
+        pytest.skip("no 2 MB huge pages")
+    before = huge_pages.pool(MB2, ROOT)
+    hosting, _, setup = bench.host_stage((HugePages(), "2MB"))
+    hosting.obtain()
+    other, socket = bench.folder / "other", bench.folder / "other-socket"
+    bench.installation.initialize(other, {})
+    thief = bench.installation.start(other, {"shared_buffers": "8MB"}, socket)
+    try:
+        assert thief.query("SHOW huge_pages") == [("try",)]
+        with pytest.raises(ClusterError, match="could not map anonymous shared memory: Cannot allocate memory"):
+            bench.installation.start(bench.folder / "data", setup.settings, bench.folder / "socket")
+        assert hosting.obtain() > 0, "as many as the other took"
+        bench.server = bench.installation.start(bench.folder / "data", setup.settings, bench.folder / "socket")
+        bench.server.stop()
+    finally:
+        thief.stop()
     bench.host.give_back()
     assert huge_pages.pool(MB2, ROOT).total == before.total
 

@@ -81,10 +81,10 @@ def started(place: Path, fixed: Mapping[str, str]) -> Iterator[tuple[Simulation,
     yield simulation, study_of(fixed), replace(simulation.site(), catalogue=CATALOGUE, host=changes), changes
 
 
-def trial(simulation: Simulation, study: Study, site: Site) -> TrialRecord:
-    staging = Path("/runs/hosted/trials/000001")
+def trial(simulation: Simulation, study: Study, site: Site, number: int = 1) -> TrialRecord:
+    staging = Path(f"/runs/hosted/trials/{number:06d}")
     simulation.machine.disk.make_root(staging)
-    return run_trial(study, Assignment(1, 1, 1, study.arms[0], SEED, staging), site)[0]
+    return run_trial(study, Assignment(number, 1, 1, study.arms[0], SEED, staging), site)[0]
 
 
 def test_factors_are_applied_by_rank_before_the_start_and_given_back_after(place: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_server_that_does_not_start_leaves_nothing_changed(place: Path) -> Non
     with started(place, {"host.early": "x"}) as (simulation, study, site, changes):
         stage_study = study
         trial(simulation, stage_study, site)  # makes the snapshot, whose server must start
-        simulation.machine.installation.start_failure = "could not map anonymous shared memory"
+        simulation.machine.installation.start_failures = ["could not map anonymous shared memory"]
         changes.log.clear()
         record = trial(simulation, stage_study, site)
         assert record.reasons[0].code == "not_started"
@@ -165,8 +165,52 @@ def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path
         stage._peak_bytes(simulation.machine.installation, place, settings, site)
 
 
-def test_huge_pages_that_others_took_before_the_start_are_a_hugepage_error(place: Path) -> None:
+class Pages(Knob):
+    """Obtains 80 pages right before the start; `taken` of them are gone at the second look."""
+
+    def __init__(self, taken: int) -> None:
+        super().__init__("host.pages", 0)
+        self.wanted = iter((80, taken))
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        def obtain() -> int:
+            count = next(self.wanted)
+            hosting.changes.write(Path(name), str(count))
+            return count
+
+        hosting.obtain = obtain
+
+
+NO_PAGES = "could not map anonymous shared memory: Cannot allocate memory"
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        (75, "other programs took 75 huge pages before the server started, and as many were obtained again"),
+        (0, "the server did not get its huge pages at once, although they were free"),
+    ],
+)
+def test_huge_pages_that_others_took_before_the_start_are_obtained_again_once(
+    place: Path, taken: int, said: str
+) -> None:
+    with started(place, {"server.huge_pages": "on"}) as (simulation, study, site, changes):
+        plain = trial(simulation, study, site)  # makes the snapshot
+        assert "huge_pages" not in plain.regime
+    with_pages = FactorCatalogue((*CATALOGUE.all(), Pages(taken)))
+    study = parse("hosted", {**DOCUMENT, "fixed": {"server.huge_pages": "on", "host.pages": "80"}}, with_pages)
+    simulation.machine.installation.start_failures = [NO_PAGES]
+    record = trial(simulation, study, replace(site, catalogue=with_pages), 2)
+    assert record.status is Status.VALID
+    assert record.regime["huge_pages"] == said
+    assert changes.log[-3:] == ["host.pages=80", f"host.pages={taken}", "give back"]
+
+
+def test_huge_pages_that_others_take_twice_are_a_hugepage_error(place: Path) -> None:
     with started(place, {"server.huge_pages": "on"}) as (simulation, study, site, _):
         trial(simulation, study, site)  # makes the snapshot
-        simulation.machine.installation.start_failure = "could not map anonymous shared memory: Cannot allocate memory"
-        assert trial(simulation, study, site).reasons[0].code == "hugepage_error"
+        simulation.machine.installation.start_failures = [NO_PAGES, NO_PAGES]
+        record = trial(simulation, study, site, 2)
+        assert (record.status, record.reasons[0].code) == (Status.OUTCOME, "hugepage_error")
+        assert "Cannot allocate memory (before, the server did not get" in record.reasons[0].detail
+        assert simulation.machine.left_behind() == []

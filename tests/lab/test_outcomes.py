@@ -123,7 +123,7 @@ def test_a_server_that_does_not_start_is_an_outcome(place: Path) -> None:
     class FailsOnce(Nobody):
         def trial_started(self, assignment: Assignment) -> None:
             if assignment.number == 2:
-                simulation.machine.installation.start_failure = "out of shared memory"
+                simulation.machine.installation.start_failures = ["out of shared memory"]
 
     simulation.watcher = FailsOnce()
     simulation.carry_on()

@@ -1,8 +1,11 @@
 """The regime is said once, and windows that saw mostly the burst after a checkpoint are counted."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from pgassay.record.values import Status
 from pgassay.report.findings import Findings
+from pgassay.report.regimes import regimes_of
 from tests.report.made import BLOCKS, make_run
 
 
@@ -10,3 +13,9 @@ def test_cycles_are_summed_up_and_short_windows_counted(tmp_path: Path) -> None:
     (regime,) = Findings(make_run(tmp_path / "run")).regimes
     assert regime.startswith("1 to 3 whole checkpoint cycles, short ones driven by WAL; ")
     assert f"{2 * BLOCKS} of {3 * BLOCKS} windows covered less than two" in regime
+
+
+def test_huge_pages_that_others_took_are_told(tmp_path: Path) -> None:
+    trials = [each for each in Findings(make_run(tmp_path / "run")).trials if each.status is Status.VALID]
+    trials[:2] = [replace(each, regime={**each.regime, "huge_pages": "other programs took 75"}) for each in trials[:2]]
+    assert regimes_of(trials)[-1] == "in 2 of the valid trials other programs took 75 (the first of them)"

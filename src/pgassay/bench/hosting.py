@@ -75,6 +75,11 @@ class Hosting:
     """Bytes that the server will have in huge pages, which no memory limit counts."""
     cold: bool = False
     """The cluster's pages must leave the page cache before the start: they were charged to us, not to the server."""
+    obtain: Callable[[], int] = lambda: 0
+    """What others may take from under us is had last, right before the start; returns how many pages were asked for.
+
+    Once more after a start that failed for want of them, it tells how many had been taken.
+    """
 
     @property
     def placement(self) -> Placement:

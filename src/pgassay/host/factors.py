@@ -64,7 +64,10 @@ class HugePages(HostFactor):
             setup.settings["huge_page_size"] = level.canonical
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """Ask the server for the number, compact memory, obtain them; `HostError` with code `hugepage_error`."""
+        """Ask the server for the number; they are obtained right before the start.
+
+        Either may raise `HostError` with code `hugepage_error`.
+        """
         if level.canonical == NONE:
             return
         page = parse_memory(level.canonical)
@@ -75,8 +78,8 @@ class HugePages(HostFactor):
             wanted = int(answer)
         else:
             wanted = hosting.peak_bytes() // page + 1
-        huge_pages.obtain(hosting.changes, page, wanted, self.root)
         hosting.huge_page_bytes = wanted * page
+        hosting.obtain = lambda: huge_pages.obtain(hosting.changes, page, wanted, self.root)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """The page size of the postmaster's shared memory (/proc/pid/smaps), and from 17 `huge_pages_status`."""

@@ -57,13 +57,17 @@ def pool(page_bytes: int, root: Path) -> Pool:
 _FREE = ("free_hugepages", "resv_hugepages")
 
 
-def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> None:
-    """Make the pool so large that `wanted` pages are free beside those of others; raises `HostError`."""
+def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> int:
+    """Make the pool so large that `wanted` pages are free beside those of others; returns by how many pages.
+
+    They are free for everybody: a PostgreSQL with its default `huge_pages = try` that starts now may take them first.
+    Raises `HostError`.
+    """
     place = folder(page_bytes, root)
     was = pool(page_bytes, root)
     target = was.total + max(0, wanted - (was.free - was.reserved))
     if target == was.total:
-        return
+        return 0
     compact = root / "proc/sys/vm/compact_memory"
     for attempt in range(TRIES):
         if compact.exists():
@@ -74,7 +78,7 @@ def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> No
             (place / "nr_hugepages").write_text(str(target), encoding="ascii")
         now = pool(page_bytes, root)
         if now.free - now.reserved >= wanted:
-            return
+            return target - was.total
     raise messages.huge_pages_missing(wanted, format_bytes(page_bytes), now.free - now.reserved)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pgassay.bench.errors import ClusterError
 from pgassay.bench.factor import Stage
 from pgassay.bench.hosting import Hosting
-from pgassay.bench.server import Installation
-from pgassay.lab import messages
+from pgassay.bench.server import Installation, Server
+from pgassay.lab import messages, outcomes
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.composition import Composition
 from pgassay.lab.site import Site
@@ -42,6 +43,27 @@ def hosted(
     finally:
         with site.held():
             site.host.give_back()
+
+
+def start(
+    hosting: Hosting, installation: Installation, clone: Path, settings: Mapping[str, str], site: Site
+) -> tuple[Server, str]:
+    """Start the server as soon as its huge pages are there; returns it and what the record shall tell of the pages.
+
+    Free pages are anybody's, and every PostgreSQL asks for some by default (`huge_pages = try`): what another took in
+    that moment is obtained again, once. Raises `ClusterError`, `HostError`.
+    """
+    hosting.obtain()
+    try:
+        return installation.start(clone, settings, site.socket_directory, hosting.placement), ""
+    except ClusterError as error:
+        if outcomes.code_of_start(error.message, settings) != outcomes.HUGE_PAGES_MISSING:
+            raise
+    found = messages.huge_pages_taken(hosting.obtain())
+    try:
+        return installation.start(clone, settings, site.socket_directory, hosting.placement), found
+    except ClusterError as error:
+        raise ClusterError(f"{error.message} (before, {found})", error.hint) from None
 
 
 def _peak_bytes(installation: Installation, clone: Path, settings: Mapping[str, str], site: Site) -> int:

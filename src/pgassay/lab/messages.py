@@ -53,6 +53,13 @@ def machine_memory(total_bytes: int) -> str:
     return f"the memory of this machine, {format_size(total_bytes)}"
 
 
+def huge_pages_taken(count: int) -> str:
+    """A server did not start for want of huge pages that were there a moment before."""
+    if count == 0:
+        return "the server did not get its huge pages at once, although they were free"
+    return f"other programs took {count} huge pages before the server started, and as many were obtained again"
+
+
 def busy_neighbour(detail: str) -> PgassayError:
     """A PostgreSQL that works beside us."""
     return PgassayError(

@@ -41,6 +41,8 @@ class Notes:
     read_back: dict[str, str | None] = field(default_factory=dict)
     cache: str = ""
     how_cloned: str = ""
+    huge_pages: str = ""
+    """What became of them between the moment they were there and the server's start, if anything."""
     samples: tuple[Sample, ...] = ()
     measures: Measures | None = None
     upkeep: dict[str, float | None] = field(default_factory=dict)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 NO_SPACE = "no_space"
+HUGE_PAGES_MISSING = "hugepage_error"
 _NAMED = (
     (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
     (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
@@ -28,7 +29,7 @@ def named(problems: Mapping[str, str]) -> dict[str, str]:
 def code_of_start(detail: str, settings: Mapping[str, str]) -> str:
     """Why a server did not start: `hugepage_error` where it was to have huge pages, which others took meanwhile."""
     if settings.get("huge_pages") == "on" and "could not map anonymous shared memory" in detail:
-        return "hugepage_error"
+        return HUGE_PAGES_MISSING
     return "not_started"
 
 

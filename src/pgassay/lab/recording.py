@@ -59,6 +59,7 @@ def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str,
         "cache": notes.cache,
         "age": options.get("age", "none"),
         "start_state": notes.how_cloned,
+        **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **course_of(notes.samples),
     }
 

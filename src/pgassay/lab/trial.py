@@ -18,7 +18,7 @@ from pgassay.bench.server import Server
 from pgassay.lab import outcomes, page_space, regime, space, stored_kinds, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
-from pgassay.lab.hosting import hosted
+from pgassay.lab.hosting import hosted, start
 from pgassay.lab.loads import load_of
 from pgassay.lab.measures import measure
 from pgassay.lab.messages import operating_system
@@ -98,7 +98,7 @@ def _serve(
     with ExitStack() as host:
         with notes.laps("start"):
             hosting = host.enter_context(hosted(composition, installation, clone, settings, site))
-            server = installation.start(clone, settings, site.socket_directory, hosting.placement)
+            server, notes.huge_pages = start(hosting, installation, clone, settings, site)
         _use(assignment, composition, load, server, clone, site, notes, limited=hosting.cold)
 
 

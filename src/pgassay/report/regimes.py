@@ -4,7 +4,7 @@ A window of less than two cycles sees mostly the burst of full-page images after
 Configuration"), so its trials are counted apart.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from pgassay.record.values import Status, TrialRecord
@@ -13,7 +13,7 @@ from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, WORK)}
 
 
-def regimes_of(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
+def regimes_of(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     """A sentence for each kind of regime among the valid trials."""
     by_mode: dict[str, list[TrialRecord]] = {}
     for trial in trials:
@@ -24,7 +24,14 @@ def regimes_of(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
         found.append(_cycles(_KINDS[mode], members) if mode in _KINDS else "")
         found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
         found += [str(trial.regime.get("defaults", "")) for trial in members]
-    return tuple(dict.fromkeys(text for text in found if text))
+    return tuple(dict.fromkeys(text for text in (*found, *_huge_pages(trials)) if text))
+
+
+def _huge_pages(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """Trials whose pages others took before the server started: the machine's memory was not the study's alone."""
+    told = [str(said) for trial in trials if trial.status is Status.VALID and (said := trial.regime.get("huge_pages"))]
+    if told:
+        yield f"in {len(told)} of the valid trials {told[0]}" + (" (the first of them)" if len(told) > 1 else "")
 
 
 def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:

@@ -173,12 +173,12 @@ KNOWN: Answers = {
 
 
 class FakeInstallation:
-    """See `bench.server.Installation`. `start_failure`, if set, is what the next start dies with."""
+    """See `bench.server.Installation`. `start_failures` are what the next starts die with."""
 
     def __init__(self, version: Version | None = None, answers: Answers | None = None) -> None:
         self._version = version or Version(17, 5, "postgres (PostgreSQL) 17.5 (fake)")
         self._answers = {**(answers or {}), **KNOWN}
-        self.start_failure: str | None = None
+        self.start_failures: list[str] = []
         self.servers: list[FakeServer] = []
         self.placements: list[Placement] = []
 
@@ -216,9 +216,8 @@ class FakeInstallation:
         """A fake server on a directory that we made; raises `ClusterError` for any other."""
         if not (directory / MARKER).is_file():
             raise ClusterError(f'directory "{directory}" was not made by pgassay, and is left alone')
-        if self.start_failure is not None:
-            words, self.start_failure = self.start_failure, None
-            raise ClusterError(f"server did not start: {words}")
+        if self.start_failures:
+            raise ClusterError(f"server did not start: {self.start_failures.pop(0)}")
         try:
             self.check_settings(settings)
         except SettingError as error:
