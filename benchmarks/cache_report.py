@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.record_scale import UnsafeDisk, timed
 from pgassay.load.cacheprobe.responses import RESPONSES
+from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.series import Sampled
@@ -25,6 +26,8 @@ from pgassay.study.levels import Arm
 from pgassay.study.recorded import parse_recorded
 from pgassay.study.units import parse_memory
 
+DECLARED = (*RESPONSES, *COSTS)
+"""What a trial of the real study carries."""
 TRIALS_PER_BLOCK = 54
 AIM_S, AIM_BYTES = 5.0, 10**9
 HOLDS_INDEX_BYTES = 2 << 30
@@ -56,7 +59,7 @@ def record(number: int, block: int, arm: Arm, chance: random.Random) -> TrialRec
     holds = parse_memory(levels["server.shared_buffers"]) >= HOLDS_INDEX_BYTES
     idx1 = 0.1 * (1 + chance.gauss(0, 0.1))
     idx2 = idx1 * (1.0 if holds else 3.0) * (1 + chance.gauss(0, 0.1))
-    found: dict[str, float | None] = {response.name: chance.random() for response in RESPONSES}
+    found: dict[str, float | None] = {response.name: chance.random() for response in DECLARED}
     found |= {"idx1_ms": idx1, "idx2_ms": idx2, "seq_ms": 9000 * (1 + chance.gauss(0, 0.1))}
     found |= {"idx2_slowdown": idx2 / idx1, "probes_ms": (idx1 + idx2) / 2}
     return TrialRecord(
@@ -81,7 +84,7 @@ def make(path: Path, blocks: int) -> None:
     """The whole run."""
     document = resolve("cache", read("cache", builtin.find("cache")[1]), Overrides(size="as-published"))
     study = parse_recorded("cache", document)
-    header = RunHeader("cache", "2026-01-01T00:00:00Z", 1, RESPONSES, ("pgassay", "run", "cache"), "0.1.0")
+    header = RunHeader("cache", "2026-01-01T00:00:00Z", 1, DECLARED, ("pgassay", "run", "cache"), "0.1.0")
     chance = random.Random(1)
     series: list[Sampled] = [Row(second, meter) for second in range(20) for meter in range(20)]
     with RunDirectory.create(path, header, write(document), {}, UnsafeDisk()) as run:

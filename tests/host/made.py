@@ -21,9 +21,10 @@ def host(root: Path, boot: str = BOOT) -> LocalHost:
     return LocalHost(Ledger(root / "state", boot))
 
 
-def huge_pages(root: Path, kilobytes: int, total: int, free: int, reserved: int = 0) -> Path:
+def huge_pages(root: Path, kilobytes: int, total: int, free: int, reserved: int = 0, surplus: int = 0) -> Path:
     """A pool of huge pages, which never grows by itself; its folder."""
     folder = f"sys/kernel/mm/hugepages/hugepages-{kilobytes}kB"
     put(root, f"{folder}/nr_hugepages", f"{total}\n")
     put(root, f"{folder}/resv_hugepages", f"{reserved}\n")
+    put(root, f"{folder}/surplus_hugepages", f"{surplus}\n")
     return put(root, f"{folder}/free_hugepages", f"{free}\n").parent

@@ -58,6 +58,16 @@ def test_others_keep_theirs(tmp_path: Path) -> None:
     assert kernel.writes == ["120"], "60 are free and promised to nobody: 20 more"
 
 
+def test_pages_that_another_still_holds_of_an_earlier_pool_are_not_given_back_to_the_pool(tmp_path: Path) -> None:
+    folder = pool(tmp_path, 2048, total=5, free=0, surplus=5)
+    lab = host(tmp_path)
+    with pytest.raises(HostError):
+        huge_pages.obtain(lab, MB2, 80, tmp_path)
+    assert (folder / "nr_hugepages").read_text() == "85"
+    lab.give_back()
+    assert (folder / "nr_hugepages").read_text() == "0", "the five go with the one who holds them"
+
+
 def test_what_is_not_obtained_is_the_trials_own_outcome(tmp_path: Path) -> None:
     folder = pool(tmp_path, 2048, total=0, free=0)
     with pytest.raises(HostError, match="wanted 80 huge pages of 2MB, this machine gave 0") as caught:

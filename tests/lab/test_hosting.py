@@ -12,6 +12,7 @@ from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.hosting import Hosting, Placement
 from pgassay.errors import UsageError
 from pgassay.lab import hosting as stage
+from pgassay.lab import messages
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.composition import compose
 from pgassay.lab.notes import Assignment
@@ -122,7 +123,9 @@ def test_missing_factors_are_refused_all_at_once_or_left_out(place: Path) -> Non
         composition = compose(study.levels_of(study.arms[0]), site.catalogue)
         with pytest.raises(UsageError, match=r"host\.absent: needs root") as caught:
             stage.require(study, composition, site)
-        assert "--without-host-factors" in str(caught.value.hint)
+        assert caught.value.hint == "run as root, or leave them out with --without-host-factors"
+    other = messages.host_factors_unavailable({"host.absent": "no such controller"})
+    assert other.hint == "leave them out with --without-host-factors", "root would not help"
     document = {**DOCUMENT, "fixed": {"host.absent": "x", "host.early": "y"}}
     gone = stage.unavailable(names_in(document), CATALOGUE)
     assert gone == {"host.absent": "needs root"}

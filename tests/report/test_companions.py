@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.bounds import bounds
+from pgassay.analysis.capacities import Measured, Resource
 from pgassay.analysis.observations import Cell
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.record.values import Status
@@ -84,6 +85,11 @@ def test_what_a_calibration_measured_of_the_drive_bounds_wal_writes_reads_and_fl
     assert "pgassay calibrate" in found["disk_reads_per_transaction"].source
     told = bounds({"disk_flushes_per_transaction": 0.25, "wal_bytes_per_transaction": 1e4}, [*found.values()], 1000.0)
     assert [round(each.per_s) for each in told.bounds] == [2000, 10_000]
+    study = [Measured(Resource.READS, 9000.0, "measured"), Measured(Resource.FLUSHES, 800.0, "measured")]
+    deeper = {each.response: each for each in capacities(host, findings.study, findings.trials, study)}
+    assert deeper["disk_reads_per_transaction"].per_s == 9000.0
+    assert deeper["disk_flushes_per_transaction"].per_s == 800.0, "more than one stream's"
+    assert deeper["wal_bytes_per_transaction"].per_s == 1e8
     drive = {"drive.data": Level("directory:/x", "directory:/x")}
     chosen = replace(findings.study, fixed={**findings.study.fixed, **drive})
     assert isnan({each.response: each for each in capacities(host, chosen, ())}["wal_bytes_per_transaction"].per_s)
@@ -97,7 +103,7 @@ def test_courses_come_from_the_record_or_from_the_series(findings: Findings) -> 
     assert (courses[5].kind, courses[5].error, courses[5].cycle_s) == (Steadiness.CYCLIC, 12.5, 20.0)
     flat = sum(each.kind is Steadiness.FLAT for each in courses.values())
     assert flat >= len(courses) - 6
-    said = list(doubts(findings.trials, courses))
+    said = list(doubts(findings.trials, courses, findings.run.responses))
     assert any(sentence.startswith("1 of 48 valid trials (3) still warmed up") for sentence in said)
     assert any("cycles" in sentence for sentence in said)
 

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.analysis.capacities import Resource
 from pgassay.analysis.diagnosis import Cause
 from pgassay.cli import main
 from pgassay.record.directory import RunDirectory
+from pgassay.record.disk_capacities import FACT
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, Status, TrialRecord
-from pgassay.report.diagnosing import capacities_of_disk, diagnosed
+from pgassay.report import ladder, text
+from pgassay.report.diagnosing import diagnosed
+from pgassay.report.disk_capacities import of_study
 from pgassay.report.findings import Findings
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response
@@ -32,7 +36,10 @@ MEASURED = {
 
 def make_disk(path: Path) -> Run:
     iops = Response("iops", "reads and writes per second", "1/s", Better.HIGHER)
-    header = RunHeader("disk", "2026-01-02T03:04:05Z", 1, (iops,), ("pgassay",), "0.1.0")
+    written = Response(
+        "disk_written_bytes_per_transaction", "written to the device, per transaction", "bytes", Better.LOWER, cost=True
+    )
+    header = RunHeader("disk", "2026-01-02T03:04:05Z", 1, (iops, written), ("pgassay",), "0.1.0")
     with RunDirectory.create(path, header, write(DISK), {}) as run:
         for pattern, responses in MEASURED.items():
             for threads in ("1", "4"):
@@ -50,7 +57,11 @@ def make_disk(path: Path) -> Run:
                     status=Status.VALID,
                     started_wall_ns=0,
                     finished_wall_ns=10**9,
-                    responses={"iops": 1000.0, **{name: scale * value for name, value in responses.items()}},
+                    responses={
+                        "iops": 1000.0,
+                        written.name: 8192.0,
+                        **{name: scale * value for name, value in responses.items()},
+                    },
                     regime={},
                 )
                 run.commit_trial(staging, record, ())
@@ -74,14 +85,39 @@ def test_each_arm_has_its_cause(folder: Path) -> None:
     assert found[READ, "load.clients=1"] is Cause.UNDECIDED
 
 
-def test_capacities_are_the_best_that_the_disk_study_saw(folder: Path) -> None:
-    found = {each.response: each for each in capacities_of_disk(_open(folder / "disk"))}
-    assert found["disk_reads_per_transaction"].per_s == 9000.0
-    assert found["disk_written_bytes_per_transaction"].per_s == 400e6
-    assert "load.threads=4" in found["disk_reads_per_transaction"].source
-    flushes = found["disk_flushes_per_transaction"]
+def test_each_capacity_is_the_best_that_the_disk_study_saw(folder: Path) -> None:
+    found = {each.resource: each for each in of_study(_open(folder / "disk"))}
+    assert found[Resource.READS].per_s == 9000.0
+    assert found[Resource.WRITTEN_BYTES].per_s == 400e6
+    assert "load.threads=4" in found[Resource.READS].source
+    flushes = found[Resource.FLUSHES]
     assert (flushes.per_s, "load.threads=1" in flushes.source) == (1000.0, True), "WAL is flushed one at a time"
     assert diagnosed(_open(folder / "disk")) == (), "a drive by itself is stopped by itself"
+
+
+def test_what_a_run_took_along_of_a_disk_study_speaks_in_its_own_diagnosis(folder: Path) -> None:
+    run = Run.open(folder / "scaled")
+    plain = Findings(run)
+    assert plain.disk == ()
+    fact = {"measured_utc": "2026-01-02T03:04:05Z", "per_s": {"flushes": 10.0, "reads": "many"}, "at": {"flushes": "x"}}
+    run.host[FACT] = fact
+    known = Findings(run)
+    assert [(each.resource, each.per_s, each.source) for each in known.disk] == [
+        (Resource.FLUSHES, 10.0, "a disk study of 2026-01-02 at x")
+    ]
+    assert known.companions.stops[0].diagnosis.missing == ()
+    assert "what the disk can do was not measured" in plain.companions.stops[0].diagnosis.missing[0]
+    assert Findings(run, disk=()).disk == (), "what the user names comes first"
+
+
+def test_costs_of_a_disk_study_are_those_of_an_io(folder: Path) -> None:
+    findings = _open(folder / "disk")
+    cost = findings.responses["disk_written_bytes_per_transaction"]
+    assert cost.title == "written to the device, per I/O"
+    (first, *_) = ladder.ladders_of(findings)
+    assert ladder.text(first, findings.work)[0][0] == "written per I/O"
+    assert [rung.title for rung in first.rungs] == [step.title for step in ladder.STEPS[5:]]
+    assert "per transaction" not in text.render(findings)
 
 
 def test_the_command_prints_and_gives_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,12 +34,12 @@ DRIVE = (Resource.FLUSHES, Resource.WRITTEN_BYTES, Resource.READS)
 COSTS: Mapping[Resource, Sequence[tuple[str, str]]] = {
     Resource.CPU: (("cpu_us_per_transaction", "CPU (server and load program)"),),
     Resource.CLIENT_CPU: (("client_cpu_us_per_transaction", "CPU of the load program's threads"),),
-    Resource.FLUSHES: (("disk_flushes_per_transaction", "flushes of the device"),),
+    Resource.FLUSHES: (("disk_flushes_per_transaction", "flushing the device"),),
     Resource.WRITTEN_BYTES: (
         ("wal_bytes_per_transaction", "WAL"),
         ("disk_written_bytes_per_transaction", "writing to the device"),
     ),
-    Resource.READS: (("disk_reads_per_transaction", "reads of the device"),),
+    Resource.READS: (("disk_reads_per_transaction", "reading from the device"),),
 }
 """Each resource's costs of a transaction: response and title."""
 

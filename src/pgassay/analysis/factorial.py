@@ -14,7 +14,8 @@ import numpy as np
 from pgassay.analysis import messages
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Contrasts, Observation, Table, arrange, cells
+from pgassay.analysis.observations import Contrasts, Observation, Table
+from pgassay.analysis.observed import tables
 from pgassay.study.responses import Response, Scale
 
 Treatments = Mapping[str, Mapping[str, str]]
@@ -49,13 +50,12 @@ def factorial(
     """
     mains = {name: terms for name, terms in _main_terms(treatments, baseline).items() if terms}
     pairs = {name: terms for name, terms in _interaction_terms(treatments, baseline).items() if terms}
-    places = cells(observations)
-    certainty = Certainty(level, max(1, (len(mains) + len(pairs)) * len(places)), blocks_max, looks == "every block")
+    known = tables(observations, response.scale)
+    certainty = Certainty(level, max(1, (len(mains) + len(pairs)) * len(known)), blocks_max, looks == "every block")
 
     def effects(named: Mapping[str, list[Term]]) -> tuple[Effect, ...]:
         found = []
-        for cell in places:
-            table = arrange(observations, cell, response.scale)
+        for cell, table in known.items():
             for name, terms in named.items():
                 contrasts = _contrasts(table, terms, response.scale)
                 found.append(estimate(contrasts, name, cell, response, certainty, primary=False))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import __version__
-from pgassay.cli import messages
+from pgassay.cli import disks, messages
 from pgassay.cli.noise import known_capacities
 from pgassay.cli.progress import watcher_for
 from pgassay.cli.reboots import Reboots
@@ -19,6 +19,7 @@ from pgassay.lab.messages import bench_failed
 from pgassay.lab.preflight import Checked
 from pgassay.lab.runner import Conductor
 from pgassay.lab.workbench import Workbench
+from pgassay.record import disk_capacities
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
@@ -51,9 +52,10 @@ def create_run(
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
     facts["postgres"] = installations(study, bench)
     facts["account"] = describe(bench.account)
-    facts["place"] = {"data_directory": str(bench.data_directory.absolute())}
+    facts["place"] = {"data_directory": str(bench.data_directory.absolute()), **disks.place_of(checked.mount)}
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(checked.mount)
+    facts[disk_capacities.FACT] = disks.known(checked.mount)
     text = write(document, f"The study as it was resolved and run; made by pgassay {__version__}.")
     return RunDirectory.create(path, header, text, facts)
 
@@ -116,6 +118,7 @@ def report(path: Path, *, as_json: bool) -> None:
     from pgassay.report.plain import everything, to_json
 
     findings = Findings(Run.open(path, leave_out=True))
+    disks.remember(findings)
     try:
         written = page.write(findings, path / "report")
     except OSError as error:

@@ -10,7 +10,12 @@ from pgassay.cli._run import open_run
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
-    parser.add_argument("--disk", metavar="RUN", type=Path, help="a run of the study disk on the same drive")
+    parser.add_argument(
+        "--disk",
+        metavar="RUN",
+        type=Path,
+        help="a disk study of this drive (default: what the run took along)",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -18,18 +23,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Print; exit status 0 whatever the verdict."""
     from pgassay.report import messages as refusals
     from pgassay.report.collection import paused
-    from pgassay.report.diagnosing import capacities_of_disk, diagnosed
+    from pgassay.report.diagnosing import diagnosed
+    from pgassay.report.disk_capacities import of_study
     from pgassay.report.findings import Findings
     from pgassay.report.plain import to_json
 
     with paused():
-        findings = Findings(open_run(arguments.run))
-        capacities = capacities_of_disk(Findings(open_run(arguments.disk))) if arguments.disk else ()
-        found = diagnosed(findings, capacities)
+        disk = of_study(Findings(open_run(arguments.disk))) if arguments.disk else None
+        findings = Findings(open_run(arguments.run), disk)
+        found = diagnosed(findings)
         if not found:
             raise refusals.nothing_to_diagnose(arguments.run)
         if arguments.json:
-            plain = {"format": 1, "run": str(findings.run.path), "capacities": capacities, "arms": found}
+            plain = {"format": 1, "run": str(findings.run.path), "capacities": findings.disk, "arms": found}
             print(to_json(plain))
             return messages.SUCCESS
     for each in found:

@@ -11,6 +11,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report)")
+    parser.add_argument(
+        "--disk",
+        metavar="RUN",
+        type=Path,
+        help="a disk study of this drive (default: what the run took along)",
+    )
     parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
 
 
@@ -18,10 +24,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Write."""
     from pgassay.report import page
     from pgassay.report.collection import paused
+    from pgassay.report.disk_capacities import of_study
     from pgassay.report.findings import Findings
 
     with paused():
+        disk = of_study(Findings(open_run(arguments.disk))) if arguments.disk else None
         found = open_run(arguments.run)
-        path = page.write(Findings(found), arguments.out or found.path / "report", pictures=not arguments.no_figures)
+        path = page.write(
+            Findings(found, disk), arguments.out or found.path / "report", pictures=not arguments.no_figures
+        )
     print(path)
     return messages.SUCCESS

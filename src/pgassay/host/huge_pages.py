@@ -19,12 +19,21 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Pool:
-    """The pool of one page size: pages in all, free ones, and free ones that are promised already."""
+    """The pool of one page size: pages in all, free ones, and free ones that are promised already.
+
+    `surplus` are pages that the pool no longer owns and that go when their users end.
+    """
 
     page_bytes: int
     total: int
     free: int
     reserved: int
+    surplus: int = 0
+
+    @property
+    def owned(self) -> int:
+        """What the pool keeps by itself: `nr_hugepages` as it was written last."""
+        return self.total - self.surplus
 
 
 def folder(page_bytes: int, root: Path) -> Path:
@@ -50,11 +59,10 @@ def default_size(root: Path) -> int | None:
 def pool(page_bytes: int, root: Path) -> Pool:
     """The pool as it is now; raises `OSError` where this kernel has none of that size."""
     place = folder(page_bytes, root)
-    total, free, reserved = (int((place / name).read_text("ascii")) for name in ("nr_hugepages", *_FREE))
-    return Pool(page_bytes, total, free, reserved)
+    return Pool(page_bytes, *(int((place / name).read_text("ascii")) for name in _COUNTS))
 
 
-_FREE = ("free_hugepages", "resv_hugepages")
+_COUNTS = ("nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages")
 
 
 def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> int:
@@ -73,7 +81,8 @@ def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> in
         if compact.exists():
             compact.write_text("1", encoding="ascii")
         if attempt == 0:
-            changes.write(place / "nr_hugepages", str(target))
+            # A server that took pages of ours may hold them still: they are surplus, and not to be there for ever.
+            changes.write(place / "nr_hugepages", str(target), str(was.owned))
         else:
             (place / "nr_hugepages").write_text(str(target), encoding="ascii")
         now = pool(page_bytes, root)

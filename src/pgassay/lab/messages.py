@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, UsageError
+from pgassay.host.messages import NO_ROOT
 from pgassay.study.units import format_size
 
 
@@ -37,9 +38,10 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
 def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
     """Factors of the machine that cannot be had here, all at once."""
     named = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    hint = "leave them out with --without-host-factors"
     return UsageError(
         f"this machine cannot have some of the study's factors: {named}",
-        "run as root, or leave them out with --without-host-factors",
+        f"run as root, or {hint}" if NO_ROOT in reasons.values() else hint,
     )
 
 

@@ -145,11 +145,6 @@ def not_a_summary(why: str) -> LoadError:
     )
 
 
-def not_a_log(detail: str) -> LoadError:
-    """pgbench's per-transaction log cannot be read."""
-    return LoadError(f"pgbench's transaction log cannot be read: {detail}")
-
-
 def not_a_table_size(name: str, text: str) -> UsageError:
     """A table of some size was wanted."""
     return UsageError(

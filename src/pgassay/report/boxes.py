@@ -58,7 +58,7 @@ def boxed(rows: Iterable[Mapping[str, Any]], treatments: tuple[str, ...], title:
     )
     whiskers = base.mark_rule().encode(x=alt.X("low:Q", scale=scale, title=title, axis=axis), x2="high:Q")
     halves = base.mark_bar(opacity=0.55).encode(x=alt.X("q1:Q", scale=scale), x2="q3:Q")
-    middles = base.mark_tick(thickness=2, color="black").encode(x=alt.X("median:Q", scale=scale))
+    middles = base.mark_tick(thickness=2).encode(x=alt.X("median:Q", scale=scale), color=alt.value("black"))
     return (whiskers + halves + middles).properties(width=WIDTH, height=alt.Step(STEP))
 
 

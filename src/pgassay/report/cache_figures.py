@@ -59,7 +59,7 @@ def boxes(findings: Findings, time: str) -> Any | None:
     layered = base.mark_rule().encode(y=y, y2="high:Q") + base.mark_bar(opacity=0.55).encode(
         y=alt.Y("q1:Q", scale=scale, title=f"{time}, ms"), y2="q3:Q"
     )
-    layered += base.mark_tick(thickness=2, color="black").encode(y=alt.Y("median:Q", scale=scale))
+    layered += base.mark_tick(thickness=2).encode(y=alt.Y("median:Q", scale=scale), color=alt.value("black"))
     if points:
         layered += (
             chart_of(points)
@@ -105,19 +105,18 @@ def residency(findings: Findings) -> Any | None:
     ]
     order = [format_bytes(size) for size in cache.sizes]
     what = list(SHARES.values())
-    lines = (
-        chart_of(rows)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("size:N", sort=order, title=BUFFERS.removeprefix("server."), axis=_sizes(order)),
-            y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1], clamp=True), title="share"),
-            color=alt.Color("what:N", scale=_colours(what), sort=what, title=None, legend=alt.Legend(orient="top")),
-            strokeDash=alt.StrokeDash("when:N", sort=list(MOMENTS.values()), title=None, legend=_dashes()),
-            shape=alt.Shape("what:N", sort=what, legend=None),
-            tooltip=["size:N", "series:N", "what:N", "when:N", alt.Tooltip("share:Q", format=".0%")],
-        )
-        .properties(width=WIDTH, height=200)
+    base = chart_of(rows).encode(
+        x=alt.X("size:N", sort=order, title=BUFFERS.removeprefix("server."), axis=_sizes(order)),
+        y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1], clamp=True), title="share"),
+        color=alt.Color("what:N", scale=_colours(what), sort=what, title=None, legend=alt.Legend(orient="top")),
+        tooltip=["size:N", "series:N", "what:N", "when:N", alt.Tooltip("share:Q", format=".0%")],
     )
+    # Points in a layer of their own: with them the legend shows its dashes filled, which for strokes is invisible.
+    dashes = alt.StrokeDash("when:N", sort=list(MOMENTS.values()), title=None, legend=_dashes())
+    lines = base.mark_line().encode(strokeDash=dashes) + base.mark_point(filled=True, size=40, opacity=1).encode(
+        shape=alt.Shape("what:N", sort=what, legend=None)
+    )
+    lines = lines.properties(width=WIDTH, height=200)
     if len(cache.series) > 1:
         return lines.facet(row=panels("series", [each or "all" for each in cache.series]))
     return lines

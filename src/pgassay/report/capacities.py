@@ -1,6 +1,7 @@
 """What this machine can do of each cost in a second, as far as the record knows; the rest is named as not known.
 
-The processors are read off; the drive was measured by a calibration of this place, whose figures a run takes along.
+The processors are read off. The drive was measured by a disk study, or by one stream in a calibration, whose figures a
+run takes along.
 Server and load program share the processors, so their costs are added.
 """
 
@@ -21,13 +22,19 @@ _CORES, _DRIVES, _JOBS = "host.cores", "drive.", "load.jobs"
 _US = 1e6
 
 
-def capacities(host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord]) -> tuple[Capacity, ...]:
-    """Of the machine that the record was made on; NaN where a capacity is not known, or differs between the trials."""
+def capacities(
+    host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord], disk: Sequence[Measured] = ()
+) -> tuple[Capacity, ...]:
+    """Of the machine that the record was made on; NaN where a capacity is not known, or differs between the trials.
+
+    What a disk study measured counts for more than a calibration's one stream.
+    """
     names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
     return capacities_of(
         [
             processors(host, cores_varied=_CORES in names),
             *_drive(host, elsewhere=any(name.startswith(_DRIVES) for name in names)),
+            *disk,
             *_threads(trials),
         ]
     )

@@ -131,7 +131,7 @@ class Companions:
 
     @cached_property
     def stops(self) -> tuple[Diagnosed, ...]:
-        """What stops each arm, without what a disk study could add."""
+        """What stops each arm."""
         return diagnosed(self._findings)
 
     @cached_property
@@ -156,7 +156,7 @@ class Companions:
                 for row in findings.summaries(response):
                     place = (row.treatment, row.condition, row.covariate)
                     medians.setdefault(place, {})[response.name] = row.median
-        known = capacities(findings.run.host, findings.study, findings.trials)
+        known = capacities(findings.run.host, findings.study, findings.trials, findings.disk)
         return tuple(
             Bounded(*place, bounds(costs_with_cpu(costs), known, rate))
             for place, costs in medians.items()

@@ -4,12 +4,13 @@ The record says it since trials are judged when they are committed; older ones a
 the series.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.analysis.trial_course import UNKNOWN, TrialCourse, spread_out
 from pgassay.record.values import Status, TrialRecord
+from pgassay.study.responses import Response
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,16 +31,28 @@ MEANINGS: Mapping[Steadiness, str] = {
 }
 
 
-def courses_of(trials: Sequence[TrialRecord], gather: "Gather") -> Mapping[int, TrialCourse]:
-    """Trial number to its course, for every committed trial; `gather` answers a query on all series."""
+def courses_of(trials: Sequence[TrialRecord], gather: "Gather | None") -> Mapping[int, TrialCourse]:
+    """Trial number to its course, for every committed trial; `gather` answers a query on all series.
+
+    None where the load tells no seconds: there is nothing to read then.
+    """
     known = {trial.number: course for trial in trials if (course := _recorded(trial)) is not None}
     missing = [trial.number for trial in trials if trial.number not in known]
-    judged = _judged(gather, missing, every=not known) if missing else {}
+    judged = _judged(gather, missing, every=not known) if missing and gather else {}
     return {trial.number: known.get(trial.number) or judged.get(trial.number, UNKNOWN) for trial in trials}
 
 
-def doubts(trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse]) -> Iterator[str]:
-    """A sentence for each class but flat, about the trials that count."""
+def told(responses: Iterable[Response]) -> bool:
+    """Does the load tell its transactions per second at all?"""
+    return any(response.name == NAME for response in responses)
+
+
+def doubts(
+    trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse], responses: Iterable[Response]
+) -> Iterator[str]:
+    """A sentence for each class but flat, about the trials that count; none for a load that tells no seconds."""
+    if not told(responses):
+        return
     valid = [trial.number for trial in trials if trial.status is Status.VALID]
     for kind, meaning in MEANINGS.items():
         numbers = [number for number in valid if courses[number].kind is kind]

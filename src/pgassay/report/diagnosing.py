@@ -1,17 +1,20 @@
 """From a record to the evidence of each arm, and to what a disk study measured of its drive.
 
 Medians over the valid trials of an arm. Cores are those that the server may use (`host.cores` says it where it varies),
-capacities come from the run of the study `disk` that the user names.
+capacities those of a disk study: what one stream alone can do, as a calibration measures, says too little here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.bounds import Capacity
+from pgassay.analysis.capacities import capacities_of
 from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import messages, words
+from pgassay.report import words
+from pgassay.report.disk_capacities import is_disk
 from pgassay.report.scaling import processors_of
 from pgassay.report.trials import load_level, middle
 
@@ -24,15 +27,6 @@ _COSTS = (
     "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
     "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
 )  # fmt: skip
-_FLUSHING = ("wal",)
-"""Of one thread only: PostgreSQL flushes its WAL one at a time, and of several threads that share a file most find
-nothing left to flush, which no drive gets to see."""
-_CAPACITIES = (
-    ("disk_reads_per_transaction", "reading from the device", "read_iops", ("random:100%", "reread")),
-    ("disk_written_bytes_per_transaction", "writing to the device", "bytes_per_s", ("write", "random:0%")),
-    ("disk_flushes_per_transaction", "flushing the device", "flushes_per_s", _FLUSHING),
-)
-"""Cost, title, the response of a fio trial that is its capacity, and the patterns that ask for nothing else."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +44,9 @@ class Diagnosed:
         return words.place(self.treatment, self.condition, self.covariate) or "the load"
 
 
-def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tuple[Diagnosed, ...]:
+def diagnosed(findings: "Findings") -> tuple[Diagnosed, ...]:
     """Every arm with valid trials, in the study's order; empty where no rate or nothing that explains it is known."""
+    capacities = tuple(each for each in capacities_of(findings.disk) if isfinite(each.per_s))
     rate = next((name for name in _RATES if name in findings.responses), None)
     if rate is None:
         return ()
@@ -59,7 +54,7 @@ def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tu
         (arm.treatment.name, arm.condition.name, arm.covariate.name): [] for arm in findings.study.arms
     }
     for trial in findings.trials:
-        if trial.status is Status.VALID and load_level(trial, "driver", "pgbench") != "fio":
+        if trial.status is Status.VALID and not is_disk(trial):
             groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
     found = []
     for place, trials in groups.items():
@@ -69,32 +64,6 @@ def diagnosed(findings: "Findings", capacities: tuple[Capacity, ...] = ()) -> tu
             if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
                 found.append(Diagnosed(*place, diagnose(evidence)))
     return tuple(found)
-
-
-def capacities_of_disk(findings: "Findings") -> tuple[Capacity, ...]:
-    """The best that any valid trial of a disk study did, by the device's counters; raises `UsageError` for others."""
-    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
-    fio = [trial for trial in valid if load_level(trial, "driver", "") == "fio"]
-    if not fio:
-        raise messages.no_disk_study(findings.run.path)
-    return tuple(_capacities(fio, findings))
-
-
-def _capacities(trials: list[TrialRecord], findings: "Findings") -> Iterator[Capacity]:
-    for cost, title, response, patterns in _CAPACITIES:
-        mine = [trial for trial in trials if load_level(trial, "pattern", "random:100%") in patterns]
-        if patterns == _FLUSHING:
-            mine = [trial for trial in mine if load_level(trial, "threads", "1") == "1"]
-        groups: dict[tuple[str, str, str], list[TrialRecord]] = {}
-        for trial in mine:
-            groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
-        best = None
-        for place, group in groups.items():
-            value = _medians(group).get(response)
-            if value is not None and (best is None or value > best[0]):
-                best = (value, words.place(*place))
-        if best is not None:
-            yield Capacity(cost, title, best[0], f"measured by {findings.run.path.name} at {best[1]}")
 
 
 def _evidence(

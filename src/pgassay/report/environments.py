@@ -13,10 +13,14 @@ from pgassay.report import messages, words
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Response
 
-_VOLATILE = {"load", "remarks", "started", "imported"}
+_VOLATILE = {"load", "remarks", "started", "imported", "disk_capacities"}
 _VOLATILE_FACTS = {
     "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
 }  # fmt: skip
+
+
+_HOST = ("place", "host")
+"""A hash that tells machines apart and says nothing about them."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
             yield group, facts
             continue
         for name, value in facts.items():
-            if name not in _VOLATILE_FACTS:
+            if name not in _VOLATILE_FACTS and (group, name) != _HOST:
                 yield f"{group}.{name}", ", ".join(map(str, value)) if isinstance(value, list) else value
 
 

@@ -178,7 +178,7 @@ def _costs(findings: Findings) -> Figure | None:
     chart = base.facet(row=panels("panel", shown)) if len(shown) > 1 else base
     return Figure(
         "costs",
-        "Costs of a transaction against the baseline",
+        f"Costs of {findings.work.article} against the baseline",
         "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
         " a bar that reaches the edge goes beyond it.",
         styled(chart).to_dict(),

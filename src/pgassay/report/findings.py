@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgassay.analysis import claims as claim_analysis
+from pgassay.analysis.capacities import Measured
 from pgassay.analysis.claims import ClaimJudgement
 from pgassay.analysis.comparable import screened
 from pgassay.analysis.compare import Looks, compare
@@ -27,10 +28,12 @@ from pgassay.record.values import Status, TrialRecord
 from pgassay.report import contradictions, overhead, scaling_claims, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
-from pgassay.report.courses import courses_of
+from pgassay.report.courses import courses_of, told
+from pgassay.report.disk_capacities import recorded
 from pgassay.report.overload import overloads
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds
+from pgassay.report.work import work_of
 from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
@@ -48,10 +51,13 @@ class Judged:
 class Findings:
     """A run, analysed. Every part is computed when first asked for."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, disk: Sequence[Measured] | None = None) -> None:
+        """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
+        self.work = work_of(self.study)
         self.baseline = self.study.design.baseline.name
+        self._disk = disk
         self._observed: dict[str, Observed] = {}
         self.seconds = Seconds(run)
         self._summed: dict[str, tuple[Summary, ...]] = {}
@@ -63,8 +69,13 @@ class Findings:
 
     @cached_property
     def responses(self) -> Mapping[str, Response]:
-        """Declared responses by name."""
-        return {response.name: response for response in self.run.responses}
+        """Declared responses by name; a disk study's costs are those of an I/O, and are called so."""
+        return {each.name: replace(each, title=self.work.of(each.title)) for each in self.run.responses}
+
+    @cached_property
+    def disk(self) -> Sequence[Measured]:
+        """What a disk study measured of the drive; nothing where this study itself chooses the drives."""
+        return recorded(self.run.host, self.study) if self._disk is None else self._disk
 
     @property
     def primary(self) -> Response:
@@ -184,7 +195,7 @@ class Findings:
         """Effects on the costs of a transaction."""
         observed = {name: self.observations(name) for name, response in self.responses.items() if response.cost}
         blocks_max = self.study.design.blocks_max
-        return costs(observed, self.run.responses, self.baseline, blocks_max=blocks_max, looks=self.looks)
+        return costs(observed, tuple(self.responses.values()), self.baseline, blocks_max=blocks_max, looks=self.looks)
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
@@ -194,9 +205,9 @@ class Findings:
         costs: dict[tuple[str, str, str], list[Effect]] = {}
         for cost in self.costs:
             costs.setdefault(cost.place, []).append(cost)
-        return tuple(
-            explain(judged.effect, costs.get(judged.effect.place, ()), self.run.responses) for judged in self.verdicts
-        )
+        declared = tuple(self.responses.values())
+        texts = (explain(each.effect, costs.get(each.effect.place, ()), declared) for each in self.verdicts)
+        return tuple(replace(each, text=self.work.of(each.text)) for each in texts)
 
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
@@ -206,7 +217,7 @@ class Findings:
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:
         """How each trial went second by second, by number."""
-        return courses_of(self.trials, self.seconds.gather)
+        return courses_of(self.trials, self.seconds.gather if told(self.run.responses) else None)
 
     @cached_property
     def caches(self) -> CacheFindings:
@@ -221,12 +232,9 @@ class Findings:
     @cached_property
     def block_s(self) -> float | None:
         """Mean seconds that a trial takes, times the arms of a block; None where no length is known."""
-        if not self.trials:
-            return None
         lengths = [(trial.finished_wall_ns - trial.started_wall_ns) / 1e9 for trial in self.trials]
-        if not any(lengths):
-            return None  # imported from a source that tells no times
-        return sum(lengths) / len(lengths) * len(self.study.arms)
+        # Runs that are imported may come from a source that tells no times.
+        return sum(lengths) / len(lengths) * len(self.study.arms) if any(lengths) else None
 
     @cached_property
     def imported(self) -> str:
@@ -261,15 +269,7 @@ class Findings:
     @cached_property
     def disturbance(self) -> str:
         """How busy others were in the windows that count, in words; empty where it was not measured."""
-        shares = sorted(
-            share
-            for trial in self.trials
-            if trial.status is Status.VALID and (share := trial.responses.get("foreign_cpu_share")) is not None
-        )
-        if not shares:
-            return ""
-        middle = shares[len(shares) // 2]
-        return f"other programs used {middle:.0%} of the CPU in the median window, at most {shares[-1]:.0%}"
+        return overhead.disturbance(self.trials)
 
     def _judge(self, index: int) -> ClaimJudgement:
         claim = self.study.claims[index]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pgassay.report import words
 from pgassay.report.findings import Findings
+from pgassay.report.work import TRANSACTION, Work
 
 NOT_AVAILABLE = "not available"
 
@@ -52,6 +53,10 @@ STEPS: tuple[Step, ...] = (
 )
 
 
+OF_THE_SERVER = frozenset(step.title for step in STEPS[:5])
+"""No rungs of a disk study, which asks the drive past a server that idles."""
+
+
 @dataclass(frozen=True)
 class Rung:
     """One rung of one place: bytes per transaction by treatment, None where nothing tells."""
@@ -74,12 +79,13 @@ class Ladder:
 def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
     """A ladder for every place in which something was written; none for runs that tell no bytes at all."""
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
+    steps = STEPS if findings.work == TRANSACTION else tuple(each for each in STEPS if each.title not in OF_THE_SERVER)
     places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
     found = []
     for place in places:
         rungs = tuple(
             Rung(step.title, step.response, step.source, tuple(_medians(findings, step, place, treatments)))
-            for step in STEPS
+            for step in steps
         )
         if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
             found.append(Ladder(words.place(*place), treatments, rungs))
@@ -100,7 +106,7 @@ def shown(value: float | None) -> str:
     return NOT_AVAILABLE if value is None else words.size(value)
 
 
-def text(ladder: Ladder) -> list[list[str]]:
+def text(ladder: Ladder, work: Work = TRANSACTION) -> list[list[str]]:
     """The rows of a table on a terminal: rung, bytes of each treatment, source. The sources follow as notes."""
-    head = ["written per transaction", *ladder.treatments]
+    head = [f"written per {work.name}", *ladder.treatments]
     return [head, *([rung.title, *map(shown, rung.bytes_per_transaction)] for rung in ladder.rungs)]

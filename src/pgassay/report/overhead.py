@@ -6,7 +6,7 @@ From `timings_s` of every trial (docs/trial.md, "The steps") and the journal; pa
 from collections.abc import Sequence
 
 from pgassay.record.journal import Entry, Kind
-from pgassay.record.values import TrialRecord
+from pgassay.record.values import Status, TrialRecord
 from pgassay.report import words
 
 SHOWN = 4
@@ -36,6 +36,19 @@ def sentence(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
         else "; no snapshot had to be prepared"
     )
     return f"beside its window and warm-up a trial took {sum(means.values()):.1f} s on average ({listed}){made}"
+
+
+def disturbance(trials: Sequence[TrialRecord]) -> str:
+    """How busy others were in the windows that count; empty where it was not measured."""
+    shares = sorted(
+        share
+        for trial in trials
+        if trial.status is Status.VALID and (share := trial.responses.get("foreign_cpu_share")) is not None
+    )
+    if not shares:
+        return ""
+    middle = shares[len(shares) // 2]
+    return f"other programs used {middle:.0%} of the CPU in the median window, at most {shares[-1]:.0%}"
 
 
 def _loaded_s(trial: TrialRecord) -> float:

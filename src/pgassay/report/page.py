@@ -5,7 +5,6 @@ The page carries Vega and every specification inside; it fetches nothing. Layout
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from pgassay.report import (
     space,
     stored_kinds,
     tradeoff,
+    vega,
     words,
 )
 from pgassay.report.companions_text import parts
@@ -81,7 +81,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         figures={figure.name: figure for figure in made},
         style=_template("page.css"),
         specifications=specifications,
-        bundle=_bundle().replace("</script", "<\\/script"),
+        bundle=vega.script().replace("</script", "<\\/script"),
         words=words,
         kinds=_kinds(findings),
         configuration=configuration.merged(
@@ -107,7 +107,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         doubts=(
             *crash_safety.warnings(findings.study),
             *findings.overloads,
-            *doubts(findings.trials, findings.courses),
+            *doubts(findings.trials, findings.courses, findings.run.responses),
         ),
         trial_rows=shown(rows_of(findings)),
         trials_all=len(findings.trials),
@@ -116,12 +116,6 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         ladders=ladder.ladders_of(findings),
         rung=ladder.shown,
     )
-
-
-@lru_cache(maxsize=1)
-def _bundle() -> str:
-    """Vega, Vega-Lite and vega-embed as one script that sets `window.vegaEmbed`; seconds to put together, so once."""
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def _template(name: str) -> str:
@@ -163,7 +157,7 @@ def _cost_table(findings: Findings, condition: str, covariate: str) -> Sequence[
     treatments = [treatment.name for treatment in findings.study.treatments]
     here = (condition, covariate)
     rows = []
-    for response in findings.run.responses:
+    for response in findings.responses.values():
         if not response.cost:
             continue
         summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]

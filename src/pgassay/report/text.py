@@ -84,7 +84,7 @@ def table(findings: Findings, response: Response) -> Iterator[str]:
 
 
 def _why(findings: Findings) -> Iterator[str]:
-    yield "Why (costs of a transaction; secondary)"
+    yield findings.work.of("Why (costs of a transaction; secondary)")
     if not findings.imported:
         yield f"  {comparing.equality(findings.study)}"
     for explanation in findings.explanations:
@@ -98,7 +98,7 @@ def _ladders(findings: Findings) -> Iterator[str]:
         yield ""
         place = f": {found.place}" if found.place else ""
         yield f"The write ladder{place} (medians; the page and --json give the sources)"
-        yield from _columns(ladder.text(found))
+        yield from _columns(ladder.text(found, findings.work))
 
 
 def _beside(findings: Findings) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _caveats(findings: Findings) -> Iterator[str]:
     if findings.overhead:
         yield findings.overhead
     yield from findings.overloads
-    yield from doubts(trials, findings.courses)
+    yield from doubts(trials, findings.courses, findings.run.responses)
     yield from findings.seconds.unread
     for trial in (*findings.spoilt, *findings.outcomes):
         reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)

@@ -1,0 +1,75 @@
+"""What runs of the study `disk` found of each drive: one small file a user, for later runs on the same drive to use.
+
+`$XDG_STATE_HOME/pgassay/disk.json`, beside the calibrations; one entry a place (host, file system, device), the latest.
+A file that cannot be read is as good as none.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pgassay.record import formats
+from pgassay.record._durable import replace_file
+from pgassay.record.calibrations import Setting
+from pgassay.record.disk import Disk
+from pgassay.record.errors import saying
+
+FORMAT = 1
+FILE = "disk.json"
+FACT = "disk_capacities"
+"""Under which name a later run's host.json takes an entry along."""
+
+
+@dataclass(frozen=True)
+class DiskCapacities:
+    """One disk study's best: `per_s` and where it was reached (`at`), by resource (see `analysis.capacities`)."""
+
+    measured_utc: str
+    place: Setting
+    run: str
+    per_s: Mapping[str, float]
+    at: Mapping[str, str]
+    remarks: tuple[str, ...] = ()
+    """What spoke against measuring then, as other programs at work."""
+
+    def facts(self) -> dict[str, Any]:
+        """For host.json."""
+        found: dict[str, Any] = {"measured_utc": self.measured_utc, "run": self.run, "per_s": dict(self.per_s)}
+        return {**found, "at": dict(self.at), "remarks": list(self.remarks)}
+
+
+@dataclass(frozen=True)
+class KnownDisks:
+    """Every entry that the user's file holds."""
+
+    disks: tuple[DiskCapacities, ...] = ()
+    format: int = field(default=FORMAT)
+
+    def of(self, place: Setting) -> DiskCapacities | None:
+        """The one of this place."""
+        return next((each for each in self.disks if each.place.same_place(place)), None)
+
+    def with_one(self, new: DiskCapacities) -> "KnownDisks":
+        """With `new` in the place of an older one of the same drive."""
+        return KnownDisks((*(each for each in self.disks if not each.place.same_place(new.place)), new))
+
+
+def read(disk: Disk, path: Path) -> KnownDisks:
+    """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
+    try:
+        found = msgspec.json.decode(disk.read(path), type=KnownDisks)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return KnownDisks()
+    return found if found.format == FORMAT else KnownDisks()
+
+
+def remember(disk: Disk, path: Path, new: DiskCapacities) -> None:
+    """Add one to the user's file; raises `RecordError`."""
+    with saying(path, "keep what the disk can do"):
+        missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
+        for folder in reversed(missing):
+            disk.mkdir(folder)
+        replace_file(disk, path, formats.encode(read(disk, path).with_one(new)))

@@ -1,0 +1,60 @@
+"""Vega, Vega-Lite and vega-embed as one script for the page: seconds of CPU to put together, so kept between reports.
+
+In `$XDG_CACHE_HOME/pgassay`, by the version of vl-convert that made it, and with its checksum: what does not fit, or
+cannot be kept, is made anew.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+import vl_convert
+
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
+
+
+@lru_cache(maxsize=1)
+def script() -> str:
+    """Sets `window.vegaEmbed`; for a classic or a module script."""
+    return kept(directory(os.environ))
+
+
+def kept(folder: Path) -> str:
+    """The script from `folder`; made and put there if it is not."""
+    path = folder / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        digest, _, text = path.read_bytes().decode().partition("\n")
+        if digest == _digest(text):
+            return text
+    text = vl_convert.javascript_bundle(_SNIPPET)
+    with suppress(OSError):
+        _keep(path, text)
+    return text
+
+
+def directory(environment: Mapping[str, str]) -> Path:
+    """The user's (XDG Base Directory Specification)."""
+    named = environment.get("XDG_CACHE_HOME", "")
+    return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "pgassay"
+
+
+def _keep(path: Path, text: str) -> None:
+    """By one rename: another report may read it meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".vega-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{_digest(text)}\n{text}")
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _digest(text: str) -> str:
+    return f"// {hashlib.sha256(text.encode()).hexdigest()}"
