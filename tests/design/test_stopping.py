@@ -5,7 +5,7 @@ import numpy as np
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind
 from pgassay.design.stopping import effects_of, verdicts_of
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Scale
 
 from ._make import study
 
@@ -39,6 +39,13 @@ def test_all_arms_of_the_study_share_the_error_even_before_they_ran() -> None:
 def test_a_failed_arm_is_told_as_such() -> None:
     found = verdicts_of(study(2), TPS, [], failures={"f=1": "3 trials in a row failed by its own doing"})
     assert found["f=1"].kind is Kind.FAILED
+
+
+def test_a_point_of_a_curve_without_any_valid_trial_is_not_known() -> None:
+    share = Response("hot_share", "HOT share", "1", Better.HIGHER, Scale.DIFFERENCE)
+    for response in (TPS, share):
+        found = verdicts_of(study(1, covariates=2), response, [])
+        assert {verdict.kind for verdict in found.values()} == {Kind.UNRESOLVED}
 
 
 def test_a_curve_alone_is_settled_by_precision() -> None:

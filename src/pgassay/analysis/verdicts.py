@@ -68,7 +68,7 @@ def verdict(
     refused = next((reason for reason in effect.left_out if reason.startswith(NOT_COMPARED)), None)
     if refused is not None:
         return Verdict(Kind.NOT_COMPARED, refused)
-    width = margin(effect, response, resolution)
+    width = margin(effect.baseline_mean, response, resolution)
     if effect.blocks >= FIRST_LOOK and effect.bounded:
         if _within(effect, width):
             return Verdict(Kind.EQUIVALENT, _equivalent(effect, response, width, resolution))
@@ -92,17 +92,17 @@ def verdict(
     return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
 
 
-def margin(effect: Effect, response: Response, resolution: float) -> float:
+def margin(mean: float, response: Response, resolution: float) -> float:
     """Half the width of "equivalent", on the scale of the contrasts.
 
     Ratios: log(1 + resolution), so that +2 % and its inverse are alike. Shares: `resolution` itself (0.02 is two
-    percentage points). Other differences: that share of the baseline's mean.
+    percentage points). Other differences: that share of `mean`, the baseline's in the response's unit.
     """
     if response.scale is Scale.RATIO:
         return log(1.0 + resolution)
     if response.unit in SHARES:
         return resolution * SHARES[response.unit]
-    return resolution * abs(effect.baseline_mean)
+    return resolution * abs(mean)
 
 
 SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}

@@ -5,7 +5,7 @@ curve is known to the asked resolution at that point.
 """
 
 from collections.abc import Mapping, Sequence
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, inf, isfinite, nan, sqrt
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pgassay.analysis.comparable import screened
 from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Cell, Observation, arrange
-from pgassay.analysis.verdicts import Kind, Verdict, verdict
+from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict
 from pgassay.design.schedule import baseline_name
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -69,11 +69,7 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
     ratio = response.scale is Scale.RATIO
     sample = np.log(values) if ratio else values
     n = len(sample)
-    width = (
-        log(1.0 + study.design.resolution)
-        if ratio
-        else study.design.resolution * abs(float(values.mean()) if n else inf)
-    )
+    width = margin(float(values.mean()) if n else nan, response, study.design.resolution)
     half = inf
     if n >= FIRST_LOOK:
         alpha = (1.0 - LEVEL) / len(study.arms)
