@@ -1,12 +1,14 @@
 """Studies made by the command line: `compare` and `init` write documents that parse."""
 
 from pgassay.cli.compare import add_arguments, document_of
+from pgassay.cli.conducting import recorded_study
 from pgassay.cli.init import study_text
 from pgassay.cli.parser import Parser
 from pgassay.lab.catalogue import every_factor
 from pgassay.postgres.inspection import stays
 from pgassay.study.document import read
 from pgassay.study.parsing import parse
+from pgassay.study.recorded import parse_recorded
 
 
 def _compare(*words: str) -> dict[str, object]:
@@ -37,6 +39,18 @@ def test_init_writes_a_study_that_parses_back_whatever_the_values() -> None:
     assert study.fixed["server.search_path"].typed == settings["search_path"]
     assert study.fixed["server.shared_buffers"].typed == "2GB"
     assert '#   port = "5432"' in text
+
+
+def test_a_record_tells_its_baseline_as_its_treatments_are_typed() -> None:
+    document = {
+        "study": {"format": 1},
+        "factors": {"server.work_mem": ["64MB", "4MB"], "server.jit": [True, False]},
+        "design": {"baseline": {"server.work_mem": "4096kB", "server.jit": "off"}},
+    }
+    study = parse("mine", document, every_factor())
+    later = parse_recorded("mine", read("mine", recorded_study(study, document)))
+    assert later.design.baseline.name == study.design.baseline.name == "server.work_mem=4MB, server.jit=off"
+    assert [arm.name for arm in later.arms] == [arm.name for arm in study.arms]
 
 
 def test_what_belongs_to_a_place_stays_there() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
-from pgassay.study.document import Overrides, read, resolve, write
+from pgassay.study.document import Overrides, read, resolve, with_baseline, write
 
 TEXT = """
 [study]
@@ -62,6 +62,10 @@ def test_set_refuses_what_is_varied() -> None:
 def test_levels_replace_and_move_the_baseline_when_it_is_gone() -> None:
     assert _resolved(levels=["table.fillfactor=100,90"])["design"]["baseline"] == {"table.fillfactor": 100}
     assert _resolved(levels=["table.fillfactor=90,50"])["design"]["baseline"] == {"table.fillfactor": "90"}
+
+
+def test_a_curve_without_treatments_has_no_baseline_to_record() -> None:
+    assert with_baseline({"covariates": {"load.clients": [1, 2]}}, {}) == {"covariates": {"load.clients": [1, 2]}}
 
 
 def test_levels_can_free_what_was_held() -> None:

@@ -25,7 +25,7 @@ from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.study.document import Document, write
+from pgassay.study.document import Document, with_baseline, write
 from pgassay.study.model import Study
 
 
@@ -56,8 +56,13 @@ def create_run(
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(checked.mount)
     facts[disk_capacities.FACT] = disks.known(checked.mount)
-    text = write(document, f"The study as it was resolved and run; made by pgassay {__version__}.")
-    return RunDirectory.create(path, header, text, facts)
+    return RunDirectory.create(path, header, recorded_study(study, document), facts)
+
+
+def recorded_study(study: Study, document: Document) -> str:
+    """The record's `study.toml`: what was run, in words that can be read without any factor's own rules."""
+    recorded = with_baseline(document, {name: level.typed for name, level in study.design.baseline.levels.items()})
+    return write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
 
 
 def installations(study: Study, bench: Workbench) -> list[dict[str, str]]:

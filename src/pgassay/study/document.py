@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgassay.study import messages
+from pgassay.study.quantities import typed
 from pgassay.study.ranges import expand
 
 Document = dict[str, Any]
@@ -87,6 +88,14 @@ def without(document: Document, names: Iterable[str]) -> Document:
     return {**left, "design": design} if design else left
 
 
+def with_baseline(document: Document, levels: Mapping[str, str]) -> Document:
+    """The document with its baseline as its treatments are typed: who reads a record knows no canonical forms.
+
+    A baseline of 1024MB among treatments of 1GB and 2GB is understood while the study runs, and not by a later reader.
+    """
+    return _laid_over(document, {"design": {"baseline": dict(levels)}}) if levels else document
+
+
 def names_in(document: Document) -> tuple[str, ...]:
     """Every factor that the document names, varied, linked or held, but those of its load."""
     tables = [document[key] for key in (*_VARIED, "fixed") if isinstance(document.get(key), dict)]
@@ -125,7 +134,7 @@ def _with_levels(document: Document, name: str, values: str) -> Document:
 def _with_baseline_among(document: Document, name: str, levels: Iterable[str]) -> Document:
     """Drop the baseline's word on a factor whose new levels do not contain it: the first level takes its place."""
     baseline = document.get("design", {}).get("baseline")
-    if not isinstance(baseline, dict) or name not in baseline or str(baseline[name]) in list(levels):
+    if not isinstance(baseline, dict) or name not in baseline or typed(baseline[name]) in list(levels):
         return document
     return _laid_over(document, {"design": {"baseline": {name: next(iter(levels))}}})
 
