@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pgassay.drive.named import NamedDrive
     from pgassay.drive.root import Root
 
+_MADE = ("image", "ssd", "csd")
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 
 
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("kind", metavar="KIND", help="image, ssd, csd or a description file ending in .toml")
     for level in _LEVELS:
         create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
-    listing = actions.add_parser("list", help="the drives, and sessions of runs that live")
+    listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
     listing.add_argument("--repair", action="store_true", help="first put away what killed runs have left")
     named = {
         "stats": "what an emulated drive counts",
@@ -75,14 +76,14 @@ def _create(arguments: argparse.Namespace) -> int:
     from pgassay.drive.factors import FACTORS
     from pgassay.lab.attached import linux_kernel
 
+    if arguments.kind not in _MADE and not arguments.kind.endswith(".toml"):
+        raise messages.no_drive_of_ours(arguments.kind)
     setup = Setup()
     given = {"drive.data": arguments.kind}
     given |= {f"drive.data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
     for name, typed in given.items():
         FACTORS[name].prepare(name, FACTORS[name].parse(name, typed), setup)
     wish = wishes.parse(setup.drive)
-    if wish.data.kind in (wishes.DIRECTORY, wishes.DEVICE):
-        raise messages.no_drive_of_ours(arguments.kind)
     made = named.create(_root(arguments), arguments.name, wish.data, linux_kernel(), RealDaemon())
     _say(arguments, _row(made), f"{made.point}")
     return messages.SUCCESS

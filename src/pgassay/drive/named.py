@@ -1,9 +1,11 @@
 """Drives that stay until they are destroyed: made by `pgassay drive create`, mounted, used by hand.
 
-Each has a home `DIRECTORY/pgassay/drives/NAME/` with its facts, a daemon or an image, and a mounted file system.
+Each has a home `DIRECTORY/pgassay/drives/NAME/` with a daemon or an image, a mounted file system and, written last, its
+facts. A home without facts is one that is being made, which its maker's lock tells, or what a killed maker left.
 """
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -18,7 +20,7 @@ from pgassay.drive.block.filesystems import LABEL, Filesystem
 from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
-from pgassay.drive.markers import write_durably
+from pgassay.drive.markers import alone, take_lock, write_durably
 from pgassay.drive.root import Root
 from pgassay.drive.wishes import DriveWish, least_bytes
 
@@ -71,21 +73,25 @@ def find(root: Root, name: str) -> NamedDrive:
 def create(root: Root, name: str, wish: DriveWish, kernel: Kernel, program: Daemon) -> NamedDrive:
     """Make, format and mount one; raises `UsageError` or `DriveError`, and nothing of it stays then."""
     if not _NAME.fullmatch(name):
-        raise messages.unknown_word("NAME", name, ("letters, digits, - and _, at most 40",))
+        raise messages.bad_drive_name(name)
     home = root.path / FOLDER / name
     capacity = wish.capacity_bytes or _USUAL_BYTES
     if home.exists():
-        raise messages.drive_exists(name)
+        raise messages.drive_exists(name) if (home / FACTS).exists() else messages.drive_half_made(name)
     if capacity < least_bytes(wish.filesystem):
         raise messages.too_small(capacity, least_bytes(wish.filesystem))
     kernel.require(wish.filesystem)
-    home.mkdir(parents=True)
+    with alone(root.path):
+        home.mkdir(parents=True)
+        lock = take_lock(home)
     try:
         _make(home, name, wish, capacity, kernel, program)
     except BaseException:
-        leftovers.undo(home)
-        shutil.rmtree(home)
+        _put_away(home)
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
     return _read(home)
 
 
@@ -94,19 +100,34 @@ def destroy(drive: NamedDrive) -> None:
     for entry in tables.mounts_below(drive.point):
         if tables.holders(entry.point):
             raise messages.busy(entry.point, tables.holders(entry.point))
-    leftovers.undo(drive.home)
-    shutil.rmtree(drive.home)
+    _put_away(drive.home)
 
 
 def repair(root: Root) -> list[str]:
-    """Put away drives whose daemon is gone, for their contents are gone with it; images stay as they are."""
+    """Put away drives whose daemon is gone, for their contents are gone with it; images stay as they are.
+
+    What a killed `create` or `destroy` has left goes, too: it has no name that anybody could destroy.
+    """
     done = []
     for drive in every(root):
         if drive.emulated and drive.state == "stopped":
-            leftovers.undo(drive.home)
-            shutil.rmtree(drive.home)
+            _put_away(drive.home)
             done.append(f"drive {drive.name}, whose daemon is gone")
+    with alone(root.path):
+        for home in sorted((root.path / FOLDER).glob("*")):
+            if not home.is_dir() or (home / FACTS).exists() or (lock := take_lock(home)) is None:
+                continue
+            try:
+                _put_away(home)
+            finally:
+                os.close(lock)
+            done.append(f"drive {home.name}, which was half made")
     return done
+
+
+def _put_away(home: Path) -> None:
+    leftovers.undo(home)
+    shutil.rmtree(home)
 
 
 def check(drive: NamedDrive, kernel: Kernel) -> None:

@@ -180,6 +180,18 @@ def no_such_drive(name: str, known: Iterable[str]) -> UsageError:
     )
 
 
+def bad_drive_name(name: str) -> UsageError:
+    """It becomes a file name and a label."""
+    return UsageError(f'"{name}" cannot name a drive', "a name has letters, digits, - and _, at most 40")
+
+
+def drive_half_made(name: str) -> UsageError:
+    """`pgassay drive create` was killed, or is at it in another terminal."""
+    return UsageError(
+        f'drive "{name}" is half made', "if nobody is making it any more, put it away: pgassay drive list --repair"
+    )
+
+
 def drive_exists(name: str) -> UsageError:
     """Made already."""
     return UsageError(f'there is a drive "{name}" already', "name another, or destroy it: pgassay drive destroy")
