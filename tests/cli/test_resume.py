@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.cli import resume
+from pgassay.cli.reboots import command_of, reboots_of
 from pgassay.errors import UsageError
 from pgassay.postgres.builds.builder import FOUND_BY
 
@@ -33,6 +34,25 @@ def test_the_command_line_says_where_they_are_now() -> None:
     facts: dict[str, Any] = {"postgres": [OLD], "place": {"data_directory": "/mnt/ssd"}}
     taken = resume.wishes(_given("--pg-bindir", "/usr/pg16/bin", "--data-dir", "/mnt/new"), facts)
     assert (taken.bindir, taken.data_directory) == (Path("/usr/pg16/bin"), Path("/mnt/new"))
+
+
+def test_snapshots_stay_or_go_as_the_run_began() -> None:
+    assert resume.wishes(_given(), {}).keep_snapshots
+    assert not resume.wishes(_given(), {"place": {"data_directory": "/mnt", "keep_snapshots": False}}).keep_snapshots
+
+
+def test_a_device_is_written_over_only_if_it_is_named_again() -> None:
+    assert resume.wishes(_given(), {"place": {"data_directory": "/mnt"}}).owned == ()
+    assert resume.wishes(_given("--i-own", "/dev/vdb"), {}).owned == ("/dev/vdb",)
+
+
+def test_a_reboot_hands_a_device_on_by_a_name_that_stays() -> None:
+    device = "/dev/disk/by-id/nvme-a"
+    command = command_of(_given("--reboot-between-blocks", "--i-own", device), Path("/runs/some"))
+    assert command[-2:] == ("--i-own", device)
+    bench: Any = None
+    with pytest.raises(UsageError, match="another disk after a reboot"):
+        reboots_of(_given("--reboot-between-blocks", "--i-own", "/dev/vdb"), Path("/runs/some"), bench)
 
 
 def test_another_version_is_refused_a_minor_one_too() -> None:

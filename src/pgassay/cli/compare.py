@@ -46,7 +46,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
             raise set_needs_value(text, "compare")
         factors.setdefault(name.strip(), []).append(value.strip())
     if not arguments.levels and all(len(values) == 1 for values in factors.values()):
-        raise nothing_compared(arguments.levels_given[0])
+        raise nothing_compared(arguments.levels_given)
     load = _usual(arguments)
     for _, _, option in PGBENCH:
         value = getattr(arguments, f"load_{option}")

@@ -52,7 +52,11 @@ def create_run(
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
     facts["postgres"] = installations(study, bench)
     facts["account"] = describe(bench.account)
-    facts["place"] = {"data_directory": str(bench.data_directory.absolute()), **disks.place_of(checked.mount)}
+    facts["place"] = {
+        "data_directory": str(bench.data_directory.absolute()),
+        "keep_snapshots": bench.wishes.keep_snapshots,
+        **disks.place_of(checked.mount),
+    }
     facts["remarks"] = remarks
     facts["capacities"] = dict(capacities) if capacities else known_capacities(checked.mount)
     facts[disk_capacities.FACT] = disks.known(checked.mount)

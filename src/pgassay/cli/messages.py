@@ -6,7 +6,7 @@ See the PostgreSQL manual, "Error Message Style Guide": lower case, no full stop
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -80,18 +80,31 @@ def operating_system(error: OSError) -> PgassayError:
     return PgassayError(f"{where}{(error.strerror or str(error)).lower()}")
 
 
-def nothing_compared(level: str) -> UsageError:
-    """`compare` with one level of each factor."""
-    name = level.partition("=")[0]
+def nothing_compared(levels: Sequence[str]) -> UsageError:
+    """`compare` with one level of each factor; two names that are nearly one are a typo."""
+    first, *others = levels
+    name = first.partition("=")[0]
+    for other in others:
+        found, _, value = other.partition("=")
+        if get_close_matches(found, [name], n=1, cutoff=0.8):
+            return UsageError(f'"{name}" and "{found}" have one level each', f'did you mean "{name}={value}"?')
     return UsageError(
-        f'"{level}" alone varies nothing',
-        f"name two levels or more, the baseline first: pgassay compare {level} {name}=OTHER",
+        f'"{first}" alone varies nothing',
+        f"name two levels or more, the baseline first: pgassay compare {first} {name}=OTHER",
     )
 
 
 def excluded(one: str, other: str) -> UsageError:
     """Two options, or an option and a compared factor, that say different things of the same."""
     return UsageError(f"{one} and {other} cannot be used together", "give one of them")
+
+
+def passing_name(device: str) -> UsageError:
+    """A device that would be written over after a reboot, under a name that may be another disk's by then."""
+    return UsageError(
+        f'"{device}" may be the name of another disk after a reboot',
+        "with --reboot-between-blocks name it in study and --i-own by a link that stays: /dev/disk/by-id/…",
+    )
 
 
 def host_factors_left_out(reasons: Mapping[str, str]) -> str:
@@ -122,8 +135,11 @@ def tell_calibration_interrupted(path: Path) -> None:
 
 
 def no_drive_of_ours(kind: str) -> UsageError:
-    """`drive create` of what exists without us."""
-    return UsageError(f'"{kind}" is not made by pgassay', "make an image, ssd, csd, or a description file's drive")
+    """`drive create` of what exists without us, or of nothing that there is."""
+    return UsageError(
+        f'"{kind}" is no kind of drive that pgassay makes',
+        "it makes: image, ssd, csd, or a description file's (FILE.toml)",
+    )
 
 
 def at_least(option: str, least: int) -> UsageError:

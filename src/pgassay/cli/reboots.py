@@ -12,9 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from pgassay.cli import messages
+
 if TYPE_CHECKING:
     from pgassay.host.reboot import Continuation
     from pgassay.lab.workbench import Workbench
+
+_LASTING_NAMES = "/dev/disk/by-"
+"""Links that udev makes by what a device is; /dev/sdb may be another disk after a reboot."""
 
 
 class Reboots:
@@ -51,11 +56,17 @@ def add_reboot_option(parser: argparse.ArgumentParser) -> None:
 
 
 def reboots_of(arguments: argparse.Namespace, run: Path, bench: "Workbench") -> Reboots | None:
-    """What the command line asks for; raises `BenchError` where this machine cannot."""
+    """What the command line asks for; raises `BenchError` where this machine cannot.
+
+    A device is then written over with nobody there to look, so it must have a name that a reboot cannot give to another.
+    """
     from pgassay.host.reboot import ROOT_VARIABLE, Continuation
 
     if not arguments.reboot_between_blocks:
         return None
+    for device in arguments.i_own:
+        if not device.startswith(_LASTING_NAMES):
+            raise messages.passing_name(device)
     root = Path(os.environ.get(ROOT_VARIABLE, "/"))
     continuation = Continuation(bench.runner, command_of(arguments, run), (run, bench.data_directory.absolute()), root)
     continuation.require()
@@ -66,6 +77,7 @@ def command_of(arguments: argparse.Namespace, run: Path) -> Sequence[str]:
     """What goes on with this run as it was begun."""
     named = {"--pg-bindir": arguments.pg_bindir, "--data-dir": arguments.data_dir}
     places = [word for option, path in named.items() if path is not None for word in (option, str(path.absolute()))]
+    places += [word for device in arguments.i_own for word in ("--i-own", device)]
     flags = [
         option
         for option, asked in (("--allow-busy", arguments.allow_busy), ("--allow-volatile", arguments.allow_volatile))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.cli import messages
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import add_reboot_option, reboots_of
+from pgassay.cli.run import add_owned_option
 
 BUILT = "built"
 """How a PostgreSQL of the cache of builds says that it was found (`postgres.builds.builder.FOUND_BY`)."""
@@ -25,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
-    parser.add_argument("--allow-busy", action="store_true", help="run although another PostgreSQL is busy")
+    add_owned_option(parser)
+    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
     add_build_options(parser)
     add_reboot_option(parser)
@@ -67,16 +69,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def wishes(arguments: argparse.Namespace, facts: Mapping[str, Any]) -> "Wishes":
-    """Place and PostgreSQL as the run's own `facts` tell, unless the command line says where they are now."""
+    """Place and PostgreSQL as the run's own `facts` tell, unless the command line says where they are now.
+
+    Whose a device is must be said again: after a reboot another one may have its name.
+    """
     from pgassay.lab.workbench import Wishes
 
-    place = facts.get("place", {}).get("data_directory")
+    facts_of_place = facts.get("place", {})
+    place = facts_of_place.get("data_directory")
     named = [each["bindir"] for each in facts.get("postgres", []) if each.get("found_by") == "named"]
     return Wishes(
         arguments.pg_bindir or (Path(named[0]) if named else None),
         arguments.data_dir or (Path(place) if place else None),
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
+        keep_snapshots=facts_of_place.get("keep_snapshots", True) is True,
+        owned=tuple(arguments.i_own),
         building=building_of(arguments, quiet=arguments.json),
     )
 

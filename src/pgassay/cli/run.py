@@ -54,9 +54,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
         "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
     )
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
-    parser.add_argument(
-        "--i-own", action="append", default=[], metavar="/dev/NAME", help="let this device be written over"
-    )
+    add_owned_option(parser)
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument(
@@ -68,6 +66,13 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     add_reboot_option(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_owned_option(parser: argparse.ArgumentParser) -> None:
+    """Which devices are the user's own."""
+    parser.add_argument(
+        "--i-own", action="append", default=[], metavar="/dev/NAME", help="let this device be written over"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,104 @@
+"""Drives that outlive a command, on a fake kernel: made whole or not at all, also by a maker that is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import DriveError
+from pgassay.drive import named, wishes
+from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
+from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.root import Root, open_root
+from pgassay.errors import UsageError
+from tests.drive.places import OURSELVES, mounted
+
+
+def root_at(place: Path) -> Root:
+    return open_root(place, OURSELVES, mounted(), allow_volatile=False)
+
+
+def make(root: Root, name: str, kernel: FakeKernel | None = None, **levels: str) -> named.NamedDrive:
+    wish = wishes.parse({"data": "image", "data.capacity": "512MB", **levels}).data
+    return named.create(root, name, wish, kernel or FakeKernel(), FakeDaemon())
+
+
+class DyingKernel(FakeKernel):
+    """Takes the whole process along when it is asked for a file system."""
+
+    def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class RefusingKernel(FakeKernel):
+    """Says no to mkfs."""
+
+    def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
+        raise DriveError("could not make a file system: as planned")
+
+
+def test_a_drive_is_made_found_and_destroyed(tmp_path: Path) -> None:
+    root = root_at(tmp_path)
+    made = make(root, "mine")
+    assert (made.name, made.kind, made.facts["capacity_bytes"]) == ("mine", "image", 512 << 20)
+    assert [each.name for each in named.every(root)] == ["mine"]
+    with pytest.raises(UsageError, match='a drive "mine" already'):
+        make(root, "mine")
+    named.destroy(named.find(root, "mine"))
+    assert named.every(root) == []
+    with pytest.raises(UsageError, match='no drive "mine"'):
+        named.find(root, "mine")
+
+
+def test_nothing_stays_of_one_that_could_not_be_made(tmp_path: Path) -> None:
+    root = root_at(tmp_path)
+    with pytest.raises(DriveError, match="as planned"):
+        make(root, "mine", RefusingKernel())
+    assert list((root.path / named.FOLDER).iterdir()) == []
+    make(root, "mine")
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a b", "../up", "a" * 41])
+def test_a_name_that_is_none_is_told_with_what_would_do(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name a drive") as caught:
+        make(root_at(tmp_path), name)
+    assert caught.value.hint == "a name has letters, digits, - and _, at most 40"
+
+
+KILLED_MAKER = """
+import sys
+from pathlib import Path
+from tests.drive.test_named import DyingKernel, make, root_at
+make(root_at(Path(sys.argv[1])), "mine", DyingKernel())
+"""
+
+
+def test_what_a_killed_maker_left_is_named_put_away_and_its_name_is_free_again(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2]
+    killed = subprocess.run([sys.executable, "-c", KILLED_MAKER, str(tmp_path)], cwd=folder, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    root = root_at(tmp_path)
+    assert named.every(root) == []
+    with pytest.raises(UsageError, match="is half made") as caught:
+        make(root, "mine")
+    assert caught.value.hint is not None
+    assert "pgassay drive list --repair" in caught.value.hint
+    assert named.repair(root) == ["drive mine, which was half made"]
+    assert make(root, "mine").name == "mine"
+
+
+def test_one_that_is_being_made_is_not_put_away(tmp_path: Path) -> None:
+    root = root_at(tmp_path)
+    repaired: list[str] = []
+
+    class Watched(FakeKernel):
+        def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
+            repaired.extend(named.repair(root))
+            super().make(device, filesystem, label)
+
+    assert make(root, "mine", Watched()).name == "mine"
+    assert repaired == []
+    assert named.repair(root) == []
