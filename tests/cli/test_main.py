@@ -66,6 +66,7 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
         (["run", "fillfactor", "--levels", "table.filfactor=1,2"], "unknown factor", 'mean "table.fillfactor"?'),
         (["run", "fillfactor", "--levels", "table.fillfactor=100,5"], "fillfactor", ""),
         (["run", "fillfactor", "--budget", "5 fortnights"], "fortnights", "min"),
+        (["run", "fillfactor", "--budget", "1e999h"], "1e999h", "units"),
         (["run", "fillfactor", "--blocks", "9..3"], "1 <= MIN <= MAX", ""),
         (["compare", "server.work_mem"], "wants NAME=VALUE", ""),
         (["compare", "server.work_mem=1MB"], "varies nothing", ""),

@@ -58,7 +58,7 @@ def add_reboot_option(parser: argparse.ArgumentParser) -> None:
 def reboots_of(arguments: argparse.Namespace, run: Path, bench: "Workbench") -> Reboots | None:
     """What the command line asks for; raises `BenchError` where this machine cannot.
 
-    A device is then written over with nobody there to look, so it must have a name that a reboot cannot give to another.
+    A device is then written over with nobody there to look, so no other may have its name after a reboot.
     """
     from pgassay.host.reboot import ROOT_VARIABLE, Continuation
 

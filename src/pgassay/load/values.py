@@ -16,6 +16,9 @@ ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
 CLIENTS = "clients"
 """As many threads as clients."""
 
+_DIGITS_MAX = 30
+"""More than anybody means, and few enough that no double becomes infinite."""
+
 
 def parse_count(name: str, text: str, least: int = 1) -> int:
     """A whole number, at least `least`."""
@@ -134,4 +137,5 @@ def show_path(path: Path | None) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isascii() and text.replace(".", "", 1).isdigit()
+    digits = text.replace(".", "", 1)
+    return digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX

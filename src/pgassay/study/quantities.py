@@ -4,6 +4,7 @@ PostgreSQL's own quantities are in `units`; these few are the experiment's.
 """
 
 from collections.abc import Mapping
+from math import inf
 
 from pgassay.study import messages
 from pgassay.study.units import parse_time_s
@@ -53,7 +54,7 @@ def blocks(value: object) -> tuple[int, int]:
 def seconds(where: str, value: object) -> float:
     """`"20min"` or a bare number of seconds, positive."""
     text = typed(value).strip()
-    length = float(text) if text.replace(".", "", 1).isdigit() else parse_time_s(text)
-    if length <= 0:
+    length = float(text) if text.replace(".", "", 1).isdecimal() else parse_time_s(text)
+    if not 0 < length < inf:
         raise messages.wrong_type(where, "budget", "a positive length of time", value)
     return length

@@ -14,15 +14,21 @@ MS_PER_UNIT: Mapping[str, float] = {"us": 0.001, "ms": 1, "s": 1e3, "min": 60e3,
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))\s*([A-Za-zµ%]*)\s*")
 _BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
+_NUMBER_MAX = 1e30
+_LENGTH_MAX = 100
 
 
 def split_quantity(text: str) -> tuple[float, str] | None:
-    """Number and unit (empty if none) of a text that looks like a quantity, else None; the unit is not checked."""
+    """Number and unit (empty if none) of a text that looks like a quantity, else None; the unit is not checked.
+
+    What is beyond all bounds (`1e999`) is no quantity: a double would make it infinite.
+    """
     found = _QUANTITY.fullmatch(text)
-    if not found:
+    if not found or len(text) > _LENGTH_MAX:
         return None
     digits = found[1]
-    return (float(int(digits, 16)) if "x" in digits.lower() else float(digits)), found[2]
+    number = float(int(digits, 16)) if "x" in digits.lower() else float(digits)
+    return (number, found[2]) if abs(number) <= _NUMBER_MAX else None
 
 
 def parse_memory(text: str) -> int:

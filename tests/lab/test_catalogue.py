@@ -1,0 +1,22 @@
+"""Every factor of every room, given what nobody means: a level or a refusal in words, never a traceback."""
+
+from contextlib import suppress
+
+import pytest
+
+from pgassay.errors import PgassayError
+from pgassay.lab.catalogue import every_factor
+
+NONSENSE = (
+    "", "0", "-1", "1e999", "1e999GB", "1e308GB", "1e999s", "nan", "inf", "²", "٣", "0x" + "f" * 300, "9" * 400,
+    "9" * 400 + "s", "1:", ":", "..", "1..", "@", "%", "-5%", "nan%", "1e400%", "\0", "\n", "0-", "3-1", "0-999999999",
+    "cpu:", "cpu:x", "4:together:", "device:", "directory:", "FILE.toml", "git:", "git:x@", "tarball:", "x", "0x",
+    "nanx", "1e999x", "1e999rows", "17.", ".5", "17.-1", "random:", "random:200%", "/", "'", "{",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", NONSENSE)
+def test_nonsense_is_a_level_or_refused_in_words(typed: str) -> None:
+    for factor in every_factor().all():
+        with suppress(PgassayError):
+            factor.parse(factor.pattern.replace("*", "work_mem"), typed)
