@@ -1,5 +1,6 @@
 """The program's manners: help, version, errors with hints on standard error, exit status 2."""
 
+import json
 import subprocess
 import sys
 from importlib import import_module
@@ -11,6 +12,7 @@ from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths
+from tests.drive.test_keeping import keep
 from tests.report.made import make_run
 
 
@@ -72,6 +74,8 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
         (["compare", "server.work_mem=1MB"], "varies nothing", ""),
         (["compare", "server.work_mem=1MB", "server.wrk_mem=2MB"], "one level each", 'mean "server.work_mem=2MB"?'),
         (["compare", "server.work_mem=1MB", "server.jit=on"], '"server.work_mem=1MB" alone varies nothing', "OTHER"),
+        (["drive", "snapshots", "--keep", "20"], '"20" is not an amount of memory', "GB"),
+        (["drive", "snapshots", "--keep=-1GB"], '--keep cannot be "-1GB"', "20GB"),
         (["drive", "create", "x", "sdd"], '"sdd" is no kind of drive that pgassay makes', "image, ssd, csd"),
         (["compare", "server.jit=on", "server.jit=off", "-T", "9", "-t", "9"], "-T and -t cannot be used together", ""),
         (["compare", "server.jit=on", "server.jit=off", "-S", "-f", "a.sql"], "-f and -S cannot be used together", ""),
@@ -109,6 +113,21 @@ def test_damage_found_by_check_is_a_finding_on_standard_output(
     assert said.out.startswith("error: study.toml: ")
     assert main(["show", str(run.path)]) == 2
     assert f"hint: see all findings with: pgassay check {run.path}" in capsys.readouterr().err
+
+
+def test_kept_snapshots_are_told_and_let_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["drive", "snapshots", "--data-dir", str(tmp_path)]
+    assert main(where) == 0
+    assert capsys.readouterr().out == f"no snapshots in {tmp_path}\n"
+    keep(tmp_path, "a", "b")
+    assert main([*where, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["what"] for each in told["snapshots"]] == ["data b", "data a"]
+    assert told["snapshots"][1]["last_used_utc"] == "2001-09-07T01:46:40Z"
+    assert main([*where, "--keep", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines[:2]] == ["a", "b"]
+    assert lines[2:] == [f"no snapshots in {tmp_path}"]
 
 
 def test_python_runs_the_package() -> None:

@@ -136,10 +136,10 @@ class MachineDrive(FakeDrive):
         path.mkdir()
         return path
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         self._machine.moment("drive take_snapshot")
         self._require_stopped(directory)
-        super().take_snapshot(key, directory)
+        super().take_snapshot(key, directory, what)
         directory.rename(self._place_of_snapshots / key)
 
     def clone(self, key: str, name: str) -> Path:

@@ -56,8 +56,11 @@ class Drive(Protocol):
     def has_snapshot(self, key: str) -> bool:
         """Is there a whole snapshot for this key? Half-made ones do not count."""
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
-        """Keep `directory` (server stopped) as the golden snapshot of `key`; moves it, all or nothing."""
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
+        """Keep `directory` (server stopped) as the golden snapshot of `key`; moves it, all or nothing.
+
+        `what` tells a user what it holds, where snapshots outlive the run.
+        """
 
     def clone(self, key: str, name: str) -> Path:
         """A fresh copy of the snapshot to start a server on, one at a time; raises `SpaceError` before filling up."""

@@ -1,4 +1,7 @@
-"""`pgassay drive create | list | stats | age | fsck | destroy`: drives of your own, and what killed runs have left."""
+"""`pgassay drive create | list | stats | age | fsck | destroy`: drives of your own, and what killed runs have left.
+
+`pgassay drive snapshots` tells what prepared data are kept for later runs, and lets go of the longest unused.
+"""
 
 import argparse
 import json
@@ -28,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
     listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
     listing.add_argument("--repair", action="store_true", help="first put away what killed runs have left")
+    kept = actions.add_parser("snapshots", help="prepared data that are kept for later runs, and what they take")
+    kept.add_argument("--keep", metavar="SIZE", help="remove the longest unused until the others fit in SIZE: 20GB, 0")
     named = {
         "stats": "what an emulated drive counts",
         "age": "bring an emulated drive to its steady state",
@@ -48,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action."""
-    actions = {"create": _create, "list": _list, "stats": _stats, "age": _age, "fsck": _fsck, "destroy": _destroy}
+    actions = {
+        "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "fsck": _fsck,
+        "destroy": _destroy,
+    }  # fmt: skip
     return actions[arguments.action](arguments)
 
 
@@ -91,9 +99,10 @@ def _create(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named
+    from pgassay.drive.root import find_root
 
     directory = _directory(arguments)
-    if not (directory / "pgassay").is_dir():
+    if find_root(directory) is None:
         _say(arguments, {"drives": [], "repaired": []}, f"no drives in {directory}")
         return messages.SUCCESS
     repaired = _repair(arguments) if arguments.repair else []
@@ -119,6 +128,14 @@ def _repair(arguments: argparse.Namespace) -> list[str]:
     session.close(keep_snapshots=True)
     done += session.repaired.removed
     return done + named.repair(root)
+
+
+def _snapshots(arguments: argparse.Namespace) -> int:
+    from pgassay.cli import _kept_snapshots
+
+    plain, text = _kept_snapshots.look(_directory(arguments), arguments.keep)
+    _say(arguments, plain, text)
+    return messages.SUCCESS
 
 
 def _stats(arguments: argparse.Namespace) -> int:

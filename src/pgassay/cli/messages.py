@@ -142,6 +142,11 @@ def no_drive_of_ours(kind: str) -> UsageError:
     )
 
 
+def negative_size(option: str, typed: str) -> UsageError:
+    """Less than nothing."""
+    return UsageError(f'{option} cannot be "{typed}"', "give a size such as 20GB, or 0")
+
+
 def at_least(option: str, least: int) -> UsageError:
     """A number that is too small to learn from."""
     return UsageError(

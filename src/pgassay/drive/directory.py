@@ -99,13 +99,13 @@ class DirectoryDrive:
         """See `Drive`."""
         return snapshots.find(self._root, key) is not None
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._session.require_stopped(directory)
         if os.path.lexists(directory / "postmaster.pid"):
             raise messages.unclean(directory)
         with _saying(self._root.path, "keep a snapshot"):
-            snapshots.take(self._root, key, directory, self._session.path.name)
+            snapshots.take(self._root, key, directory, self._session.path.name, what)
 
     def clone(self, key: str, name: str) -> Path:
         """See `Drive`; raises `SpaceError` before writing, `DriveError` for an unknown key or a name in use."""
@@ -121,6 +121,7 @@ class DirectoryDrive:
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
+        snapshots.used(self._root, key)
         self._all_shared = self._all_shared and copied.by_reference
         return path
 

@@ -77,6 +77,11 @@ def no_snapshot(key: str) -> DriveError:
     return DriveError(f'there is no snapshot for key "{key}"')
 
 
+def snapshots_in_use(root: Path) -> DriveError:
+    """A run's next trial may start from any of them."""
+    return DriveError(f'a run lives in "{root}" and may need its snapshots', "wait until it has ended")
+
+
 def not_ours(path: Path) -> DriveError:
     """Only workspaces and clones of this drive are moved or removed."""
     return DriveError(f'"{path}" is no workspace or clone of this drive: it is left alone')

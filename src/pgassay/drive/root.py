@@ -66,6 +66,15 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
     return root
 
 
+def find_root(directory: Path) -> Root | None:
+    """Ours below `directory`, if it is there; nothing is made. Raises `DriveError` for what is not ours."""
+    path = directory.absolute() / NAME
+    if not path.is_dir():
+        return None
+    require_marker(path)
+    return Root(path, made_parent=False)
+
+
 def remove_root(root: Root) -> None:
     """Remove everything of ours; the user's directory too if we made it and nothing else is in it."""
     require_marker(root.path)

@@ -15,7 +15,7 @@ from pgassay.drive import messages
 from pgassay.drive.block import leftovers, tables
 from pgassay.drive.markers import LOCK_FILE, alone, server_in, take_lock
 from pgassay.drive.root import Root, remove_root
-from pgassay.drive.snapshots import remove_half_taken
+from pgassay.drive.snapshots import remove_half_forgotten, remove_half_taken
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """What a workspace or clone may be called."""
@@ -72,8 +72,8 @@ class Session:
 
 
 def _repair(root: Root) -> Repaired:
-    """Remove the sessions that no living process holds, and the snapshots that they were taking."""
-    removed: list[str] = []
+    """Remove the sessions that no living process holds, and the snapshots that they were taking or removing."""
+    removed = remove_half_forgotten(root.snapshots)
     kept: list[str] = []
     for session in sorted(root.sessions.iterdir()):
         lock = take_lock(session)
@@ -91,6 +91,18 @@ def _repair(root: Root) -> Repaired:
         finally:
             os.close(lock)
     return Repaired(tuple(removed), tuple(kept))
+
+
+def living(root: Root) -> list[str]:
+    """Names of the sessions whose lab is there; the caller is alone in the root."""
+    found = []
+    for session in sorted(root.sessions.iterdir()):
+        lock = take_lock(session)
+        if lock is None:
+            found.append(session.name)
+        else:
+            os.close(lock)
+    return found
 
 
 def _places(session: Path) -> list[Path]:

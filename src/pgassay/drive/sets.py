@@ -65,15 +65,15 @@ class DriveSet:
         """See `Drive`: both halves."""
         return self._data.has_snapshot(key) and self._wal.has_snapshot(key)
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; a half that stayed alone from before is dropped first."""
         if not self.has_snapshot(key):
             self.forget_snapshot(key)
         place = self._place_of(directory)
         if (directory / LINK).is_symlink():
             (directory / LINK).unlink()
-        self._wal.take_snapshot(key, place)
-        self._data.take_snapshot(key, directory)
+        self._wal.take_snapshot(key, place, what)
+        self._data.take_snapshot(key, directory, what)
         del self._places[directory]
 
     def clone(self, key: str, name: str) -> Path:

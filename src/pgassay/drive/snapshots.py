@@ -1,11 +1,14 @@
 """Golden snapshots: whole or absent, found by their key, never started and never changed.
 
 A snapshot is put together as `.taking-…`, written back to the drive, and put in place by one rename; its facts are in
-`snapshot.json` beside the data. File names are hashes, since keys are free text.
+`snapshot.json` beside the data, whose time of modification is that of the last use. File names are hashes, since keys
+are free text.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +22,7 @@ from pgassay.drive.writeback import sync_filesystem
 FACTS_FILE = "snapshot.json"
 DATA = "data"
 FORMAT = 1
+_FORGOTTEN = ".forgotten-"
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,13 @@ def require(root: Root, key: str) -> Snapshot:
     return found
 
 
-def take(root: Root, key: str, directory: Path, session: str) -> None:
+def take(root: Root, key: str, directory: Path, session: str, what: str) -> None:
     """Move `directory` in as the snapshot of `key`; if another lab was quicker, its snapshot stays and ours goes."""
     final = _path(root, key)
     taking = root.snapshots / f".taking-{session}-{final.name}"
     taking.mkdir(mode=0o700)
     directory.rename(taking / DATA)
-    facts = {"format": FORMAT, "key": key, "bytes": size_bytes(taking / DATA)}
+    facts = {"format": FORMAT, "key": key, "bytes": size_bytes(taking / DATA), "what": what}
     write_durably(taking / FACTS_FILE, json.dumps(facts) + "\n")
     sync_filesystem(taking)
     with alone(root.path):
@@ -68,23 +72,43 @@ def take(root: Root, key: str, directory: Path, session: str) -> None:
     sync_directory(root.snapshots)
 
 
+def used(root: Root, key: str) -> None:
+    """The snapshot of this key has just served."""
+    with contextlib.suppress(OSError):  # of use to whoever makes room only
+        os.utime(_path(root, key) / FACTS_FILE)
+
+
 def forget(root: Root, key: str) -> None:
     """Remove the snapshot of this key; harmless when there is none."""
     with alone(root.path):
         path = _path(root, key)
         if path.exists():
-            gone = root.snapshots / f".forgotten-{path.name}"  # whole or absent, even if we are killed meanwhile
-            shutil.rmtree(gone, ignore_errors=True)
-            path.rename(gone)
-            shutil.rmtree(gone)
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a snapshot whole, even if we are killed meanwhile; the caller is alone in its root."""
+    gone = path.with_name(f"{_FORGOTTEN}{path.name}")
+    shutil.rmtree(gone, ignore_errors=True)
+    path.rename(gone)
+    shutil.rmtree(gone)
 
 
 def remove_half_taken(snapshots: Path, session: str) -> list[str]:
     """Remove what a killed lab's session was still taking; returns the names."""
-    half = sorted(snapshots.glob(f".taking-{session}-*"))
-    for path in half:
+    return _swept(snapshots, f".taking-{session}-*")
+
+
+def remove_half_forgotten(snapshots: Path) -> list[str]:
+    """Remove what a killed process was still removing; returns the names. The caller is alone in the root."""
+    return _swept(snapshots, f"{_FORGOTTEN}*")
+
+
+def _swept(snapshots: Path, pattern: str) -> list[str]:
+    found = sorted(snapshots.glob(pattern))
+    for path in found:
         shutil.rmtree(path)
-    return [path.name for path in half]
+    return [path.name for path in found]
 
 
 def _path(root: Root, key: str) -> Path:

@@ -94,8 +94,8 @@ class _LastingDrive:
     def has_snapshot(self, key: str) -> bool:
         return self._inner.has_snapshot(key)
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
-        self._inner.take_snapshot(key, directory)
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
+        self._inner.take_snapshot(key, directory, what)
 
     def clone(self, key: str, name: str) -> Path:
         return self._lasting.clone(self._inner, key, name)

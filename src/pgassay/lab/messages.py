@@ -30,8 +30,8 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
     """The disk check before a run."""
     return PgassayError(
         f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
-        "free space there, name another place with --data-dir, or make the data smaller"
-        " (--set load.scale=…, load.rows or load.warehouses)",
+        "free space there (pgassay drive snapshots tells what prepared data take, and removes them), name another place"
+        " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
     )
 
 

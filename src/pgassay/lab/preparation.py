@@ -6,8 +6,8 @@ Every trial then starts from a clone. A snapshot is taken with the server stoppe
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pgassay.bench.factor import Stage
-from pgassay.bench.server import Server
+from pgassay.bench.factor import BAKED, Stage
+from pgassay.bench.server import Installation, Server
 from pgassay.lab import regime
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.drives import drive_of
@@ -83,7 +83,7 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
         prepared = Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
         tell(prepared)
         with site.held():
-            drive.take_snapshot(key, workspace)
+            drive.take_snapshot(key, workspace, _in_words(composition, installation))
     except BaseException:
         with site.held():
             drive.discard(workspace)
@@ -99,6 +99,12 @@ def wearing(study: Study, key: str, site: Site) -> Composition:
     """
     first = next(arm for arm in study.arms if key_of(study, arm, site) == key)
     return compose(study.levels_of(first), site.catalogue)
+
+
+def _in_words(composition: Composition, installation: Installation) -> str:
+    """What a snapshot holds, for whoever has to make room."""
+    levels = [f"{bound.name}={bound.level.typed}" for bound in composition.at(*BAKED)]
+    return ", ".join([f"PostgreSQL {installation.version}", *levels])
 
 
 def _fill(composition: Composition, server: Server, site: Site) -> None:

@@ -199,6 +199,18 @@ def test_a_drive_too_small_for_its_file_system_is_refused(tmp_path: Path) -> Non
         on_fakes(tmp_path / "data", "image", data_filesystem="xfs", data_capacity="100MB")
 
 
+def test_an_image_of_another_size_is_another_snapshot(tmp_path: Path) -> None:
+    small = on_fakes(tmp_path / "data", "image", data_capacity="1GB")
+    small.take_snapshot("k", small.workspace("prepare"))
+    small.release()
+    large = on_fakes(tmp_path / "data", "image", data_capacity="2GB")
+    assert not large.has_snapshot("k"), "its treatments would run on drives of two sizes"
+    large.release()
+    again = on_fakes(tmp_path / "data", "image", data_capacity="1GB")
+    assert again.has_snapshot("k")
+    again.release()
+
+
 def test_a_device_is_not_touched_unless_owned(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nobody said") as caught:
         on_fakes(tmp_path / "data", "device:/dev/null")

@@ -66,7 +66,7 @@ class FakeDrive:
         """See `Drive`."""
         return key in self._snapshots
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`."""
         self._require_ours(directory)
         self.calls.append(f"snapshot {key}")

@@ -92,7 +92,7 @@ class BlockDrive:
         """See `Drive`."""
         return self.volume.has(key)
 
-    def take_snapshot(self, key: str, directory: Path) -> None:
+    def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._require_stopped(directory)
         if os.path.lexists(directory / "postmaster.pid"):
@@ -100,7 +100,7 @@ class BlockDrive:
         with self._saying("keep a snapshot"):
             directory.rename(self._point / _KEPT)
             self._leave()
-            self.volume.keep(key)
+            self.volume.keep(key, what)
 
     def clone(self, key: str, name: str) -> Path:
         """See `Drive`: the whole disk is restored."""

@@ -92,7 +92,7 @@ class EmulatedVolume:
         """See `Volume`: the snapshot taken before the first write."""
         self._at_rest("restore", _BLANK)
 
-    def keep(self, key: str) -> None:
+    def keep(self, key: str, what: str = "") -> None:
         """See `Volume`."""
         if key not in self._kept:
             name = f"s{len(self._kept) + 1}-{time.monotonic_ns()}"

@@ -64,7 +64,7 @@ class ImageVolume:
         with (self._home / DISK).open("xb") as file:
             file.truncate(self.capacity_bytes)
 
-    def keep(self, key: str) -> None:
+    def keep(self, key: str, what: str = "") -> None:
         """See `Volume`; moves the file, all or nothing."""
         if self.has(key):
             return
@@ -72,31 +72,32 @@ class ImageVolume:
         folder.mkdir(mode=0o700)
         try:
             (self._home / DISK).rename(folder / DISK)
-            snapshots.take(self._root, _key(key), folder, self._home.parent.name)
+            snapshots.take(self._root, self._key(key), folder, self._home.parent.name, what)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def restore(self, key: str) -> None:
         """See `Volume`."""
-        kept = snapshots.require(self._root, _key(key))
+        kept = snapshots.require(self._root, self._key(key))
         self._remove()
         needed = GROWTH_BYTES + (0 if self._share else kept.size_bytes)
         free = self._mount_of(self._home).free_bytes
         if free < needed:
             raise messages.too_little_room(self._home, needed, free, "a copy of the image")
         self._share = sparse.copy_image(kept.data / DISK, self._home / DISK, share=self._share)
+        snapshots.used(self._root, self._key(key))
 
     def has(self, key: str) -> bool:
         """See `Volume`."""
-        return snapshots.find(self._root, _key(key)) is not None
+        return snapshots.find(self._root, self._key(key)) is not None
 
     def forget(self, key: str) -> None:
         """See `Volume`."""
-        snapshots.forget(self._root, _key(key))
+        snapshots.forget(self._root, self._key(key))
 
     def kept_bytes(self, key: str) -> int:
         """See `Volume`."""
-        return snapshots.require(self._root, _key(key)).size_bytes
+        return snapshots.require(self._root, self._key(key)).size_bytes
 
     def counters(self) -> Counted:
         """A file counts nothing; what the loop device counts is in diskstats."""
@@ -110,7 +111,6 @@ class ImageVolume:
     def _remove(self) -> None:
         (self._home / DISK).unlink(missing_ok=True)
 
-
-def _key(key: str) -> str:
-    """Images and directories of one key are apart."""
-    return f"image {key}"
+    def _key(self, key: str) -> str:
+        """Images and directories of one key are apart, and so are images of two sizes, which a study chooses."""
+        return f"image of {self.capacity_bytes} bytes {key}"

@@ -42,8 +42,11 @@ class Volume(Protocol):
     def blank(self) -> None:
         """As it came from the factory."""
 
-    def keep(self, key: str) -> None:
-        """Keep the present contents under `key`; they are gone from the disk. The first of a key stays."""
+    def keep(self, key: str, what: str = "") -> None:
+        """Keep the present contents under `key`; they are gone from the disk. The first of a key stays.
+
+        `what` tells a user what they are, where they outlive the run.
+        """
 
     def restore(self, key: str) -> None:
         """Bring back what was kept; raises for an unknown key."""

@@ -1,0 +1,66 @@
+"""Snapshots that are kept for later runs: what each holds, when it last served, and letting go of the longest unused.
+
+Nothing is removed unasked, and nothing while a run lives below the same directory: its next trial may need any of them.
+A run that finds its snapshot gone makes it again.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.drive import messages, snapshots
+from pgassay.drive.copying import size_bytes
+from pgassay.drive.markers import alone
+from pgassay.drive.root import Root
+from pgassay.drive.sessions import living
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A snapshot. `what` is empty where nobody said; `used_s` counts from the epoch."""
+
+    path: Path
+    what: str
+    size_bytes: int
+    used_s: float
+
+
+def every(roots: Sequence[Root]) -> list[Kept]:
+    """All of them, the latest used first."""
+    found = [each for root in roots for each in _below(root)]
+    return sorted(found, key=lambda each: each.used_s, reverse=True)
+
+
+def trim(roots: Sequence[Root], limit_bytes: int) -> list[Kept]:
+    """Remove the longest unused until the others take at most `limit_bytes`; returns what is gone.
+
+    Raises `DriveError` while a run lives in one of the roots.
+    """
+    removed = []
+    with ExitStack() as held:
+        for root in roots:
+            held.enter_context(alone(root.path))
+            if living(root):
+                raise messages.snapshots_in_use(root.path)
+        kept = every(roots)
+        total_bytes = sum(each.size_bytes for each in kept)
+        while kept and total_bytes > limit_bytes:
+            longest_unused = kept.pop()
+            snapshots.remove(longest_unused.path)
+            total_bytes -= longest_unused.size_bytes
+            removed.append(longest_unused)
+    return removed
+
+
+def _below(root: Root) -> Iterator[Kept]:
+    for path in sorted(root.snapshots.iterdir()):
+        if path.name.startswith("."):
+            continue  # being taken, or being removed
+        facts = path / snapshots.FACTS_FILE
+        try:
+            told = json.loads(facts.read_text())
+            yield Kept(path, str(told.get("what", "")), int(told["bytes"]), facts.stat().st_mtime)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            yield Kept(path, "unreadable, of no use to any run", size_bytes(path), path.stat().st_mtime)

@@ -1,0 +1,105 @@
+"""Kept snapshots: what is told of them, and which go first."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import DriveError
+from pgassay.drive import keeping
+from pgassay.drive.directory import DirectoryDrive
+from pgassay.drive.root import Root, find_root
+from tests.drive.places import OURSELVES, fill, mounted
+
+DAY_S = 86400
+
+
+def attach(directory: Path) -> DirectoryDrive:
+    return DirectoryDrive.attach(directory, OURSELVES, mounted())
+
+
+def keep(directory: Path, *keys: str) -> Root:
+    """Snapshots of these keys, the first one used longest ago."""
+    drive = attach(directory)
+    for key in keys:
+        place = drive.workspace(f"prepare-{key}")
+        fill(place)
+        drive.take_snapshot(key, place, f"data {key}")
+    drive.release()
+    root = find_root(directory)
+    assert root is not None
+    for each in keeping.every([root]):
+        age = len(keys) - keys.index(each.what.removeprefix("data "))
+        os.utime(each.path / "snapshot.json", (age * -DAY_S + 10**9, age * -DAY_S + 10**9))
+    return root
+
+
+def names(found: list[keeping.Kept]) -> list[str]:
+    return [each.what.removeprefix("data ") for each in found]
+
+
+def test_snapshots_are_told_the_latest_used_first(tmp_path: Path) -> None:
+    root = keep(tmp_path, "a", "b", "c")
+    assert names(keeping.every([root])) == ["c", "b", "a"]
+    drive = attach(tmp_path)
+    drive.clone("a", "trial-1")
+    drive.release()
+    assert names(keeping.every([root])) == ["a", "c", "b"]
+    assert all(each.size_bytes > 0 for each in keeping.every([root]))
+
+
+def test_the_longest_unused_go_until_the_others_fit(tmp_path: Path) -> None:
+    root = keep(tmp_path, "a", "b", "c")
+    one = keeping.every([root])[0].size_bytes
+    assert keeping.trim([root], 3 * one) == []
+    assert names(keeping.trim([root], 2 * one)) == ["a"]
+    assert names(keeping.every([root])) == ["c", "b"]
+    assert names(keeping.trim([root], 0)) == ["b", "c"]
+    assert list(root.snapshots.iterdir()) == []
+    drive = attach(tmp_path)
+    assert not drive.has_snapshot("c")
+    drive.release()
+
+
+def test_the_limit_is_on_all_roots_together(tmp_path: Path) -> None:
+    roots = [keep(tmp_path / "one", "a", "b"), keep(tmp_path / "two", "c")]
+    one = keeping.every(roots)[0].size_bytes
+    assert sorted(names(keeping.trim(roots, one))) in (["a", "b"], ["a", "c"])
+
+
+def test_nothing_goes_while_a_run_lives_there(tmp_path: Path) -> None:
+    root = keep(tmp_path, "a")
+    living = attach(tmp_path)
+    with pytest.raises(DriveError, match="may need its snapshots"):
+        keeping.trim([root], 0)
+    assert living.has_snapshot("a")
+    living.release()
+    assert names(keeping.trim([root], 0)) == ["a"]
+
+
+def test_what_no_run_could_use_is_named_and_goes(tmp_path: Path) -> None:
+    root = keep(tmp_path, "a")
+    (root.snapshots / "0" / "data").mkdir(parents=True)
+    (found,) = (each for each in keeping.every([root]) if each.path.name == "0")
+    assert "unreadable" in found.what
+    keeping.trim([root], 0)
+    assert list(root.snapshots.iterdir()) == []
+
+
+def test_what_a_killed_process_was_removing_is_swept_away(tmp_path: Path) -> None:
+    root = keep(tmp_path, "a")
+    half = root.snapshots / ".forgotten-0"
+    half.mkdir()
+    assert names(keeping.every([root])) == ["a"]
+    drive = attach(tmp_path)
+    assert drive.repaired.removed == (".forgotten-0",)
+    assert not half.exists()
+    drive.release()
+
+
+def test_a_directory_without_ours_has_none_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
+    assert find_root(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "pgassay").mkdir()
+    with pytest.raises(DriveError, match="was not made by pgassay"):
+        find_root(tmp_path)
