@@ -1,12 +1,13 @@
 """What a run knows of itself: time used, lengths expected, arms out of play; all of it from the record."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pgassay.design.history import FinishedTrial
-from pgassay.lab.memory import OVERHEAD_S, arm_name, history_of, length_known, length_s, planned_s, preparation_s
+from pgassay.lab.memory import OVERHEAD_S, history_of, length_known, planned_s, preparation_s
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import Status, TrialRecord
 from tests.lab.simulation import study_of
@@ -35,7 +36,11 @@ def entry(seq: int, kind: Kind, **data: Any) -> Entry:
 
 
 def test_a_trial_took_the_sum_of_its_steps_whatever_the_wall_clock_says() -> None:
-    assert length_s(trial(1, "100", 9.0)) == 9.0
+    assert trial(1, "100", 9.0).length_s == 9.0
+
+
+def test_a_trial_without_timed_steps_took_what_the_wall_clock_says() -> None:
+    assert replace(trial(1, "100", 9.0), timings_s={}, finished_wall_ns=10**12 + 5 * 10**9).length_s == 5.0
 
 
 def test_a_snapshot_made_again_after_a_pause_counts_once() -> None:
@@ -55,7 +60,7 @@ def test_the_history_is_what_was_committed_and_what_was_dropped() -> None:
     assert history.trials[1] == FinishedTrial(1, "table.fillfactor=90, load.clients=4", 1, "invalid")
     assert history.drops == {"x": "failed"}
     assert history.elapsed_s == pytest.approx(39.0)
-    assert history.trial_s == {arm_name(trials[0]): 10.0, arm_name(trials[1]): 13.0}
+    assert history.trial_s == {trials[0].arm: 10.0, trials[1].arm: 13.0}
 
 
 def test_before_the_first_trial_its_length_is_taken_from_the_study() -> None:

@@ -53,7 +53,7 @@ class _Bar(Nobody):
         self._progress.update(self._task, description=text)
 
     def trial_finished(self, record: TrialRecord) -> None:
-        self._lengths_s.append((record.finished_wall_ns - record.started_wall_ns) / 1e9)
+        self._lengths_s.append(record.length_s)
         self._used_s += self._lengths_s[-1]
         self._progress.update(self._task, advance=1, left=self._left())
         value = record.responses.get(self._study.primary)

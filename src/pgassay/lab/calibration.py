@@ -18,7 +18,7 @@ from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.composition import compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.lasting import Lasting
-from pgassay.lab.memory import PREPARED, length_s, preparation_s
+from pgassay.lab.memory import PREPARED, preparation_s
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import Prepared, key_of, prepare
 from pgassay.lab.runner import trial_seed
@@ -116,7 +116,7 @@ class Calibrator:
     def conduct(self) -> str:
         """Blocks until the budget or their number is used up; returns the reason. Committed trials stay."""
         design = self.study.design
-        self.used_s = sum(length_s(trial) for trial in self.trials)
+        self.used_s = sum(trial.length_s for trial in self.trials)
         for arm in self._restarts(1):
             self._prepare(arm)
         reason = design_messages.blocks_done(design.blocks_max)

@@ -24,16 +24,6 @@ DURATION = "60s"
 """What a window is taken to last when the study gives transactions instead of a time."""
 
 
-def arm_name(record: TrialRecord) -> str:
-    """The label of the arm that a trial ran."""
-    return ", ".join(part for part in (record.treatment, record.condition, record.covariate) if part)
-
-
-def length_s(record: TrialRecord) -> float:
-    """What the trial took, all of its life: the sum of its steps, since the wall clock may jump."""
-    return sum(record.timings_s.values())
-
-
 def planned_s(study: Study) -> float:
     """What a trial is expected to take before one has been measured, on average over the arms."""
     return sum(_planned_s(study, arm) for arm in study.arms) / len(study.arms)
@@ -69,9 +59,9 @@ def history_of(study: Study, trials: Sequence[TrialRecord], entries: Sequence[En
     """The design's history from the record."""
     lengths: dict[str, list[float]] = {}
     for record in trials:
-        lengths.setdefault(arm_name(record), []).append(length_s(record))
+        lengths.setdefault(record.arm, []).append(record.length_s)
     return History(
-        trials=tuple(FinishedTrial(each.block, arm_name(each), each.attempt, each.status) for each in trials),
+        trials=tuple(FinishedTrial(each.block, each.arm, each.attempt, each.status) for each in trials),
         drops={each.arm: each.reason for each in decisions_in(tuple(entries)) if each.step is Step.DROP},
         elapsed_s=sum(sum(each) for each in lengths.values()) + preparation_s(entries),
         planned_s=planned_s(study),

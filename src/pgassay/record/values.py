@@ -68,3 +68,15 @@ class TrialRecord:
     timings_s: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
     format: int = FORMAT
+
+    @property
+    def arm(self) -> str:
+        """The label of the arm that it ran."""
+        return ", ".join(part for part in (self.treatment, self.condition, self.covariate) if part)
+
+    @property
+    def length_s(self) -> float:
+        """All of its life: the sum of its steps, since a wall clock may jump; by that only if no step was timed."""
+        if self.timings_s:
+            return sum(self.timings_s.values())
+        return (self.finished_wall_ns - self.started_wall_ns) / 1e9

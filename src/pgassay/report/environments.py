@@ -9,7 +9,7 @@ from typing import Any
 
 from pgassay.analysis.environments import Difference, difference
 from pgassay.record.values import Status
-from pgassay.report import messages, words
+from pgassay.report import messages
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Response
 
@@ -102,7 +102,7 @@ def _values(findings: Findings, response: str) -> dict[str, list[float]]:
     for trial in findings.trials:
         value = trial.responses.get(response)
         if trial.status is Status.VALID and value is not None:
-            place = words.place(trial.treatment, trial.condition, trial.covariate)
+            place = trial.arm
             found.setdefault(place, []).append(value)
     return found
 

@@ -232,7 +232,7 @@ class Findings:
     @cached_property
     def block_s(self) -> float | None:
         """Mean seconds that a trial takes, times the arms of a block; None where no length is known."""
-        lengths = [(trial.finished_wall_ns - trial.started_wall_ns) / 1e9 for trial in self.trials]
+        lengths = [trial.length_s for trial in self.trials]
         # Runs that are imported may come from a source that tells no times.
         return sum(lengths) / len(lengths) * len(self.study.arms) if any(lengths) else None
 

@@ -22,7 +22,7 @@ def overloads(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     for trial in trials:
         offered, done = _offered(trial), trial.responses.get(DONE)
         if trial.status is Status.VALID and offered is not None and done is not None:
-            place = words.place(trial.treatment, trial.condition, trial.covariate)
+            place = trial.arm
             worst.setdefault((place, offered), []).append(done)
     return tuple(_sentences(worst))
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.record.values import Status
-from pgassay.report import words
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -49,7 +48,7 @@ def rows_of(findings: "Findings") -> tuple[TrialRow, ...]:
                 number=trial.number,
                 block=trial.block,
                 attempt=trial.attempt,
-                place=words.place(trial.treatment, trial.condition, trial.covariate),
+                place=trial.arm,
                 status=trial.status,
                 value=trial.responses.get(primary),
                 error=course.error if primary == "tps" else None,
