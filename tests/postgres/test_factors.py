@@ -96,8 +96,7 @@ def test_read_back(name: str, typed: str, read_back: str | None, server: FakeSer
 def test_adoption_asks_the_server(server: FakeServer) -> None:
     assert _factor("server.*").adopt_by("server.shared_buffers", server) == "restart"
     assert _factor("server.*").adopt_by("server.work_mem", server) == "reload"
-    assert _factor("table.fillfactor").adopt_by("table.fillfactor", server) == "rewrite"
-    assert _factor("init.data_checksums").adopt_by("init.data_checksums", server) == "reinit"
+    assert _factor("table.fillfactor").adopt_by("table.fillfactor", server) is None
 
 
 def test_fillfactor_is_set_on_the_empty_schema_and_not_rewritten_after(server: FakeServer) -> None:

@@ -16,7 +16,7 @@ def test_a_page_size_names_its_option_its_move_and_its_limits() -> None:
 
 def test_the_move_is_told_once_for_page_and_wal_block() -> None:
     both = {"build.block_size": Level("4kB", "4096B"), "build.wal_block_size": Level("64kB", "65536B")}
-    found = advice(Combination(both))
+    found = advice(Combination(both), {})
     assert len(found) == len(set(found))
     assert sum("pg_upgrade" in step for step in found) == 1
     assert any("--with-wal-blocksize=64" in step for step in found)

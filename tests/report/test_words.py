@@ -1,14 +1,18 @@
 """Numbers as a reader wants them."""
 
+from dataclasses import replace
 from math import inf, nan
+from pathlib import Path
 
 import pytest
 
+from pgassay.record.values import LevelRecord
 from pgassay.report import words
-from pgassay.report.adoption import advice
+from pgassay.report.adoption import adopted_by, advice
 from pgassay.report.hostfacts import host_rows
 from pgassay.study.levels import Combination, Level
 from pgassay.study.responses import Better, Response, Scale
+from tests.report.made import make_run
 
 
 @pytest.mark.parametrize(
@@ -62,15 +66,25 @@ def test_durations(seconds: float, shown: str) -> None:
 def test_advice_names_the_step_and_its_risk() -> None:
     levels = {
         "table.fillfactor": Level("75", "75"),
-        "server.fsync": Level("off", "off"),
+        "server.synchronous_commit": Level("off", "off"),
         "server.shared_buffers": Level("1GB", "1GB"),
         "server.work_mem": Level("8MB", "8MB"),
     }
-    fill, fsync, buffers, memory = advice(Combination(levels))
+    told = {"server.shared_buffers": "restart", "server.synchronous_commit": "reload"}
+    fill, commit, buffers, memory = advice(Combination(levels), told)
     assert "VACUUM FULL" in fill
-    assert "not crash-safe" in fsync
-    assert "restart" in buffers
-    assert "reload" in memory
+    assert "may be lost" in commit
+    assert "restart the server" in buffers
+    assert "pg_settings.context tells" in memory, "no server said it, so nobody guesses"
+
+
+def test_what_a_setting_takes_is_the_servers_own_word(tmp_path: Path) -> None:
+    (trial, *_) = make_run(tmp_path / "run").trials
+    level = LevelRecord("on", "on", "on", "restart")
+    assert adopted_by([trial]) == {}
+    assert adopted_by([trial, replace(trial, levels={"server.wal_log_hints": level})]) == {
+        "server.wal_log_hints": "restart"
+    }
 
 
 def test_facts_become_rows() -> None:

@@ -57,11 +57,8 @@ class Factor:
     pattern: str = ""
     stage: Stage = Stage.RUN
     summary: str = ""
-    hard_to_change: bool = False
     rank: int = 0
     """Host factors are applied from the lowest rank on: a memory limit must know the huge pages."""
-    adopt: str = ""
-    """How a winner is put into practice and what it risks: `reload`, `restart`, `rewrite` or `reinit`."""
 
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
@@ -80,9 +77,9 @@ class Factor:
         """What really holds, in the level's canonical form if it agrees; None when nothing can tell."""
         raise NotImplementedError
 
-    def adopt_by(self, name: str, server: Server) -> str:
-        """`adopt` for this very name, asked of a server that may know better (`server.*`: reload or restart)."""
-        return self.adopt
+    def adopt_by(self, name: str, server: Server) -> str | None:
+        """What it takes to put a level into practice, where the running server can tell: `reload` or `restart`."""
+        return None
 
     def unavailable(self, name: str) -> str | None:
         """Why this machine cannot have the factor at all (no root, no such kernel), or None: asked before a run."""

@@ -31,8 +31,6 @@ class Drive(Factor):
     pattern: str = "drive.data"
     summary: str = "where the clusters live: directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml"
     stage: Stage = Stage.INIT
-    hard_to_change: bool = True
-    adopt: str = "reinit"
 
     def parse(self, name: str, typed: str) -> Level:
         """The level with its path made absolute; `UsageError` for anything else."""
@@ -79,8 +77,6 @@ class Detail(Factor):
     summary: str = ""
     reading: ReadBack = readback.nothing
     stage: Stage = Stage.INIT
-    hard_to_change: bool = True
-    adopt: str = "reinit"
 
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError`."""

@@ -14,7 +14,6 @@ from pgassay.study.units import parse_memory
 
 DIRECTORY, IMAGE, DEVICE, DESCRIBED = "directory", "image", "device", "description"
 OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
-OF_BLOCKS = ("filesystem", "mkfs", "mount_options", "capacity")
 DATA, WAL = "data", "wal"
 FRESH, AGED = "fresh", "aged"
 

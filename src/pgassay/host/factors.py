@@ -25,8 +25,6 @@ class HostFactor(Factor):
     """What all of them share: the machine's root directory, which tests put elsewhere."""
 
     stage = Stage.HOST
-    hard_to_change = False
-    adopt = "restart"
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
@@ -41,7 +39,6 @@ class HugePages(HostFactor):
 
     pattern = "host.huge_pages"
     summary = "huge pages for shared memory: none, 2MB, 1GB; as many as the server asks for"
-    hard_to_change = True
 
     def parse(self, name: str, typed: str) -> Level:
         """`none` or a size."""

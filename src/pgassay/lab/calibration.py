@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pgassay.bench.factor import Factor, Readable, Stage
-from pgassay.bench.server import Server
 from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
 from pgassay.lab import messages
@@ -52,10 +51,6 @@ class Label(Factor):
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """Nothing can tell."""
         return None
-
-    def adopt_by(self, name: str, server: Server) -> str:
-        """There is nothing to adopt."""
-        return ""
 
 
 LABELS = (

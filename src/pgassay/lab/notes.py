@@ -39,6 +39,8 @@ class Notes:
     started_wall_ns: int
     settings: dict[str, str] = field(default_factory=dict)
     read_back: dict[str, str | None] = field(default_factory=dict)
+    adopt: dict[str, str | None] = field(default_factory=dict)
+    """Of varied levels: what it takes to put them into practice, as the server says."""
     cache: str = ""
     how_cloned: str = ""
     huge_pages: str = ""

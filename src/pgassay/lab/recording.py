@@ -26,7 +26,7 @@ def record_of(study: Study, assignment: Assignment, composition: Composition, no
         condition=arm.condition.name,
         covariate=arm.covariate.name,
         levels={
-            name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name))
+            name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name), notes.adopt.get(name))
             for name, level in study.levels_of(arm).items()
         },
         status=status,

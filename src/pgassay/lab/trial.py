@@ -118,6 +118,12 @@ def _use(
         with notes.laps("settle"):
             notes.settings = dict(site.effective(server))
             _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
+            varied = assignment.arm.levels
+            notes.adopt = {
+                bound.name: bound.factor.adopt_by(bound.name, server)
+                for bound in composition.bound
+                if bound.name in varied
+            }
             if page_space.wanted(composition.setup.load):
                 notes.page_space.update(page_space.as_loaded(server))
             notes.cache = settle(server, composition.setup.load, clone, site.caches, limited=limited)

@@ -20,7 +20,6 @@ class _BuildFactor(Factor):
     """The base: the level goes to the lab's builder under the factor's own name."""
 
     stage = Stage.BUILD
-    adopt = "reinit"
 
     def prepare(self, name: str, level: Level, setup: Setup) -> None:
         """The lab builds by it."""

@@ -63,7 +63,6 @@ class PostgresVersion(Factor):
     pattern = "postgres.version"
     stage = Stage.BUILD
     summary = "which installed PostgreSQL serves: a major version (17) or an exact one (17.5)"
-    adopt = "reinit"
 
     def parse(self, name: str, typed: str) -> Level:
         """A major version, or major and minor."""
@@ -88,7 +87,6 @@ class DataChecksums(Factor):
     pattern = "init.data_checksums"
     stage = Stage.INIT
     summary = "checksums on data pages (the default from PostgreSQL 18 on)"
-    adopt = "reinit"
 
     def parse(self, name: str, typed: str) -> Level:
         """A boolean."""
@@ -109,7 +107,6 @@ class WalSegmentSize(Factor):
     pattern = "init.wal_segment_size"
     stage = Stage.INIT
     summary = "size of a WAL file: a power of two from 1MB to 1GB"
-    adopt = "reinit"
 
     def parse(self, name: str, typed: str) -> Level:
         """A size, or a bare number of MB as initdb takes it."""

@@ -32,7 +32,6 @@ class FillFactor(Factor):
     """What the three have in common: whole numbers from 10 to 100, applied to relations, read from reloptions."""
 
     stage = Stage.DATA
-    adopt = "rewrite"
 
     def parse(self, name: str, typed: str) -> Level:
         """A whole number from 10 to 100."""

@@ -26,11 +26,15 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class LevelRecord:
-    """A level as typed, in canonical form and as read back from the running system (None: nothing can tell)."""
+    """A level as typed, in canonical form and as read back from the running system (None: nothing can tell).
+
+    `adopt` is what the server says it takes to put a setting into practice: `reload` or `restart`.
+    """
 
     typed: str
     canonical: str
     read_back: str | None = None
+    adopt: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,37 +1,38 @@
 """How to put a winner into practice, and what that risks; from the PostgreSQL manual, "Storage Parameters" and
 "Setting Parameters".
 
-The text follows from the factor's name alone, so that a record from another machine reads the same.
+Whether a setting takes a restart, the servers under test have told the record. What is not crash-safe is never
+recommended (see `crash_safety`), so its risks are not told here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from pgassay.record.values import TrialRecord
 from pgassay.report import build_adoption
 from pgassay.study.levels import Combination
 
-_RESTART = (
-    "shared_buffers", "huge_pages", "huge_page_size", "max_connections", "wal_buffers", "wal_level", "io_method",
-    "io_workers_max", "shared_preload_libraries", "max_worker_processes", "autovacuum_max_workers", "max_wal_senders",
-    "superuser_reserved_connections", "max_prepared_transactions", "max_locks_per_transaction",
-    "track_activity_query_size",
-    "debug_io_direct", "shared_memory_type", "autovacuum_freeze_max_age", "min_dynamic_shared_memory",
-)  # fmt: skip
-_UNSAFE = {
-    "fsync": "not crash-safe: a power loss can destroy the whole cluster",
-    "full_page_writes": "not crash-safe unless the drive and file system never tear a page",
-    "synchronous_commit": "the last transactions before a crash may be lost, though nothing is damaged",
+_LOSES = ("off", "local", "false", "0", "no")
+"""Levels of synchronous_commit that wait for less than a flush, or for no standby."""
+_HOW = {
+    "restart": "restart the server",
+    "reload": "reload (SELECT pg_reload_conf()); sessions that set it themselves keep theirs",
 }
 
 
-def advice(treatment: Combination) -> Sequence[str]:
-    """A step for each level of the treatment, with its risk."""
+def adopted_by(trials: Iterable[TrialRecord]) -> dict[str, str]:
+    """Setting to what it takes, `reload` or `restart`, as the servers of these trials said."""
+    return {name: level.adopt for trial in trials for name, level in trial.levels.items() if level.adopt is not None}
+
+
+def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
+    """A step for each level of the treatment, with its risk; `adopted` as from `adopted_by`."""
     found: list[str] = []
     for name, level in treatment.levels.items():
-        found += build_adoption.steps(name, level.typed) or [_step(name, level.typed)]
+        found += build_adoption.steps(name, level.typed) or [_step(name, level.typed, adopted.get(name, ""))]
     return list(dict.fromkeys(found))
 
 
-def _step(name: str, value: str) -> str:
+def _step(name: str, value: str, how: str) -> str:
     space, _, rest = name.partition(".")
     if name == "table.fillfactor" or (space == "table" and rest.endswith(".fillfactor")):
         table = rest.removesuffix(".fillfactor") if rest != "fillfactor" else "TABLE"
@@ -45,7 +46,7 @@ def _step(name: str, value: str) -> str:
             " needs room for a second copy"
         )
     if space == "server":
-        return _setting(rest, value)
+        return _setting(rest, value, how)
     if space in ("postgres", "build", "init"):
         return f"{name} = {value}: needs a cluster of its own: initdb, then pg_dump and pg_restore (or pg_upgrade)"
     if space == "drive":
@@ -55,9 +56,8 @@ def _step(name: str, value: str) -> str:
     return f"{name} = {value}: as those who ran it did it"
 
 
-def _setting(name: str, value: str) -> str:
-    how = (
-        "restart the server" if name in _RESTART else "reload (SELECT pg_reload_conf()); pg_settings.context tells more"
-    )
-    risk = f"; risk: {_UNSAFE[name]}" if name in _UNSAFE and value in ("off", "local", "false", "0", "no") else ""
-    return f"ALTER SYSTEM SET {name} = '{value}'; {how}{risk}"
+def _setting(name: str, value: str, how: str) -> str:
+    step = _HOW.get(how, "reload or restart, as pg_settings.context tells")
+    loses = name == "synchronous_commit" and value in _LOSES
+    risk = "; risk: the last transactions before a crash may be lost, though nothing is damaged" if loses else ""
+    return f"ALTER SYSTEM SET {name} = '{value}'; {step}{risk}"

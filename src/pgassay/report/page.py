@@ -143,7 +143,8 @@ def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
         place = words.place(judged.effect.condition, judged.effect.covariate)
         text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
         texts.setdefault(judged.effect.treatment, []).append(text)
-    return [(name, "; ".join(found), adoption.advice(by_name[name])) for name, found in texts.items()]
+    adopted = adoption.adopted_by(findings.trials)
+    return [(name, "; ".join(found), adoption.advice(by_name[name], adopted)) for name, found in texts.items()]
 
 
 def _cost_tables(findings: Findings) -> Sequence[tuple[str, Sequence[tuple[str, str, Sequence[str]]]]]:
