@@ -1,6 +1,7 @@
 """This machine's noise for a study that is about to run, from the calibrations that the user has made here."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,16 +39,32 @@ def setting_of(composition: Composition, site: Site, mount: Mount) -> Setting:
 
 def known_noise(study: Study, site: Site, mount: Mount) -> KnownNoise | None:
     """None where nothing alike was calibrated for one of the arms, or not for the primary response."""
-    known = calibrations.read(site.disk, user_file())
     found: list[KnownNoise] = []
-    for arm in study.arms:
-        setting = setting_of(compose(study.levels_of(arm), site.catalogue), site, mount)
-        nearest = known.nearest(setting)
+    for nearest, differences in _nearest(study, site, mount):
         noise = nearest.noise.get(study.primary) if nearest else None
         if nearest is None or noise is None:
             return None
-        found.append(KnownNoise(noise, nearest, nearest.setting.differences(setting)))
+        found.append(KnownNoise(noise, nearest, differences))
     return max(found, key=lambda each: each.noise.noise)
+
+
+def known_trial_s(study: Study, site: Site, mount: Mount) -> float | None:
+    """How long a trial took on average where this very load was calibrated; None unless it was for every arm."""
+    lengths = []
+    for nearest, differences in _nearest(study, site, mount):
+        if nearest is None or differences:
+            return None
+        lengths.append(nearest.trial_s)
+    return sum(lengths) / len(lengths)
+
+
+def _nearest(study: Study, site: Site, mount: Mount) -> Iterator[tuple[Calibration | None, tuple[str, ...]]]:
+    """For each arm the calibration that fits best, and how its load differs."""
+    known = calibrations.read(site.disk, user_file())
+    for arm in study.arms:
+        setting = setting_of(compose(study.levels_of(arm), site.catalogue), site, mount)
+        nearest = known.nearest(setting)
+        yield nearest, nearest.setting.differences(setting) if nearest else ()
 
 
 def known_capacities(mount: Mount) -> dict[str, str | float]:

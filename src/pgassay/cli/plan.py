@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from pgassay.cli.noise import known_noise
+from pgassay.cli.noise import known_noise, known_trial_s
 from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
@@ -29,7 +29,8 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
 
     mount = checked.mount
     noise = known_noise(study, bench.site(), mount)
-    trial_s = planned_s(study) if length_known(study) else None
+    timed = length_known(study)
+    trial_s = planned_s(study) if timed else known_trial_s(study, bench.site(), mount)
     sizes = size_up(study, trial_s, noise=noise.noise.noise if noise else None)
     return {
         "study": study.name,
@@ -52,6 +53,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "blocks_min": study.design.blocks_min,
         "blocks_max": study.design.blocks_max,
         "trial_s": trial_s,
+        "trial_calibrated": trial_s is not None and not timed,
         "time_min_s": sizes.time_min_s,
         "time_max_s": sizes.time_max_s,
         "budget_s": study.design.budget_s,
@@ -133,11 +135,12 @@ def _span(least: str, most: str) -> str:
 
 
 def lengths(plan: Mapping[str, Any]) -> str:
-    """How long a trial and the whole take; transactions may take any time."""
+    """How long a trial and the whole take; transactions take any time, unless a calibration has seen them."""
     if plan["trial_s"] is None:
         return "their length is unknown until the first trial"
     whole = _span(words.duration(plan["time_min_s"]), words.duration(plan["time_max_s"]))
-    return f"a trial about {words.duration(plan['trial_s'])}: {whole}"
+    source = ", as calibrated" if plan["trial_calibrated"] else ""
+    return f"a trial about {words.duration(plan['trial_s'])}{source}: {whole}"
 
 
 def _noise(plan: Mapping[str, Any]) -> str:
