@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
 from pgassay.lab import messages
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.committing import journal_preparation, keep_trial
 from pgassay.lab.composition import compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.lasting import Lasting
-from pgassay.lab.memory import PREPARED, preparation_s
+from pgassay.lab.memory import preparation_s
 from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import Prepared, key_of, prepare
+from pgassay.lab.preparation import key_of, prepare
 from pgassay.lab.runner import trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.trial import run_trial
@@ -155,38 +157,22 @@ class Calibrator:
 
     def _run(self, block: int, arm: Arm, site: Site) -> TrialRecord:
         self._decide(Step.NEXT, arm=arm.name, block=block)
-        with self.site.held():
-            staging = self.run.begin_trial(self.run.next_number, {"block": block, "attempt": 1, "arm": arm.name})
         # Every run draws other keys: the noise of a study's blocks, each with a seed of its own, holds that too.
         seed = trial_seed(self.run.header.seed, block, self.study.arms.index(arm) + 1)
-        assignment = Assignment(staging.number, block, 1, arm, seed, staging.path)
-        self.watcher.trial_started(assignment)
-        try:
-            record, series = run_trial(self.study, assignment, site)
-        except BaseException:
-            with self.site.held():
-                self.run.abandon_trial(staging)
-            raise
-        with self.site.held():
-            self.run.commit_trial(staging, record, series)
-        self.watcher.trial_finished(record)
-        return record
+
+        def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
+            return run_trial(self.study, assignment, site)
+
+        return keep_trial(self.run, self.site, self.watcher, arm, block, 1, seed, work)
 
     def _prepare(self, arm: Arm) -> None:
         key = key_of(self.study, arm, self.site)
         drive = drive_of(self.study, compose(self.study.levels_of(arm), self.site.catalogue), self.site)
         if self.trials and not drive.has_snapshot(key):
             raise messages.clusters_gone(arm.treatment.name)
-        known = any(entry.kind == PREPARED and entry.data["key"] == key for entry in self.run.journal.entries)
-
-        def tell(made: Prepared) -> None:
-            if not known:
-                data = {"key": key, "seconds": round(made.seconds, 3), "made": made.made}
-                with self.site.held():
-                    self.run.journal.append(PREPARED, data)
-
         self.watcher.preparing(arm)
-        self.watcher.prepared(arm, prepare(self.study, arm, self.site, tell).seconds)
+        made = prepare(self.study, arm, self.site, journal_preparation(self.run, self.site))
+        self.watcher.prepared(arm, made.seconds)
 
     def _decide(self, step: Step, *, arm: str = "", block: int = 0, reason: str = "") -> None:
         used_s = round(self.used_s, 3)

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, is_baseline
+from pgassay.lab.committing import is_prepared, journal_preparation, keep_trial
 from pgassay.lab.deciding import decide, undone
-from pgassay.lab.memory import PREPARED
 from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import Prepared, key_of, prepare
+from pgassay.lab.preparation import key_of, prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import run_trial, unprepared
 from pgassay.lab.watching import Watcher
 from pgassay.record.directory import RunDirectory
-from pgassay.record.journal import Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -69,25 +68,14 @@ class Conductor:
 
     def _run(self, block: int, arm: Arm, attempt: int) -> None:
         failure, seconds = self._prepare(arm)
-        with self.site.held():
-            staging = self.run.begin_trial(self.run.next_number, {"block": block, "attempt": attempt, "arm": arm.name})
+
+        def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
+            if failure is not None:
+                return unprepared(self.study, assignment, self.site, failure, seconds), ()
+            return run_trial(self.study, assignment, self.site)
+
         seed = trial_seed(self.run.header.seed, block, attempt)
-        assignment = Assignment(staging.number, block, attempt, arm, seed, staging.path)
-        self.watcher.trial_started(assignment)
-        series: tuple[Sample, ...] = ()
-        try:
-            if failure is None:
-                record, series = run_trial(self.study, assignment, self.site)
-            else:
-                record = unprepared(self.study, assignment, self.site, failure, seconds)
-        except BaseException:
-            with self.site.held():
-                self.run.abandon_trial(staging)
-            raise
-        with self.site.held():
-            self.run.commit_trial(staging, record, series)
-            self.trials.append(record)
-        self.watcher.trial_finished(record)
+        self.trials.append(keep_trial(self.run, self.site, self.watcher, arm, block, attempt, seed, work))
 
     def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
         """Make the snapshot outside the trial, so that the trial's length is its own.
@@ -95,20 +83,12 @@ class Conductor:
         A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed by its own
         doing: the failure is returned with the seconds spent. The baseline's ends the run, for nothing could be told.
         """
-        key = key_of(self.study, arm, self.site)
-        known = any(entry.kind == PREPARED and entry.data["key"] == key for entry in self.run.journal.entries)
-
-        def tell(made: Prepared) -> None:
-            if not known:  # made again after a pause, it costs no budget
-                data = {"key": key, "seconds": round(made.seconds, 3), "made": made.made}
-                with self.site.held():
-                    self.run.journal.append(Kind.PREPARED, data)
-
+        known = is_prepared(self.run, key_of(self.study, arm, self.site))
         started_ns = self.site.clock.monotonic_ns()
         if not known:
             self.watcher.preparing(arm)
         try:
-            prepare(self.study, arm, self.site, tell)
+            prepare(self.study, arm, self.site, journal_preparation(self.run, self.site))
         except (ClusterError, QueryError, LoadError, SpaceError) as failure:
             if is_baseline(self.study, arm):
                 raise
