@@ -4,7 +4,7 @@ from math import isnan
 
 import pytest
 
-from pgassay.analysis.comparable import refusal, screened
+from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, doubt, refusal, screened
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, verdict
@@ -31,6 +31,9 @@ def levels(**each: str) -> dict[str, Level]:
         (levels(drive_data="image", drive_wal="/x.toml"), levels(drive_data="image"), True),
         (levels(drive_data="csd", drive_timing="on"), levels(drive_data="ssd", drive_timing="on"), False),
         (levels(drive_data="csd", drive_timing="off"), levels(drive_data="ssd", drive_timing="on"), True),
+        (levels(drive_data="ssd", drive_timing="sata-ssd"), levels(drive_data="ssd", drive_timing="hdd-7200"), False),
+        (levels(drive_data="image"), levels(drive_data="ssd", drive_timing="on"), True),
+        (levels(drive_data="ssd", drive_timing="on", x="1"), levels(drive_data="ssd", drive_timing="on"), False),
         (levels(table_fillfactor="75"), levels(table_fillfactor="100"), False),
     ],
 )
@@ -39,17 +42,18 @@ def test_which_pairs_are_refused(one: dict[str, Level], other: dict[str, Level],
     assert bool(refusal(other, one)) is refused
 
 
-def judged(response: Response) -> tuple[Kind, str, bool]:
+def judged(response: Response, timing: str = "off", errors: Errors | None = None) -> tuple[Kind, str, bool]:
     drives = {"drive.data": (Level("ssd", "ssd"), Level("csd", "csd"))}
     treatments = tuple(Combination({"drive.data": level}) for level in drives["drive.data"])
-    study = Study("s", "", "", drives, treatments, Design(treatments[0]), response.name)
+    fixed = {"drive.timing": Level(timing, timing)}
+    study = Study("s", "", "", drives, treatments, Design(treatments[0]), response.name, fixed=fixed)
     seen = [
         Observation(block, treatment.name, "", "", 100.0 * (2 if treatment is treatments[1] else 1) + block % 3)
         for block in range(8)
         for treatment in treatments
     ]
     effects = compare(seen, response, treatments[0].name, blocks_max=8, primary=True)
-    (effect,) = screened(effects, study, response, treatments[0].name)
+    (effect,) = screened(effects, study, response, treatments[0].name, errors)
     found = verdict(effect, response, resolution=0.02, blocks_max=8)
     return found.kind, found.text, isnan(effect.estimate)
 
@@ -59,6 +63,37 @@ def test_a_refused_speed_has_no_value_and_says_why() -> None:
     assert kind is Kind.NOT_COMPARED
     assert text.startswith("not compared: timing is off")
     assert empty
+
+
+def errors_of(ssd: float | None, csd: float | None) -> Errors:
+    return {("drive.data=ssd", "", ""): ssd, ("drive.data=csd", "", ""): csd}
+
+
+def test_speeds_are_compared_once_both_drives_kept_to_their_service_times() -> None:
+    kind, text, empty = judged(TPS, "tlc-nvme", errors_of(0.02, ACCEPTABLE_ERROR))
+    assert (kind, empty) == (Kind.BETTER, False), text
+    assert judged(TPS, "tlc-nvme")[0] is Kind.BETTER, "the schedule goes by levels alone"
+
+
+@pytest.mark.parametrize(
+    ("errors", "says"),
+    [
+        (errors_of(0.02, 0.35), "answered 35% later"),
+        (errors_of(0.35, 0.0), "answered 35% later"),
+        (errors_of(None, 0.0), "was not measured"),
+        ({}, "was not measured"),
+    ],
+)
+def test_drives_that_were_late_or_unmeasured_are_not_compared(errors: Errors, says: str) -> None:
+    kind, text, empty = judged(TPS, "tlc-nvme", errors)
+    assert (kind, empty) == (Kind.NOT_COMPARED, True)
+    assert says in text
+    assert judged(NAND, "tlc-nvme", errors)[0] is Kind.WORSE, "costs are"
+
+
+def test_doubt_is_about_the_worse_of_two() -> None:
+    assert doubt([0.0, ACCEPTABLE_ERROR]) == ""
+    assert "11% later" in doubt([0.0, 0.11])
 
 
 def test_a_cost_of_the_same_drives_is_compared() -> None:

@@ -80,6 +80,29 @@ def test_per_transaction_and_shares() -> None:
         assert found[name] == (None if value is None else pytest.approx(value)), name
 
 
+def test_the_emulation_s_processor_time_is_neither_the_server_s_nor_a_stranger_s() -> None:
+    alone, beside = (
+        costs(COUNTERS, 1000),
+        costs({**COUNTERS, "drive.cpu_us": 20_000.0, "drive_wal.cpu_us": 5_000.0}, 1000),
+    )
+    assert (alone["drive_cpu_us_per_transaction"], beside["drive_cpu_us_per_transaction"]) == (None, 25.0)
+    assert beside["server_cpu_us_per_transaction"] == alone["server_cpu_us_per_transaction"]
+    assert (alone["foreign_cpu_share"], beside["foreign_cpu_share"]) == (0.125, 0.0625)
+
+
+def test_how_far_drives_kept_to_their_service_times() -> None:
+    asked = {
+        "drive.asked_us": 9_000.0,
+        "drive.late_us": 300.0,
+        "drive.timed_requests": 90.0,
+        "drive.late_requests": 9.0,
+    }
+    wal = {"drive_wal.asked_us": 1_000.0, "drive_wal.late_us": 700.0, "drive_wal.timed_requests": 10.0}
+    found = costs({**COUNTERS, **asked, **wal, "drive_wal.late_requests": 1.0}, 1000)
+    assert (found["asked_service_us"], found["service_time_error"], found["late_answers"]) == (100.0, 0.1, 0.1)
+    assert costs(COUNTERS, 1000)["service_time_error"] is None
+
+
 def test_thirteen_counts_wal_by_position() -> None:
     found = costs({**COUNTERS, "wal.wal_bytes": None}, 1000)
     assert found["wal_bytes_per_transaction"] == 2100.0

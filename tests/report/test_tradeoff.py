@@ -27,6 +27,16 @@ def test_a_drive_whose_speed_does_not_compare_beats_nobody() -> None:
     assert front(every) == {"ssd", "csd"}
 
 
+def test_timed_drives_beat_each_other_if_they_kept_their_times() -> None:
+    def timed(name: str, speed: float, error: float | None) -> Point:
+        levels = {"drive.data": Level(name, name), "drive.timing": Level("sata-ssd", "sata-ssd")}
+        return Point(name, levels, 1.0, speed, {}, error)
+
+    assert front([timed("ssd", 10.0, 0.01), timed("csd", 20.0, 0.05)]) == {"csd"}
+    assert front([timed("ssd", 10.0, 0.01), timed("csd", 20.0, 0.5)]) == {"ssd", "csd"}
+    assert front([timed("ssd", 10.0, None), timed("csd", 20.0, 0.0)]) == {"ssd", "csd"}
+
+
 def test_the_life_of_flash_follows_from_what_is_programmed_a_second() -> None:
     one = point("x", 1.0, 1.0, tps=1000.0, nand_bytes_per_transaction=CYCLES * 1e12 / 1000.0 / (365.25 * 86400))
     assert one.life_years == pytest.approx(1.0)

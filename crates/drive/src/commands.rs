@@ -11,6 +11,7 @@ use crate::disk::ageing::Ageing;
 use crate::error::DriveError;
 use crate::safety::Pulse;
 use crate::stats;
+use crate::timing::Clock;
 
 /// Names of the commands, for hints.
 const COMMANDS: &str = "ping, stats, age, snapshot, restore, drop, snapshots, record, fsck, shutdown";
@@ -21,6 +22,8 @@ pub struct Daemon {
     pub name: String,
     /// The drive.
     pub disk: Arc<Disk>,
+    /// The device that requests are answered as fast as, if there is one.
+    pub clock: Option<Arc<Clock>>,
     /// Told when requests have to wait.
     pub pulse: Pulse,
     /// Where FUSE is mounted.
@@ -61,7 +64,10 @@ impl Daemon {
             let message = format!("the drive cannot be restored while {device} is mounted");
             return Err(DriveError::refused(message, "unmount it first"));
         }
-        self.timed(|| self.disk.restore(text(request, "name")?))
+        self.timed(|| {
+            self.disk.restore(text(request, "name")?)?;
+            self.clock.as_ref().map_or(Ok(()), |clock| clock.restart(&self.disk))
+        })
     }
 
     fn age(&self, request: &Value) -> Result<Value, DriveError> {
@@ -69,7 +75,12 @@ impl Daemon {
         keys.remove("do");
         let ageing: Ageing = serde_json::from_value(keys.into())
             .map_err(|error| DriveError::refused(format!("invalid ageing: {error}"), ""))?;
-        self.pulse.standing_still(|| self.disk.age(&ageing)).map(|aged| json!(aged))
+        let work = || self.disk.age(&ageing);
+        let aged = self.pulse.standing_still(|| match &self.clock {
+            Some(clock) => clock.unwatched(&self.disk, work),
+            None => work(),
+        })?;
+        Ok(json!(aged))
     }
 
     /// A path starts a recording, null ends it.

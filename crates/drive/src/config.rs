@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::description::Description;
 use crate::error::DriveError;
+use crate::timing::Timing;
 
 /// Where the contents are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -55,9 +56,12 @@ pub struct Config {
     /// Program/erase cycles that the flash is rated for.
     #[serde(default = "usual::cycles")]
     pub rated_cycles: u32,
-    /// Service times: not built yet, so anything but null is refused.
+    /// Service times, as they are written: null for none.
     #[serde(default)]
-    pub timing: Value,
+    timing: Value,
+    /// The device that has them.
+    #[serde(skip)]
+    pub service: Option<Timing>,
     /// The flash model's part: all keys that are not named above.
     #[serde(skip)]
     pub flash: Description,
@@ -124,6 +128,7 @@ impl Config {
         let mut config: Self = serde_json::from_value(own.into()).map_err(wrong)?;
         config.flash = serde_json::from_value(flash.into()).map_err(wrong)?;
         config.check()?;
+        config.service = Timing::parse(&config.timing, &mut config.flash, config.capacity_bytes)?;
         Ok(config)
     }
 
@@ -141,8 +146,8 @@ impl Config {
         if !(self.watchdog_s >= 1.0 && self.watchdog_s <= 3600.0) {
             return wrong("watchdog_s must be between 1 and 3600 seconds", "");
         }
-        if !self.timing.is_null() {
-            return wrong("the emulated drive has no service times yet", "leave timing out");
+        if !self.timing.is_null() && self.store == StoreKind::Null {
+            return wrong("timing cannot be asked of a store that keeps nothing", "leave one of them out");
         }
         self.codec().map(|_| ())
     }
@@ -170,6 +175,8 @@ mod tests {
         assert_eq!((config.codec.as_str(), config.threads, config.store), ("zstd-1", 2, StoreKind::Memory));
         let config = parse(", \"store\": {\"file\": \"/f\"}, \"policy\": \"fifo\"").unwrap();
         assert_eq!(config.store, StoreKind::File("/f".into()));
+        assert_eq!((config.service, config.flash.has_shape()), (None, false));
+        assert_eq!(parse(", \"timing\": {}").unwrap().service.unwrap().profile, "tlc-nvme");
     }
 
     #[test]
@@ -180,7 +187,8 @@ mod tests {
             (", \"logical_sector_bytes\": 512", "logical_sector_bytes"),
             (", \"threads\": 0", "threads"),
             (", \"watchdog_s\": 0.1", "watchdog_s"),
-            (", \"timing\": {}", "service times"),
+            (", \"timing\": {\"profile\": \"floppy\"}", "floppy"),
+            (", \"timing\": {}, \"store\": \"null\", \"codec\": \"none\"", "timing"),
         ];
         for (more, named) in wrong {
             let message = parse(more).unwrap_err();

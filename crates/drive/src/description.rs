@@ -150,7 +150,23 @@ impl Description {
         Ok(Capacity::of_user(self.geometry()?, user_bytes, over_provisioning, reserve)?)
     }
 
-    fn geometry(&self) -> Result<Geometry, DriveError> {
+    /// Whether anything is said about how the flash is put together.
+    pub fn has_shape(&self) -> bool {
+        let chips = [self.channels, self.dies_per_channel, self.planes_per_die, self.flash_pages_per_block];
+        self.pages_per_block.is_some() || self.flash_page_bytes.is_some() || chips.iter().any(Option::is_some)
+    }
+
+    /// Says how the flash is put together.
+    pub fn take_shape(&mut self, geometry: &Geometry) {
+        self.channels = Some(geometry.channels);
+        self.dies_per_channel = Some(geometry.dies_per_channel);
+        self.planes_per_die = Some(geometry.planes_per_die);
+        self.flash_pages_per_block = Some(geometry.flash_pages_per_block);
+        self.flash_page_bytes = Some(geometry.flash_page_bytes);
+    }
+
+    /// How the flash is put together.
+    pub fn geometry(&self) -> Result<Geometry, DriveError> {
         let plain = Geometry::plain(self.pages_per_block.unwrap_or(256));
         let geometry = Geometry {
             channels: self.channels.unwrap_or(plain.channels),

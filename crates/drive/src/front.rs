@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use flash::trace::Operation;
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, KernelConfig, LockOwner,
     OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite,
@@ -18,6 +19,7 @@ use fuser::{
 use crate::disk::{Clearing, Disk};
 use crate::error::DriveError;
 use crate::safety::Pulse;
+use crate::timing::Clock;
 
 /// The one file's name.
 pub const FILE_NAME: &str = "disk";
@@ -31,6 +33,7 @@ const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 /// What the kernel talks to.
 pub struct Front {
     disk: Arc<Disk>,
+    clock: Option<Arc<Clock>>,
     pulse: Pulse,
 }
 
@@ -39,9 +42,14 @@ thread_local! {
 }
 
 impl Front {
-    /// Passes requests on to `disk` and tells the watchdog of each one answered.
-    pub fn new(disk: Arc<Disk>, pulse: Pulse) -> Self {
-        Self { disk, pulse }
+    /// Passes requests on to `disk`, answers at the times of `clock` and tells the watchdog of each one answered.
+    pub fn new(disk: Arc<Disk>, clock: Option<Arc<Clock>>, pulse: Pulse) -> Self {
+        Self { disk, clock, pulse }
+    }
+
+    /// When a request comes, if that matters.
+    fn now_ns(&self) -> u64 {
+        self.clock.as_ref().map_or(0, |clock| clock.now_ns())
     }
 
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {
@@ -79,11 +87,32 @@ impl Front {
         Errno::from_i32(error.errno())
     }
 
-    fn answer(&self, what: &str, outcome: Result<(), DriveError>, reply: ReplyEmpty) {
-        self.pulse.answered();
-        match outcome {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(self.failed(what, &error)),
+    /// Answers a request that came at `arrived_ns` and has been done: now, or when the modelled device would.
+    fn answer(
+        &self,
+        operation: Operation,
+        range: (u64, u64),
+        arrived_ns: u64,
+        outcome: Result<(), DriveError>,
+        reply: ReplyEmpty,
+    ) {
+        match (outcome, &self.clock) {
+            (Ok(()), Some(clock)) => {
+                let pulse = self.pulse;
+                let reply = Box::new(move || {
+                    pulse.answered();
+                    reply.ok();
+                });
+                clock.wrote(&self.disk, operation, range, arrived_ns, reply);
+            }
+            (Ok(()), None) => {
+                self.pulse.answered();
+                reply.ok();
+            }
+            (Err(error), _) => {
+                self.pulse.answered();
+                reply.error(self.failed(&format!("{operation:?}").to_lowercase(), &error));
+            }
         }
     }
 }
@@ -138,11 +167,30 @@ impl Filesystem for Front {
             if buffer.len() < there {
                 buffer.resize(there, 0);
             }
+            let arrived_ns = self.now_ns();
+            let length = there as u64;
+            let ticket = self.clock.as_ref().map(|clock| clock.read(&self.disk, offset, length, arrived_ns));
             let outcome = self.disk.read(offset, &mut buffer[..there]);
-            self.pulse.answered();
-            match outcome {
-                Ok(()) => reply.data(&buffer[..there]),
-                Err(error) => reply.error(self.failed("read", &error)),
+            match (outcome, self.clock.as_ref().zip(ticket)) {
+                (Ok(()), Some((clock, ticket))) => {
+                    let (pulse, data) = (self.pulse, buffer[..there].to_vec());
+                    let reply = Box::new(move || {
+                        pulse.answered();
+                        reply.data(&data);
+                    });
+                    clock.done(ticket, reply);
+                }
+                (Ok(()), None) => {
+                    self.pulse.answered();
+                    reply.data(&buffer[..there]);
+                }
+                (Err(error), timed) => {
+                    if let Some((clock, ticket)) = timed {
+                        clock.failed(ticket);
+                    }
+                    self.pulse.answered();
+                    reply.error(self.failed("read", &error));
+                }
             }
         });
     }
@@ -159,11 +207,21 @@ impl Filesystem for Front {
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        let arrived_ns = self.now_ns();
         let outcome = self.disk.write(offset, data);
+        let written = data.len() as u32;
+        if let (Ok(()), Some(clock)) = (&outcome, &self.clock) {
+            let pulse = self.pulse;
+            let reply = Box::new(move || {
+                pulse.answered();
+                reply.written(written);
+            });
+            return clock.wrote(&self.disk, Operation::Write, (offset, written.into()), arrived_ns, reply);
+        }
         std::thread::sleep(self.disk.throttled_for());
         self.pulse.answered();
         match outcome {
-            Ok(()) => reply.written(data.len() as u32),
+            Ok(()) => reply.written(written),
             // Past the end there is no space, to programs that write to a device.
             Err(DriveError::PastEnd) => reply.error(Errno::ENOSPC),
             Err(error) => reply.error(self.failed("write", &error)),
@@ -171,8 +229,9 @@ impl Filesystem for Front {
     }
 
     fn fsync(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        let arrived_ns = self.now_ns();
         self.disk.flush();
-        self.answer("flush", Ok(()), reply);
+        self.answer(Operation::Flush, (0, 0), arrived_ns, Ok(()), reply);
     }
 
     fn flush(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
@@ -191,13 +250,15 @@ impl Filesystem for Front {
         reply: ReplyEmpty,
     ) {
         // The loop device sends discards as PUNCH_HOLE and write-zeroes as ZERO_RANGE, both with KEEP_SIZE.
-        let clearing = match mode & !libc::FALLOC_FL_KEEP_SIZE {
-            libc::FALLOC_FL_PUNCH_HOLE => Clearing::Discard,
-            libc::FALLOC_FL_ZERO_RANGE => Clearing::Zeroes,
+        let (clearing, operation) = match mode & !libc::FALLOC_FL_KEEP_SIZE {
+            libc::FALLOC_FL_PUNCH_HOLE => (Clearing::Discard, Operation::Trim),
+            libc::FALLOC_FL_ZERO_RANGE => (Clearing::Zeroes, Operation::WriteZeroes),
             _ => return reply.error(Errno::EOPNOTSUPP),
         };
         let there = self.disk.capacity_bytes().saturating_sub(offset).min(length);
-        self.answer("discard or zeroes", self.disk.clear(offset, there, clearing), reply);
+        let arrived_ns = self.now_ns();
+        let outcome = self.disk.clear(offset, there, clearing);
+        self.answer(operation, (offset, there), arrived_ns, outcome, reply);
     }
 
     fn readdir(&self, _request: &Request, inode: INodeNo, _handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {

@@ -6,6 +6,7 @@
 //! | the modelled flash | [`model`] |
 //! | blocks in, blocks out | [`disk`] |
 //! | contents: log, map, memory | [`store`] |
+//! | answering when a modelled device would | [`timing`] |
 //! | the kernel's requests | [`front`], [`mount`] |
 //! | people's requests | [`control`], [`commands`], [`stats`] |
 //! | not hanging the machine | [`safety`], [`signals`] |
@@ -26,4 +27,5 @@ pub mod serve;
 pub mod signals;
 pub mod stats;
 pub mod store;
+pub mod timing;
 pub mod users;

@@ -19,6 +19,7 @@ use crate::front::Front;
 use crate::mount;
 use crate::safety::{Watchdog, cgroup, memory, watchdog};
 use crate::signals;
+use crate::timing::Clock;
 
 /// Runs until the drive is unmounted.
 pub fn serve(config: &Config) -> Result<(), DriveError> {
@@ -45,10 +46,15 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
         eprintln!("pgassay-drive: memory cannot be locked; a machine short of it may swap the drive out");
     }
     let disk = Arc::new(make(config)?);
+    let clock = match &config.service {
+        Some(timing) => Some(Arc::new(Clock::new(timing, &disk)?)),
+        None => None,
+    };
     let pulse = watchdog.pulse();
     let daemon = Arc::new(Daemon {
         name: config.name.clone(),
         disk: Arc::clone(&disk),
+        clock: clock.clone(),
         pulse,
         mountpoint: mountpoint.clone(),
         rated_cycles: config.rated_cycles,
@@ -56,7 +62,11 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
     });
     let socket = directory.join("control.sock");
     control::listen(&socket, daemon)?;
-    let session = mount::mount(Front::new(disk, pulse), &mountpoint, &config.name, config.threads)?;
+    if let Some(clock) = clock.clone() {
+        let answering = thread::Builder::new().name("timing".into()).spawn(move || clock.run());
+        answering.map_err(|error| DriveError::io("cannot start threads", error))?;
+    }
+    let session = mount::mount(Front::new(disk, clock, pulse), &mountpoint, &config.name, config.threads)?;
     let running = session.spawn().map_err(|error| DriveError::io("cannot start threads", error))?;
     watchdog.arm(mount::connection(&mountpoint)?);
     thread::spawn(move || {

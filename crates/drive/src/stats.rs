@@ -69,8 +69,11 @@ pub fn report(daemon: &Daemon) -> Value {
         "watchdog_process_id": daemon.watchdog,
         "units": units(),
     });
-    if let (Some(report), Value::Object(more)) = (report.as_object_mut(), more) {
-        report.extend(more);
+    let (sums, timing) = daemon.clock.as_ref().map_or((json!({}), Value::Null), |clock| clock.report());
+    for more in [more, sums, json!({ "timing": timing })] {
+        if let (Some(report), Value::Object(more)) = (report.as_object_mut(), more) {
+            report.extend(more);
+        }
     }
     report
 }
@@ -91,6 +94,10 @@ fn units() -> Value {
         "blocks_erased": "superblocks",
         "daemon_cpu_ns": "processor time of the daemon, user and system",
         "codec_ns": "processor time in the codec, part of daemon_cpu_ns",
+        "asked_ns": "service times that the modelled device asked for, summed; only with timing",
+        "late_ns": "by how much answers came later than that, summed",
+        "late_requests": "answers that took more than a tenth longer than asked",
+        "timed_requests": "answers that were given a service time",
     })
 }
 

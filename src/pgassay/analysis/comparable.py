@@ -1,20 +1,40 @@
-"""Which comparisons are refused: speed between drives of which one is emulated without service times.
+"""Which comparisons are refused: speed between drives of which one is emulated, unless both answered in modelled times.
 
-Such drives answer from memory, so their speeds differ only by what the codec takes of the CPU; a verdict on them would
-be one on nothing. Space, write amplification and costs compare always. See docs/drives.md.
+Without service times emulated drives answer from memory, so their speeds differ only by what the codec takes of the
+CPU; a verdict on them would be one on nothing. With them, both drives must have kept to the times that they were asked
+for, as measured in every trial. Space, write amplification and costs compare always. See docs/drives.md.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf, nan
+from typing import Protocol
 
 from pgassay.analysis.effects import Effect
-from pgassay.study.levels import Level
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
 
-NOT_COMPARED = "not compared: timing is off"
+NOT_COMPARED = "not compared: "
 """How the reason of a refused comparison begins."""
+
+ACCEPTABLE_ERROR = 0.1
+"""How much later than asked a drive may have answered for its speed to be compared, as a share of its service times."""
+
+
+class Canonical(Protocol):
+    """A level, of a study or of a record."""
+
+    @property
+    def canonical(self) -> str:
+        """Its canonical form."""
+
+
+Levels = Mapping[str, Canonical]
+"""By the factor's name."""
+Place = tuple[str, str, str]
+"""Treatment, condition, covariate point."""
+Errors = Mapping[Place, float | None]
+"""The largest error of the service times that a place's trials measured; None or no entry: nobody measured it."""
 
 _SPEED_UNITS = ("1/s", "tps", "us", "ms", "s")
 _EMULATED = ("ssd", "csd")
@@ -25,24 +45,55 @@ def is_speed(response: Response) -> bool:
     return response.unit in _SPEED_UNITS and not response.cost
 
 
-def emulated(levels: Mapping[str, Level]) -> bool:
+def emulated(levels: Levels) -> bool:
     """Is any drive of these levels a program?"""
     drives = [level.canonical for name, level in levels.items() if name in ("drive.data", "drive.wal")]
     return any(each in _EMULATED or ".toml" in each for each in drives)
 
 
-def refusal(baseline: Mapping[str, Level], levels: Mapping[str, Level]) -> str:
-    """Why the speeds of these two may not be compared; empty if they may."""
+def timed(levels: Levels) -> bool:
+    """Do the emulated drives of these levels answer in modelled times?"""
+    return emulated(levels) and _canonical(levels, "drive.timing") not in ("", "off")
+
+
+def between_drives(baseline: Levels, levels: Levels) -> bool:
+    """Do the two differ in their drives, of which one at least is emulated?"""
     apart = {name for name in (*baseline, *levels) if name.startswith("drive.")}
     same = all(_canonical(baseline, name) == _canonical(levels, name) for name in apart)
-    untimed = any(emulated(each) and _canonical(each, "drive.timing") in ("", "off") for each in (baseline, levels))
-    if same or not untimed:
+    return not same and (emulated(baseline) or emulated(levels))
+
+
+def refusal(baseline: Levels, levels: Levels) -> str:
+    """Why the speeds of these two may not be compared, whatever is measured; empty if they may."""
+    both = (baseline, levels)
+    if not between_drives(baseline, levels) or all(map(timed, both)):
         return ""
-    return f"{NOT_COMPARED}, so emulated drives differ in speed only by their codec's use of the CPU"
+    if not all(map(emulated, both)):
+        return f"{NOT_COMPARED}an emulated drive's speed is set against emulated drives only"
+    return f"{NOT_COMPARED}timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
 
 
-def screened(effects: Iterable[Effect], study: Study, response: Response, baseline: str) -> tuple[Effect, ...]:
-    """The effects, those of refused comparisons without any value and with the reason in `left_out`."""
+def doubt(errors: Iterable[float | None]) -> str:
+    """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
+    found = list(errors)
+    if any(error is None for error in found):
+        return f"{NOT_COMPARED}how far the drives kept to their service times was not measured"
+    worst = max((error for error in found if error is not None), default=0.0)
+    if worst <= ACCEPTABLE_ERROR:
+        return ""
+    return (
+        f"{NOT_COMPARED}a drive answered {worst:.0%} later than the times it was asked for, "
+        f"more than {ACCEPTABLE_ERROR:.0%}: this machine is too slow for it"
+    )
+
+
+def screened(
+    effects: Iterable[Effect], study: Study, response: Response, baseline: str, errors: Errors | None = None
+) -> tuple[Effect, ...]:
+    """The effects, those of refused comparisons without any value and with the reason in `left_out`.
+
+    `errors` are what the trials measured; without them only the levels decide.
+    """
     if not is_speed(response):
         return tuple(effects)
     levels = {(arm.treatment.name, arm.condition.name, arm.covariate.name): study.levels_of(arm) for arm in study.arms}
@@ -50,7 +101,11 @@ def screened(effects: Iterable[Effect], study: Study, response: Response, baseli
     for effect in effects:
         place = (effect.condition, effect.covariate)
         mine, theirs = levels.get((effect.treatment, *place)), levels.get((baseline, *place))
-        reason = refusal(theirs, mine) if mine is not None and theirs is not None else ""
+        reason = ""
+        if mine is not None and theirs is not None:
+            reason = refusal(theirs, mine)
+            if not reason and errors is not None and between_drives(theirs, mine):
+                reason = doubt(errors.get((name, *place)) for name in (effect.treatment, baseline))
         found.append(_blank(effect, reason) if reason else effect)
     return tuple(found)
 
@@ -62,6 +117,6 @@ def _blank(effect: Effect, reason: str) -> Effect:
     )  # fmt: skip
 
 
-def _canonical(levels: Mapping[str, Level], name: str) -> str:
+def _canonical(levels: Levels, name: str) -> str:
     level = levels.get(name)
     return level.canonical if level is not None else ""

@@ -35,10 +35,16 @@ UNITS: Mapping[str, str] = {
     "capacity_bytes": "bytes",
     "free_blocks": "count",
     "percentage_used": "%",
+    "timed_requests": "count",
+    "late_requests": "count",
+    "asked_us": "us",
+    "late_us": "us",
 }
 """Every name with its unit. `logical_bytes` is what the host has written and not trimmed, `physical_bytes` what that
 takes on flash, both with what filled an aged drive; `contents_…` is the same of what the host can read. `codec_cpu_us`
-and `cpu_us` are the emulating program's own time."""
+and `cpu_us` are the emulating program's own time. With service times, `asked_us` is what the modelled
+device asked for, summed over the requests, `late_us` by how much answers came later than that, and `late_requests`
+counts those that took more than a tenth longer."""
 
 GAUGES = frozenset(
     {

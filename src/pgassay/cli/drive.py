@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("kind", metavar="KIND", help="image, ssd, csd or a description file ending in .toml")
     for level in _LEVELS:
         create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
+    create.add_argument("--timing", metavar="PROFILE", help="as drive.timing: tlc-nvme, sata-ssd, hdd-7200, on or off")
     listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
     listing.add_argument("--repair", action="store_true", help="first put away what killed runs have left")
     kept = actions.add_parser("snapshots", help="prepared data that are kept for later runs, and what they take")
@@ -89,6 +90,8 @@ def _create(arguments: argparse.Namespace) -> int:
     setup = Setup()
     given = {"drive.data": arguments.kind}
     given |= {f"drive.data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
+    if arguments.timing is not None:
+        given["drive.timing"] = arguments.timing
     for name, typed in given.items():
         FACTORS[name].prepare(name, FACTORS[name].parse(name, typed), setup)
     wish = wishes.parse(setup.drive)

@@ -12,14 +12,14 @@ from pgassay.bench.factor import Catalogue, Factor, Readable, Setup, Stage
 from pgassay.drive import messages, readback
 from pgassay.drive.block import description
 from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block.description import CODECS, PRESETS, STORES
+from pgassay.drive.block.description import CODECS, PRESETS, PROFILES, STORES
 from pgassay.drive.block.filesystems import KINDS
-from pgassay.drive.wishes import AGED, DESCRIBED, DEVICE, DIRECTORY, FRESH, IMAGE
+from pgassay.drive.wishes import AGED, DESCRIBED, DEVICE, DIRECTORY, FRESH, IMAGE, OFF
 from pgassay.study.levels import Level
 from pgassay.study.units import parse_memory
 
 POLICIES = ("greedy", "cost-benefit", "fifo", "d-choices", "random")
-TIMINGS = ("off", "on", "tlc-nvme", "sata-ssd", "hdd-7200")
+TIMINGS = (OFF, "on", *PROFILES)
 _PREFIX = "drive."
 _PLAIN = (DIRECTORY, IMAGE, *PRESETS)
 
@@ -159,7 +159,12 @@ FACTORS: Catalogue = {
         Detail("drive.state", _choice(FRESH, AGED), "emulated drives start fresh, or aged to their steady state"),
         Detail("drive.live_share", _share, "share of an aged drive that holds live blocks (default: 80%)"),
         Detail("drive.compressed_to", _share, "what the filling of an aged drive compresses to (default: 50%)"),
-        Detail("drive.timing", _choice(*TIMINGS), f"service times of emulated drives: {', '.join(TIMINGS)}"),
+        Detail(
+            "drive.timing",
+            _choice(*TIMINGS),
+            f"service times of emulated drives: {', '.join(TIMINGS)}",
+            readback.timing,
+        ),
     )
 }
 """Pattern to factor."""

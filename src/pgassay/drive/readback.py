@@ -16,7 +16,7 @@ from pgassay.drive.block.control import SocketControl
 from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
-from pgassay.drive.wishes import DESCRIBED, DEVICE, DIRECTORY, IMAGE
+from pgassay.drive.wishes import DESCRIBED, DEVICE, DIRECTORY, IMAGE, OFF
 from pgassay.study.units import parse_memory
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
@@ -120,6 +120,21 @@ def described(place: Path, name: str, level: str) -> str | None:
     entry = tables.mount_over(place)
     stats = _stats(entry.point.parent) if entry is not None else None
     return None if stats is None else told(stats, name.rpartition(".")[2], level)
+
+
+def timing(place: Path, name: str, level: str) -> str | None:
+    """The profile by whose service times the drive says that it answers; None from what is no emulated drive."""
+    entry = tables.mount_over(place)
+    stats = _stats(entry.point.parent) if entry is not None else None
+    return None if stats is None else timing_told(stats, level)
+
+
+def timing_told(stats: Mapping[str, Any], level: str) -> str:
+    """`on` is whatever profile the drive has."""
+    told_of = stats.get("timing")
+    if not isinstance(told_of, Mapping):
+        return OFF
+    return level if level == "on" else str(told_of.get("profile"))
 
 
 def told(stats: Mapping[str, Any], key: str, level: str) -> str | None:

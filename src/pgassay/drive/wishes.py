@@ -16,6 +16,7 @@ DIRECTORY, IMAGE, DEVICE, DESCRIBED = "directory", "image", "device", "descripti
 OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
 DATA, WAL = "data", "wal"
 FRESH, AGED = "fresh", "aged"
+OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,14 @@ def parse(wanted: Mapping[str, str]) -> SetWish:
         owner, dot, _ = name.partition(".")
         if dot and owner == WAL and WAL not in wanted:
             raise messages.needs_drive(name, WAL)
+    data, wal = _drive(DATA, wanted), _drive(WAL, wanted) if WAL in wanted else None
+    if wanted.get("timing", OFF) != OFF:
+        for drive in (data, wal):
+            if drive is not None and not drive.emulated:
+                raise messages.only_emulated("timing", drive.kind)
     return SetWish(
-        data=_drive(DATA, wanted),
-        wal=_drive(WAL, wanted) if WAL in wanted else None,
+        data=data,
+        wal=wal,
         state=wanted.get("state", FRESH),
         live_share=float(wanted.get("live_share", "0.8")),
         compressed_to=float(wanted.get("compressed_to", "0.5")),
@@ -80,7 +86,9 @@ def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
         for name in (*OF_EMULATED, "capacity"):
             if name in options:
                 described = description.with_level(described, name, options[name])
-        described = description.timed(described, wanted.get("timing", "off"))
+        described = description.timed(described, wanted.get("timing", OFF))
+        if described.rotates and described.flash.get("kind") == "compressing":
+            raise messages.disk_compresses(str((described.timing or {}).get("profile")))
     return DriveWish(
         kind=described.kind if described is not None else kind,
         place=Path(rest) if rest and described is None else None,

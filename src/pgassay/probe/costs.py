@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from pgassay.probe.differences import Differences
 from pgassay.probe.drive_costs import RESPONSES as DRIVE_RESPONSES
-from pgassay.probe.drive_costs import drive_costs
+from pgassay.probe.drive_costs import drive_costs, drive_cpu_us
 from pgassay.study.responses import Better, Response, Scale
 
 _LOWER, _HIGHER, _NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
@@ -210,7 +210,8 @@ def _foreign_writes(counters: Differences) -> float | None:
 def _machine_shares(counters: Differences) -> dict[str, float | None]:
     every, busy = _total(counters, _ALL_CPU), _total(counters, _BUSY_CPU)
     ours = _total(counters, _OURS)
-    foreign = None if busy is None or ours is None else max(0.0, busy - ours)
+    emulation = drive_cpu_us(counters) or 0.0
+    foreign = None if busy is None or ours is None else max(0.0, busy - ours - emulation)
     return {
         "cpu_busy_share": _quotient(busy, every),
         "iowait_share": _quotient(counters.get("machine.iowait_us"), every),

@@ -7,7 +7,7 @@ at all: such a number is transient, and said to be.
 from collections.abc import Iterator, Mapping, Sequence
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import service_times, words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
 from pgassay.report.trials import middle, valid_by_place
@@ -19,7 +19,10 @@ _ROWS = (
     ("compression_ratio", "logical / physical bytes"),
     ("write_amplification", "write amplification in the window"),
     ("drive_writes", "drive writes in the window"),
+    ("drive_cpu_us_per_transaction", "CPU of the emulation a transaction, us"),
+    *service_times.ROWS,
 )
+_SHARES = ("service_time_error", "late_answers")
 WHOLE = 1.0
 """Drive writes that a window must have for its write amplification to be more than a moment's."""
 
@@ -56,6 +59,7 @@ def _notes(trials: Sequence[TrialRecord], written: Mapping[str, float | None]) -
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
+    yield from service_times.notes(trials)
     least = min((value for value in written.values() if value is not None), default=WHOLE)
     if least < WHOLE:
         yield f"transient: a window wrote {least:.2g} of a drive, so write amplification is not a steady state's"
@@ -80,4 +84,6 @@ def _worn(start_state: str) -> str:
 def _shown(name: str, value: float | None) -> str:
     if value is None:
         return words.MISSING
+    if name in _SHARES:
+        return f"{value:.1%}"
     return words.size(value) if name.endswith("_bytes") else f"{value:.3g}"

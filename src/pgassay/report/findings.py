@@ -11,7 +11,7 @@ from functools import cached_property
 from pgassay.analysis import claims as claim_analysis
 from pgassay.analysis.capacities import Measured
 from pgassay.analysis.claims import ClaimJudgement
-from pgassay.analysis.comparable import screened
+from pgassay.analysis.comparable import Errors, screened
 from pgassay.analysis.compare import Looks, compare
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
@@ -25,7 +25,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import contradictions, overhead, scaling_claims, words
+from pgassay.report import contradictions, overhead, scaling_claims, service_times, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of, told
@@ -166,24 +166,21 @@ class Findings:
             primary=response.name == self.study.primary and baseline is None,
             arms=[(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms],
         )
-        return screened(compared, self.study, response, baseline or self.baseline)
+        return screened(compared, self.study, response, baseline or self.baseline, self.service_errors)
+
+    @cached_property
+    def service_errors(self) -> Errors:
+        """How far emulated drives were from their service times, by place."""
+        return service_times.errors_of(self.trials)
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects with verdicts."""
-        return tuple(
-            Judged(
-                effect,
-                verdict(
-                    effect,
-                    response,
-                    resolution=self.study.design.resolution,
-                    blocks_max=self.study.design.blocks_max,
-                    block_s=self.block_s,
-                    failure=self._failure(effect),
-                ),
-            )
-            for effect in self.effects(response)
-        )
+        return tuple(Judged(effect, self._verdict(effect, response)) for effect in self.effects(response))
+
+    def _verdict(self, effect: Effect, response: Response) -> Verdict:
+        resolution, most, failure = self.study.design.resolution, self.study.design.blocks_max, self._failure(effect)
+        found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
+        return service_times.labelled(self.study, response, effect, found)
 
     @cached_property
     def verdicts(self) -> tuple[Judged, ...]:

@@ -1,14 +1,15 @@
 """Space against speed: a row for each treatment, which of them nothing else beats on both, and how long flash lasts.
 
-Speeds of emulated drives without service times are not comparable (`analysis.comparable`): a treatment is then set only
-against those on its own drives. Medians over the valid trials; docs/numbers.md tells how each is computed.
+Speeds of emulated drives without service times that they kept to are not comparable (`analysis.comparable`): a
+treatment is then set only against those on its own drives. Medians over the valid trials; docs/numbers.md tells how
+each is computed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgassay.analysis.comparable import refusal
+from pgassay.analysis.comparable import between_drives, doubt, refusal, timed
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
@@ -37,6 +38,7 @@ class Point:
     space_bytes: float | None
     speed: float | None
     told: Mapping[str, float | None]
+    service_error: float | None = None
 
     @property
     def life_years(self) -> float | None:
@@ -113,7 +115,9 @@ def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed:
         mine = [trial for trial in trials if trial.treatment == treatment.name]
         told = {name: middle(trial.responses.get(name) for trial in mine) for name in (*_TOLD, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
-        found.append(Point(treatment.name, mine_levels, told[space], told[speed], told))
+        errors = [trial.responses.get("service_time_error") for trial in mine]
+        error = None if None in errors else max((each for each in errors if each is not None), default=None)
+        found.append(Point(treatment.name, mine_levels, told[space], told[speed], told, error))
     return tuple(found)
 
 
@@ -129,10 +133,17 @@ def _known(point: Point) -> bool:
 def _beats(other: Point, point: Point) -> bool:
     if other.space_bytes is None or other.speed is None or point.space_bytes is None or point.speed is None:
         return False
-    if other.name == point.name or refusal(other.levels, point.levels):
+    if other.name == point.name or _apart(other, point):
         return False
     no_worse = other.space_bytes <= point.space_bytes and other.speed >= point.speed
     return no_worse and (other.space_bytes < point.space_bytes or other.speed > point.speed)
+
+
+def _apart(one: Point, other: Point) -> bool:
+    """May the speeds of these two not be compared?"""
+    if refusal(one.levels, other.levels):
+        return True
+    return between_drives(one.levels, other.levels) and bool(doubt((one.service_error, other.service_error)))
 
 
 def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Part:
@@ -142,7 +153,7 @@ def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: 
     head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the front")
     rows = []
     for each in every:
-        first = next(other for other in every if not refusal(other.levels, each.levels))
+        first = next(other for other in every if not _apart(other, each))
         life = (_number(each.told["write_amplification"]), _years(each.life_years)) if flash else ()
         rows.append(
             (
@@ -158,8 +169,13 @@ def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: 
             )
         )
     notes = [f"space: {space} at the end of the window; speed: {speed}; medians, without intervals: see the verdicts"]
-    if any(refusal(one.levels, other.levels) for one in every for other in every):
-        notes.append("speeds and the front are within a drive: emulated drives without timing do not compare in speed")
+    if any(_apart(one, other) for one in every for other in every):
+        notes.append(
+            "speeds and the front are within a drive: emulated drives compare in speed only with service times that "
+            "they kept to"
+        )
+    if any(timed(each.levels) for each in every):
+        notes.append("speeds are made by emulated service times")
     if flash:
         notes.append(f"life of a TB of flash at this load, if it bears {CYCLES} cycles: an assumption, and no rating")
     return Part(f"Space against speed{f': {where}' if where else ''}", (head, *rows), tuple(notes))

@@ -103,6 +103,11 @@ def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str
         ({"data": "directory:/x", "data.mkfs": "-b 4096"}, "cannot be asked of a directory"),
         ({"data": "image", "data.codec": "lz4"}, "kind image"),
         ({"data": "device:/dev/x", "data.capacity": "1GB"}, "kind device"),
+        ({"data": "image", "timing": "tlc-nvme"}, "kind image"),
+        ({"timing": "on"}, "kind directory"),
+        ({"data": "csd", "wal": "image", "timing": "sata-ssd"}, "kind image"),
+        ({"data": "csd", "timing": "hdd-7200"}, "disks do not"),
+        ({"data": "ssd", "wal": "csd", "timing": "hdd-7200"}, "disks do not"),
     ],
 )
 def test_levels_that_do_not_go_together_are_refused(wanted: dict[str, str], says: str) -> None:
@@ -156,6 +161,9 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
         '[emulation]\ncodec = "rar"\n',
         "[emulation]\nspeed = 1\n",
         '[drive]\nuser_bytes = "2 XB"\n',
+        '[timing]\nprofile = "floppy"\n',
+        "[timing]\nread_ns = -1\n",
+        'timing = "sata-ssd"\n',
     ],
 )
 def test_a_bad_description_is_named(tmp_path: Path, text: str) -> None:
@@ -163,6 +171,38 @@ def test_a_bad_description_is_named(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(UsageError, match=r"mine\.toml"):
         description.read(file)
+
+
+def test_service_times_are_a_description_s_own_or_a_profile_s(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[timing]\nprofile = "sata-ssd"\nread_ns = 70000\nwrite_buffer_bytes = "8MB"\n')
+    level = FACTORS["drive.data"].parse("drive.data", str(file)).canonical
+
+    def asked(timing: str) -> object:
+        described = wishes.parse({"data": level, "data.capacity": "1GB", "timing": timing}).data.described
+        assert described is not None
+        return described.configuration("d", tmp_path).get("timing")
+
+    mine = {"profile": "sata-ssd", "read_ns": 70000, "write_buffer_bytes": 8 << 20}
+    assert asked("on") == mine
+    assert asked("hdd-7200") == {"profile": "hdd-7200"}
+    assert asked("off") is None
+    assert wishes.parse({"data": "ssd", "timing": "off"}).data.described == wishes.parse({"data": "ssd"}).data.described
+
+
+@pytest.mark.parametrize(
+    ("told", "level", "found"),
+    [
+        ({"timing": {"profile": "sata-ssd"}}, "sata-ssd", "sata-ssd"),
+        ({"timing": {"profile": "sata-ssd"}}, "tlc-nvme", "sata-ssd"),
+        ({"timing": {"profile": "sata-ssd"}}, "on", "on"),
+        ({"timing": {"profile": "sata-ssd"}}, "off", "sata-ssd"),
+        ({"timing": None}, "on", "off"),
+        ({}, "off", "off"),
+    ],
+)
+def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], level: str, found: str) -> None:
+    assert readback.timing_told(told, level) == found
 
 
 def test_drives_are_sized_by_the_data_in_steps() -> None:

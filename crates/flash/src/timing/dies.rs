@@ -15,8 +15,8 @@ use crate::geometry::Geometry;
 pub(super) enum Work {
     /// Read bytes of one flash page, for a host request or (`None`) to move them.
     Read { bytes: u64, request: Option<u32> },
-    /// Program gathered bytes, of which some are the host's.
-    Program { bytes: u64, host_bytes: u64 },
+    /// Program gathered bytes, of which some are the host's; the epoch is [`super::flushes`]'s.
+    Program { bytes: u64, host_bytes: u64, epoch: u64 },
     /// Erase.
     Erase,
 }
@@ -98,6 +98,16 @@ impl Dies {
         if die.current.is_none() {
             self.start(task.die, now_ns);
         }
+    }
+
+    /// What the dies are busy with, and when that has been sensed or is done; and whether host reads wait behind it.
+    pub(super) fn busy_until(&self) -> impl Iterator<Item = (u64, Work, bool, bool)> + '_ {
+        self.events.iter().filter_map(|Reverse((time_ns, _, number, event))| {
+            let die = &self.dies[*number as usize];
+            let (work, _) = die.current?;
+            let reads_wait = !die.reads.is_empty() || !self.service.reads_first && !die.others.is_empty();
+            Some((*time_ns, work, *event == Event::Sensed, reads_wait))
+        })
     }
 
     /// When something happens next; `None` if all dies are idle.

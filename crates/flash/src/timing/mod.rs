@@ -13,28 +13,44 @@
 //! | pages gathered until a die can program them at once | `units` |
 //! | dies, channels and their queues | `dies` |
 //! | spreading garbage collection over host writes | `pacing` |
+//! | what every timed device is: requests in, answers out | [`device`] |
+//! | a flash drive: link, compressor, write buffer, dies | [`flash_device`], `pipe` |
+//! | a disk with a moving arm | [`rotating`] |
+//! | devices by name | [`profiles`] |
+//! | requests under way, flushes that wait | `flights`, `flushes` |
 //! | what is asked of a drive with a clock | [`simulation`] |
-//! | one run: the write buffer, the order of time | `run` |
-//! | requests under way | `flights` |
+//! | one run of many requests | `run` |
 //! | a load with arrivals | [`load`] |
 //! | latency distributions | [`latency`] |
 
+pub mod device;
 mod dies;
+pub mod flash_device;
 mod flights;
+mod flushes;
 pub mod latency;
 pub mod load;
 pub mod operations;
 mod pacing;
+mod pipe;
+pub mod profiles;
+pub mod rotating;
 mod run;
 pub mod service;
 pub mod simulation;
 mod units;
 
+pub use device::{Answer, Device, Request};
+pub use flash_device::FlashDevice;
 pub use latency::Latencies;
 pub use load::Load;
 pub use operations::OperationLog;
+pub use profiles::{FlashProfile, Profile};
+pub use rotating::{DiskTimes, RotatingDisk};
 pub use service::{GcPacing, ServiceTimes};
 pub use simulation::{Arrivals, BusyTimes, Simulation, TimingReport};
 
+#[cfg(test)]
+mod device_tests;
 #[cfg(test)]
 mod tests;

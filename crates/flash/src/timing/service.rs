@@ -39,6 +39,17 @@ pub struct ServiceTimes {
     pub reads_first: bool,
     /// How garbage collection is spread in time.
     pub gc_pacing: GcPacing,
+    /// Speed of the host's link, for data both ways; 0 takes no time.
+    pub link_bytes_per_second: u64,
+    /// Speed of the engine that compresses what is written, in bytes before; 0 takes no time.
+    pub compression_bytes_per_second: u64,
+    /// Speed of the engine that decompresses what is read, in bytes after; 0 takes no time.
+    pub decompression_bytes_per_second: u64,
+    /// Whether the write buffer survives a loss of power; if not, a flush waits until it has been programmed.
+    pub power_loss_protection: bool,
+    /// Superblocks that are erased before the flash is, once for all of them: more than 1 where the model's superblocks
+    /// are slices of the flash's, as in a small drive that stands for a large one.
+    pub erase_every: u32,
 }
 
 impl Default for ServiceTimes {
@@ -54,6 +65,11 @@ impl Default for ServiceTimes {
             throttled_bytes_per_second: 10_000_000,
             reads_first: true,
             gc_pacing: GcPacing::Paced,
+            link_bytes_per_second: 0,
+            compression_bytes_per_second: 0,
+            decompression_bytes_per_second: 0,
+            power_loss_protection: true,
+            erase_every: 1,
         }
     }
 }
@@ -66,6 +82,7 @@ impl ServiceTimes {
             ("channel bytes per second", self.channel_bytes_per_second),
             ("pages per program", self.pages_per_program.into()),
             ("throttled bytes per second", self.throttled_bytes_per_second),
+            ("erase every", self.erase_every.into()),
         ];
         for (field, value) in positive {
             if value == 0 {

@@ -67,7 +67,7 @@ impl<'a, D: Drive<Observer = OperationLog>> Simulation<'a, D> {
             return Err(FlashError::invalid("queue depth", 0, "must be at least 1").into());
         }
         self.drive.observer_mut().watch(true);
-        let mut run = Run::new(self.drive, self.geometry, self.service, self.handles);
+        let mut run = Run::new(self.drive, self.geometry, self.service, self.handles)?;
         let outcome = run.all(&mut next, arrivals);
         let report = run.report();
         self.drive.observer_mut().watch(false);

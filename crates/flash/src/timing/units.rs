@@ -3,6 +3,7 @@
 
 use super::dies::{Task, Work};
 use super::operations::Call;
+use super::service::ServiceTimes;
 use crate::geometry::Geometry;
 use crate::observer::Cause;
 
@@ -36,12 +37,20 @@ pub(super) struct Tasks {
 pub(super) struct Units {
     geometry: Geometry,
     pages_per_unit: u32,
+    erase_every: u32,
+    erased: u64,
     open: Vec<OpenBlock>,
 }
 
 impl Units {
-    pub(super) fn new(geometry: Geometry, pages_per_program: u32) -> Self {
-        Self { geometry, pages_per_unit: pages_per_program * geometry.planes_per_die, open: Vec::new() }
+    pub(super) fn new(geometry: Geometry, service: &ServiceTimes) -> Self {
+        Self {
+            geometry,
+            pages_per_unit: service.pages_per_program * geometry.planes_per_die,
+            erase_every: service.erase_every,
+            erased: 0,
+            open: Vec::new(),
+        }
     }
 
     /// Turns what a drive did into tasks, in the same order.
@@ -96,7 +105,7 @@ impl Units {
                 >= u64::from(geometry.flash_pages_per_block) * u64::from(geometry.stripe_planes());
             if unit.flash_pages == self.pages_per_unit || is_last {
                 let bytes = u64::from(unit.flash_pages) * flash_page_bytes;
-                let work = Work::Program { bytes, host_bytes: unit.host_bytes };
+                let work = Work::Program { bytes, host_bytes: unit.host_bytes, epoch: 0 };
                 *unit = Unit::default();
                 let list = if cause == Cause::Host { &mut tasks.host } else { &mut tasks.background };
                 list.push(Task { die, work });
@@ -107,10 +116,25 @@ impl Units {
         }
     }
 
+    /// Gives out what holds bytes of the host although it is not complete; the rest of it is padding.
+    pub(super) fn close(&mut self, tasks: &mut Vec<Task>) {
+        for open in &mut self.open {
+            for (die, unit) in (0..).zip(&mut open.dies).filter(|(_, unit)| unit.host_bytes > 0) {
+                let bytes = u64::from(unit.flash_pages.max(1)) * u64::from(self.geometry.flash_page_bytes);
+                tasks.push(Task { die, work: Work::Program { bytes, host_bytes: unit.host_bytes, epoch: 0 } });
+                *unit = Unit::default();
+            }
+        }
+    }
+
     fn erase(&mut self, block: u32, tasks: &mut Tasks) {
         // The log may have begun in the middle of a block.
         self.open.retain(|open| open.block != block);
         tasks.erased_bytes += self.geometry.superblock_bytes();
+        self.erased += 1;
+        if self.erased % u64::from(self.erase_every) != 0 {
+            return;
+        }
         let dies = self.geometry.channels * self.geometry.dies_per_channel;
         tasks.background.extend((0..dies).map(|die| Task { die, work: Work::Erase }));
     }

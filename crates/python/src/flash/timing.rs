@@ -141,6 +141,17 @@ fn service_times<'py>(
         throttled_bytes_per_second: throttled,
         reads_first: table.or("reads_first", usual.reads_first)?,
         gc_pacing: table.word("gc_pacing", "paced", &pacing)?,
+        link_bytes_per_second: table.or("link_bytes_per_second", usual.link_bytes_per_second)?,
+        compression_bytes_per_second: table.or(
+            "compression_bytes_per_second",
+            usual.compression_bytes_per_second,
+        )?,
+        decompression_bytes_per_second: table.or(
+            "decompression_bytes_per_second",
+            usual.decompression_bytes_per_second,
+        )?,
+        power_loss_protection: table.or("power_loss_protection", usual.power_loss_protection)?,
+        erase_every: table.or("erase_every", usual.erase_every)?,
     };
     table.finish()?;
     Ok(service)

@@ -18,6 +18,9 @@ from pgassay.study.units import parse_memory
 
 CODECS = ("zstd-1", "deflate-1", "lz4", "none")
 STORES = ("memory", "file")
+PROFILES = ("tlc-nvme", "sata-ssd", "hdd-7200")
+"""Devices whose service times the flash model knows by name."""
+ROTATING = ("hdd-7200",)
 _TABLES = ("drive", "timing", "emulation")
 _EMULATION = ("codec", "store", "store_bytes", "threads", "watchdog_s")
 
@@ -36,6 +39,11 @@ class Description:
     threads: int = 2
     watchdog_s: float = 30.0
     extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rotates(self) -> bool:
+        """Does it answer as a disk with a moving arm?"""
+        return self.timing is not None and self.timing.get("profile") in ROTATING
 
     @property
     def compresses(self) -> bool:
@@ -91,7 +99,7 @@ def read(path: Path) -> Description:
     for key in emulation:
         if key not in _EMULATION:
             raise messages.bad_description(path, f'unknown key "emulation.{key}"')
-    timing = document.get("timing")
+    timing = _timing(path, document["timing"]) if "timing" in document else None
     compresses = drive.get("kind", "page-mapped") == "compressing"
     codec = emulation.pop("codec", "zstd-1" if compresses else "none")
     if codec not in CODECS:
@@ -134,6 +142,20 @@ def digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
     except OSError as failure:
         raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
+
+
+def _timing(path: Path, table: Any) -> Mapping[str, Any]:
+    """The service times; the daemon checks which keys the profile has."""
+    if not isinstance(table, dict):
+        raise messages.bad_description(path, '"timing" must be a table')
+    timing = {key: _plain(path, key, value) for key, value in table.items()}
+    profile = timing.get("profile", PROFILES[0])
+    if profile not in PROFILES:
+        raise messages.bad_description(path, f'unknown timing.profile "{profile}"; one of {", ".join(PROFILES)}')
+    for key, value in timing.items():
+        if isinstance(value, int | float) and value < 0:
+            raise messages.bad_description(path, f"timing.{key} must not be negative")
+    return timing
 
 
 def _plain(path: Path, key: str, value: Any) -> Any:

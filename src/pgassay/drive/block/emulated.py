@@ -226,6 +226,8 @@ _ALIASES: Mapping[str, tuple[str, float]] = {
     "live_blocks": ("logical_bytes", float(_BLOCK_BYTES)),
     "live_bytes": ("physical_bytes", 1.0),
     "free_superblocks": ("free_blocks", 1.0),
+    "asked_ns": ("asked_us", 1e-3),
+    "late_ns": ("late_us", 1e-3),
 }
 """What the daemon calls by another name or in another unit."""
 

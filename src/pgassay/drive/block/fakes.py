@@ -140,6 +140,7 @@ class FakeControl:
             "codec": self._configuration["codec"],
             "over_provisioning": self._configuration.get("over_provisioning", 0.07),
             "capacity_bytes": self._configuration["capacity_bytes"],
+            "timing": self._configuration.get("timing"),
             "host_bytes_written": used,
             "nand_bytes_written": used * 2,
             "logical_bytes": used,

@@ -105,6 +105,14 @@ def only_emulated(name: str, kind: str) -> UsageError:
     )
 
 
+def disk_compresses(profile: str) -> UsageError:
+    """A disk's service times for a drive that compresses."""
+    return UsageError(
+        f'"drive.timing" cannot be "{profile}" for a drive that compresses: disks do not',
+        "it goes with ssd, or another drive of kind page-mapped",
+    )
+
+
 def not_owned(device: Path) -> UsageError:
     """A real device is written over only when its owner says so by name."""
     return UsageError(

@@ -1,0 +1,60 @@
+"""Emulated service times in a report: how far drives kept to them, and the label that speeds made by them carry.
+
+A drive that answers later than the device it stands for would have says so in every trial (docs/emulated-drive.md,
+"Service times"); docs/drives.md tells what may be compared.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Place, is_speed, timed
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.record.values import Status, TrialRecord
+from pgassay.study.model import Study
+from pgassay.study.responses import Response
+
+LABEL = "emulated service times"
+"""Stands behind every verdict on a speed that they made."""
+
+ROWS = (
+    ("asked_service_us", "service time asked for, mean, us (emulated)"),
+    ("service_time_error", "answered later than that by, mean"),
+    ("late_answers", "answers more than a tenth late"),
+)
+"""Responses with their titles, for the drives' table."""
+
+
+def errors_of(trials: Iterable[TrialRecord]) -> Errors:
+    """How much later than asked drives answered: the worst valid trial of each place, None if one is silent."""
+    found: dict[Place, float | None] = {}
+    for trial in trials:
+        if trial.status is Status.VALID:
+            place = (trial.treatment, trial.condition, trial.covariate)
+            error, known = trial.responses.get("service_time_error"), found.get(place, 0.0)
+            found[place] = None if error is None or known is None else max(error, known)
+    return found
+
+
+def labelled(study: Study, response: Response, effect: Effect, found: Verdict) -> Verdict:
+    """The verdict, with the label where it is on a speed of drives with emulated service times."""
+    if not is_speed(response) or found.kind in (Kind.NOT_COMPARED, Kind.FAILED):
+        return found
+    place = (effect.treatment, effect.condition, effect.covariate)
+    mine = (arm for arm in study.arms if (arm.treatment.name, arm.condition.name, arm.covariate.name) == place)
+    levels = (study.levels_of(arm) for arm in mine)
+    return replace(found, text=f"{found.text} ({LABEL})") if any(map(timed, levels)) else found
+
+
+def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """What has to be said of drives with service times; nothing without."""
+    profiles = dict.fromkeys(trial.levels["drive.timing"].canonical for trial in trials if timed(trial.levels))
+    if not profiles:
+        return
+    yield f"{LABEL} ({', '.join(profiles)}): latencies and speeds are those of a modelled device, not of a real drive"
+    worst = max((error for error in errors_of(trials).values() if error is not None), default=None)
+    if worst is not None and worst > ACCEPTABLE_ERROR:
+        yield (
+            f"a drive answered up to {worst:.0%} later than the device it stands for: speeds of different drives are "
+            f"compared up to {ACCEPTABLE_ERROR:.0%} only"
+        )

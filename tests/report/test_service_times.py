@@ -1,0 +1,59 @@
+"""Emulated service times in a report: the worst error of a place, the label on speeds, what is said of late drives."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.analysis.verdicts import Kind
+from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.report import drives, service_times
+from pgassay.report.findings import Findings
+from pgassay.study.levels import Level
+from tests.report.made import make_run
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> Findings:
+    return Findings(make_run(tmp_path / "run"))
+
+
+def timed(trial: TrialRecord, error: float | None) -> TrialRecord:
+    """The trial on an emulated drive that answered so much too late."""
+    levels = {"drive.data": LevelRecord("ssd", "ssd"), "drive.timing": LevelRecord("sata-ssd", "sata-ssd")}
+    measured = {"service_time_error": error, "asked_service_us": 90.0, "late_answers": 0.25}
+    return replace(trial, levels={**trial.levels, **levels}, responses={**trial.responses, **measured})
+
+
+def test_a_place_is_as_good_as_its_worst_trial(findings: Findings) -> None:
+    one, other, *_ = [each for each in findings.trials if each.treatment == "table.fillfactor=75"]
+    place = (one.treatment, one.condition, one.covariate)
+    assert service_times.errors_of([timed(one, 0.01), timed(other, 0.2)]) == {place: 0.2}
+    assert service_times.errors_of([timed(one, 0.2), timed(other, None)]) == {place: None}
+    spoilt = next(each for each in findings.trials if each.status is Status.INVALID)
+    assert service_times.errors_of([timed(spoilt, 0.5)]) == {}
+
+
+def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> None:
+    assert not any(service_times.LABEL in each.verdict.text for each in findings.verdicts)
+    chosen = {"drive.data": Level("ssd", "ssd"), "drive.timing": Level("sata-ssd", "sata-ssd")}
+    findings.study = replace(findings.study, fixed={**findings.study.fixed, **chosen})
+    speeds = findings.judged(findings.primary)
+    assert speeds
+    assert all(each.verdict.text.endswith(f"({service_times.LABEL})") for each in speeds)
+    assert {each.verdict.kind for each in speeds} == {Kind.BETTER, Kind.EQUIVALENT}
+    sizes = findings.judged(findings.responses["table_bytes"])
+    assert not any(service_times.LABEL in each.verdict.text for each in sizes)
+
+
+def test_the_drives_table_tells_how_late_they_were(findings: Findings) -> None:
+    assert not list(service_times.notes(findings.trials))
+    trials = [timed(each, 0.3 if each.number == 2 else 0.02) for each in findings.trials]
+    findings.__dict__["trials"] = tuple(trials)
+    (part,) = drives.parts(findings)
+    rows = {row[0]: row[1:] for row in part.rows}
+    assert rows["answered later than that by, mean"] == ("2.0%",) * 3
+    assert rows["answers more than a tenth late"] == ("25.0%",) * 3
+    said = " ".join(part.notes)
+    assert "emulated service times (sata-ssd)" in said
+    assert "up to 30% later" in said
