@@ -82,3 +82,10 @@ def test_imported_runs_were_looked_at_once(tmp_path: Path) -> None:
     (theirs, mine) = (imported.verdicts[0].effect, ours.verdicts[0].effect)
     assert theirs.method.startswith("Student's t on block-wise contrasts, one look")
     assert theirs.high - theirs.low <= mine.high - mine.low
+
+
+def test_many_spoilt_trials_are_told_beside_the_verdicts_and_few_are_not(findings: Findings) -> None:
+    assert "were spoilt" not in text.render(findings)  # 1 of 26
+    few = Findings(findings.run)
+    few.__dict__["trials"] = findings.trials[:5]
+    assert "1 of 5 trials were spoilt from outside and are left out (steal in 1)" in text.render(few)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,22 @@ def test_levels_say_whether_the_system_confirmed_them(findings: Findings) -> Non
 
 def test_treatments_configured_alike_share_a_column() -> None:
     rows = (Row("wal_buffers", ("4MB", "4MB", "8MB"), False, True), Row("fsync", ("on", "on", "on"), False, False))
-    heads, kept = merged(("small", "other", "large"), rows)
-    assert heads == ("small\nother", "large")
+    heads, kept = merged(("page=8kB, wal=8kB", "page=8kB, wal=64kB", "page=2kB, wal=8kB"), rows)
+    assert heads == ("page=8kB,\nwal=8kB or 64kB", "page=2kB,\nwal=8kB")
+    assert merged(("page=8kB, wal=8kB", "x", "page=2kB, wal=64kB"), rows)[0][0] == "page=8kB, wal=8kB\nor x"
+    diagonal = Row("fsync", ("on", "on"), False, False)
+    assert merged(("a=1, b=1", "a=2, b=2"), (diagonal,))[0] == ("a=1, b=1\nor a=2, b=2",)
     assert [row.values for row in kept] == [("4MB", "8MB"), ("on", "on")]
     assert kept[0].unexpected
     assert merged(("only",), ()) == (("only",), ())
+
+
+def test_a_page_size_that_is_varied_is_no_surprise(findings: Findings) -> None:
+    first, *others = [trial for trial in findings.trials if trial.status == "valid"]
+    trials = [
+        replace(first, treatment="a", settings={"block_size": "2048", "bgwriter_lru_maxpages": "400"}),
+        replace(others[0], treatment="b", settings={"block_size": "8192", "bgwriter_lru_maxpages": "100"}),
+    ]
+    page_size = {row.name: row.unexpected for row in side_by_side(trials, ["build.block_size"])}
+    assert page_size == {"block_size": False, "bgwriter_lru_maxpages": True}
+    assert all(row.unexpected for row in side_by_side(trials, ["build.wal_block_size"]))

@@ -6,8 +6,18 @@ what each server said of itself.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from pgassay.record.values import LevelRecord, Status, TrialRecord
+
+_FACTORS_OF = {
+    "block_size": {"build.block_size"},
+    "wal_block_size": {"build.wal_block_size"},
+    "server_version": {"build.version", "build.source", "postgres.version"},
+    "data_checksums": {"init.data_checksums"},
+    "wal_segment_size": {"init.wal_segment_size"},
+}
+"""What a server shows of factors that are no settings of its configuration file."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +54,33 @@ def side_by_side(trials: Sequence[TrialRecord], varied: Sequence[str]) -> tuple[
     rows = []
     for name in sorted(seen):
         cells = tuple(" / ".join(seen[name].get(treatment, ["(default)"])) for treatment in treatments)
-        rows.append(Row(name, cells, f"server.{name}" in varied, len(set(cells)) > 1))
+        rows.append(
+            Row(name, cells, not _FACTORS_OF.get(name, {f"server.{name}"}).isdisjoint(varied), len(set(cells)) > 1)
+        )
     return tuple(rows)
 
 
 def merged(treatments: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """The same with one column for treatments whose servers were configured alike: heads (a name a line), and rows."""
+    """The same with one column for treatments whose servers were configured alike: heads (a level a line), and rows."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for index in range(len(treatments)):
         alike.setdefault(tuple(row.values[index] for row in rows), []).append(index)
     columns = list(alike.values())
-    heads = tuple("\n".join(treatments[index] for index in column) for column in columns)
+    heads = tuple(_joint([treatments[index] for index in column]) for column in columns)
     kept = tuple(replace(row, values=tuple(row.values[column[0]] for column in columns)) for row in rows)
     return heads, kept
+
+
+def _joint(names: Sequence[str]) -> str:
+    """`a=1, b=2` and `a=1, b=3` as `a=1` and `b=2 or 3`, where these are all combinations; else one after the other."""
+    levels = [[part.partition("=") for part in name.split(", ")] for name in names]
+    factors = [[factor for factor, _, _ in each] for each in levels]
+    if all(each == factors[0] for each in factors):
+        values = [dict.fromkeys(each[place][2] for each in levels) for place in range(len(factors[0]))]
+        if prod(map(len, values)) == len(names):
+            told = (f"{factor}={' or '.join(found)}" for factor, found in zip(factors[0], values, strict=True))
+            return ",\n".join(each.rstrip("=") for each in told)
+    return "\nor ".join(names)
 
 
 def levels_read_back(trials: Sequence[TrialRecord]) -> Mapping[str, Mapping[str, str]]:

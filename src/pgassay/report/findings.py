@@ -25,7 +25,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import contradictions, overhead, scaling_claims, service_times, words
+from pgassay.report import contradictions, losses, overhead, scaling_claims, service_times, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of, told
@@ -283,7 +283,8 @@ class Findings:
         return replace(judged, why=contradictions.why(self, judged, effect, baseline))
 
     def _failure(self, effect: Effect) -> str | None:
-        return self.dropped.get(words.place(effect.treatment, effect.condition, effect.covariate))
+        place = (effect.treatment, effect.condition, effect.covariate)
+        return losses.failure(self.trials, place) or self.dropped.get(words.place(*place))
 
 
 def varied_names(study: Study) -> Sequence[str]:

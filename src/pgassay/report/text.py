@@ -8,6 +8,7 @@ from pgassay.report import (
     crash_safety,
     drives,
     ladder,
+    losses,
     one_factor,
     space,
     stored_kinds,
@@ -68,6 +69,8 @@ def _verdicts(findings: Findings) -> Iterator[str]:
             [place, words.effect(effect, findings.primary), words.counted(effect.blocks, "block"), judged.verdict.text]
         )
     yield from _columns(rows)
+    if lost := losses.sentence(findings.trials):
+        yield f"  {lost}"
 
 
 def table(findings: Findings, response: Response) -> Iterator[str]:

@@ -1,0 +1,33 @@
+"""What trials were lost to: many spoilt ones are told, and a treatment that never worked is named by its outcome."""
+
+from dataclasses import replace
+
+import pytest
+
+from pgassay.record.values import Reason, Status, TrialRecord
+from pgassay.report import losses
+from tests.report.made import make_run
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> TrialRecord:
+    return make_run(tmp_path_factory.mktemp("made") / "run").trials[1]
+
+
+def test_a_treatment_that_never_worked_is_named_by_its_outcome(trial: TrialRecord) -> None:
+    place = (trial.treatment, trial.condition, trial.covariate)
+    reason = Reason("row_too_large", "row is too big: size 4024, maximum size 2016")
+    failed = replace(trial, status=Status.OUTCOME, reasons=(reason,))
+    spoilt = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "why"),))
+    assert losses.failure([spoilt, failed], place) == "row_too_large: row is too big: size 4024, maximum size 2016"
+    assert losses.failure([failed, trial], place) is None  # it worked once
+    assert losses.failure([spoilt], place) is None  # nothing of its own doing
+    assert losses.failure([failed], ("another", "", "")) is None
+
+
+def test_the_causes_of_many_spoilt_trials_are_counted(trial: TrialRecord) -> None:
+    steal = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "a"), Reason("foreign_cpu", "b")))
+    busy = replace(trial, status=Status.INVALID, reasons=(Reason("foreign_cpu", "c"),))
+    told = losses.sentence([trial, steal, busy])
+    assert told == "2 of 3 trials were spoilt from outside and are left out (foreign_cpu in 2, steal in 1)"
+    assert losses.sentence([trial] * 10 + [busy]) == ""
