@@ -1,6 +1,7 @@
 // The yardstick of `flash_speed`: a page-mapped drive with exact greedy collection and nothing else, as fast as C++ can
-// make it. No trait, no observer, no counters but two, no TRIM, no streams, powers of two only. What makes the model
-// fast is here too: most blocks lie in no bucket, host writes go in chunks, the next victim is fetched ahead.
+// make it. No trait, no observer, no counters but two, no TRIM, no streams, powers of two (64 at
+// least) only. What makes the model fast is here too: most blocks lie in no bucket, host writes go in chunks, a bit says
+// whether a page is live, the next victim is fetched ahead.
 //
 // usage: reference GIB PAGES_PER_BLOCK OVER_PROVISIONING    a drive in steady state under uniform random writes
 //        reference GIB rmw                                  random read-modify-writes of a table as large as that
@@ -55,7 +56,7 @@ struct Random {
 };
 
 static const u32 NONE = ~0u;
-static const u32 AHEAD = 96;     // pages of a victim that are looked ahead
+static const u32 LAG = 64;       // pages moved between the fetch of a map entry and its change
 static const u32 CHUNK = 16;     // host writes done side by side, prefetched two chunks before
 static const u32 SCARCITY = 32;  // one in so many blocks is kept in buckets
 static const u32 CROWD = 4;      // times as many may come into them before they are made anew
@@ -64,12 +65,13 @@ struct Drive {
     int shift;
     u32 pages, user, blocks;
     u32 *map, *owners;
+    u64* bits;  // which pages are live
     struct Links { u32 next, previous; };
     std::vector<u32> live;  // what is not written yet counts as live
     std::vector<Links> links;
     std::vector<unsigned char> sealed;
     std::vector<u32> bucket, free_list;  // heads of doubly linked lists by live pages, of the blocks below the horizon
-    u32 lowest, horizon = 0, in_sight = 0, choices = 0, expected = NONE, next = 0, end = 0;
+    u32 lowest, horizon = 0, in_sight = 0, choices = 0, next = 0, end = 0;
     u64 host = 0, programmed = 0;
 
     Drive(u64 bytes, u32 pages_per_block, double op) : shift(__builtin_ctz(pages_per_block)), pages(pages_per_block) {
@@ -77,7 +79,8 @@ struct Drive {
         u32 data = u32(std::lround(double(user) * (1 + op) / pages));
         blocks = data + 1;  // one of reserve
         map = table(user, 0xff);
-        owners = table((size_t(blocks) << shift) + AHEAD, 0);
+        owners = table(size_t(blocks) << shift, 0);
+        bits = reinterpret_cast<u64*>(table((size_t(blocks) << shift) / 32, 0));
         live.assign(blocks, 0);
         links.assign(blocks, Links{NONE, NONE});
         sealed.assign(blocks, 0);
@@ -126,50 +129,58 @@ struct Drive {
     void fetch_owners(u32 start) {
         for (u32 i = 0; i < pages && i < 1024; i += 16) __builtin_prefetch(&owners[start + i], 1);
     }
-    void fetch_map(u32 start) {
-        for (u32 i = 0; i < AHEAD && i < pages; i++) __builtin_prefetch(&map[owners[start + i]], 1);
-    }
     void open() {
         u32 b = free_list.back(); free_list.pop_back();
         live[b] = pages;
         next = b << shift; end = next + pages;
+        for (u32 w = next / 64; w < end / 64; w++) bits[w] = ~0ull;
         fetch_owners(next);
     }
-    inline void invalidate(u32 b) {
+    inline void invalidate(u32 page) {
+        u32 b = page >> shift;
+        bits[page / 64] &= ~(1ull << (page % 64));
         u32 after = --live[b];
         if (after < horizon) fell(b, after);
+    }
+    void remap(u32 from, u32 to) {
+        for (u32 page = from; page < to; page++) map[owners[page]] = page;
     }
     __attribute__((noinline)) void collect() {
         choices++;
         if (in_sight == 0 || (in_sight > blocks / SCARCITY * CROWD && choices > blocks / SCARCITY)) look_around();
-        u32 victim = likely(), left = live[victim];
-        unlink(victim, left);
+        u32 victim = likely();
+        unlink(victim, live[victim]);
         in_sight--;
         sealed[victim] = 0;
-        u32 start = victim << shift, page = start;
-        if (victim != expected) fetch_map(start);
-        while (left > 0) {
-            if (next == end) open();
-            // No branch on whether a page is live, which no predictor can know: what is not live is overwritten by what
-            // comes next, and its map entry gets the value that it has.
-            u32 room = left < end - next ? left : end - next, first = next, last = next + room;
-            while (next != last) {
-                __builtin_prefetch(&map[owners[page + AHEAD]], 1);  // the table is longer by that
-                u32 lba = owners[page], at = map[lba], is_live = at == page;
-                owners[next] = lba;
-                map[lba] = is_live ? next : at;
-                next += is_live;
-                page++;
+        // Owners are copied first, and the map is changed LAG pages later, when the entry is there.
+        u32 first = victim << shift, mapped = next;
+        for (u32 w = first / 64; w < (first + pages) / 64; w++) {
+            u64 left = bits[w];
+            while (left) {
+                if (next == end) { remap(mapped, end); open(); mapped = next; }
+                u32 count = u32(__builtin_popcountll(left)), room = end - next, last = next + (count < room ? count : room);
+                programmed += last - next;
+                for (; next != last; next++) {
+                    u32 lba = owners[w * 64 + u32(__builtin_ctzll(left))];
+                    left &= left - 1;
+                    __builtin_prefetch(&map[lba], 1);
+                    owners[next] = lba;
+                }
+                if (next == end) seal((next - 1) >> shift);
+                u32 due = next - mapped > LAG ? next - LAG : mapped;
+                remap(mapped, due);
+                mapped = due;
             }
-            left -= next - first; programmed += next - first;
-            if (next == end) seal((next - 1) >> shift);
         }
-        expected = NONE;
+        remap(mapped, next);
         live[victim] = 0;
         free_list.push_back(victim);
         // What the next victim needs is on its way while the host writes.
         u32 after = likely();
-        if (after != NONE) fetch_owners(after << shift);
+        if (after != NONE) {
+            fetch_owners(after << shift);
+            __builtin_prefetch(&bits[(after << shift) / 64]);
+        }
     }
     void make_room() {
         while (next == end) {
@@ -183,17 +194,14 @@ struct Drive {
             if (next == end) make_room();
             u32 room = end - next, now = u32(count < room ? count : room);
             if (now > CHUNK) now = CHUNK;
-            if (room > CHUNK && room <= 2 * CHUNK && free_list.size() <= 2) {
-                u32 victim = likely();
-                if (victim != NONE && victim != expected) { expected = victim; fetch_map(victim << shift); }
-            }
             for (u32 i = 0; i < now && 2 * CHUNK + i < count; i++) __builtin_prefetch(&map[lbas[2 * CHUNK + i]], 1);
             u32 losers[CHUNK], lost = 0;
             memcpy(&owners[next], lbas, now * sizeof(u32));
             for (u32 i = 0; i < now; i++) {
                 u32 lba = lbas[i], old = map[lba];
                 map[lba] = next + i;
-                losers[lost] = old >> shift;
+                __builtin_prefetch(&bits[old / 64], 1);
+                losers[lost] = old;
                 lost += old != NONE;
             }
             for (u32 i = 0; i < lost; i++) invalidate(losers[i]);

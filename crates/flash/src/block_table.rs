@@ -142,6 +142,13 @@ impl BlockTable {
         (0..self.len()).filter(|&block| self.state(block) == State::Sealed).min_by_key(|&block| self.live(block))
     }
 
+    /// The sealed blocks in the order in which they were filled.
+    pub(crate) fn sealed_by_age(&self) -> Vec<u32> {
+        let mut sealed: Vec<u32> = (0..self.len()).filter(|&block| self.state(block) == State::Sealed).collect();
+        sealed.sort_unstable_by_key(|&block| self.sealed_at[block as usize]);
+        sealed
+    }
+
     /// A sealed block that trails the most worn one by the threshold, if the cursor meets one now.
     pub(crate) fn trailing(&mut self, levelling: StaticWearLevelling) -> Option<u32> {
         for _ in 0..VISITS_PER_ERASE {

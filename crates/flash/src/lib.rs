@@ -65,6 +65,7 @@ pub mod wear_levelling;
 mod division;
 mod huge_pages;
 mod prefetch;
+mod requests;
 
 pub use capacity::Capacity;
 pub use compressing::{Compressing, CompressingConfig, SpaceState, Throttling};

@@ -20,6 +20,9 @@ pub enum Cause {
 /// `block` is a superblock's number, `offset` a byte offset inside it; `geometry::Geometry::place` turns the offset
 /// into channel, die, plane and flash page. Programs into one block come in ascending offset without gaps.
 pub trait Observer {
+    /// Whether it looks at all; what only an observer wants to know is not worked out for one that does not.
+    const WATCHES: bool = true;
+
     /// `bytes` are appended to an open block by `stream`.
     #[inline(always)]
     fn program(&mut self, _block: u32, _offset: u64, _bytes: u32, _stream: u8, _cause: Cause) {}
@@ -37,4 +40,6 @@ pub trait Observer {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NoObserver;
 
-impl Observer for NoObserver {}
+impl Observer for NoObserver {
+    const WATCHES: bool = false;
+}

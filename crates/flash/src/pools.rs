@@ -176,6 +176,8 @@ impl<O: Observer> Shared<O> {
 }
 
 impl<O: Observer> Observer for Shared<O> {
+    const WATCHES: bool = O::WATCHES;
+
     fn program(&mut self, block: u32, offset: u64, bytes: u32, stream: u8, cause: Cause) {
         let block = block + self.first_block;
         self.with(|observer| observer.program(block, offset, bytes, stream, cause));

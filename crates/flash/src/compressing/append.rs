@@ -1,6 +1,7 @@
 //! Packing: where the next extent goes, and what is lost at the ends of granules, flash pages and blocks.
 
 use super::extent::Extent;
+use super::log::Entry;
 use super::spill::Inflow;
 use super::{Compressing, Frontier};
 use crate::observer::{Cause, Observer};
@@ -26,7 +27,8 @@ impl<O: Observer> Compressing<O> {
         if skip > 0 {
             self.pad(stream, skip);
         }
-        self.record(lba, block, offset + skip, size);
+        let place = self.logs.push(block, Entry::new(lba, size), offset + skip);
+        self.map[lba as usize] = Extent::whole(place, size);
         self.program(stream, footprint, size, cause);
     }
 
@@ -38,9 +40,10 @@ impl<O: Observer> Compressing<O> {
         let room = self.packing.block_bytes - offset;
         let footprint = self.packing.footprint(size);
         if self.packing.straddling && room > 0 {
-            let extent = self.record(lba, block, offset, size);
+            let place = self.logs.push(block, Entry::new(lba, size), offset);
+            self.map[lba as usize] = Extent::straddling(place, size);
             self.program(stream, room, size.min(room), cause);
-            let inflow = Inflow { lba, extent, source: block, bytes: footprint - room };
+            let inflow = Inflow { place, source: block, bytes: footprint - room };
             let block = self.open(stream);
             self.spills.record(block, inflow);
             self.program(stream, inflow.bytes, size.saturating_sub(room), cause);
@@ -49,18 +52,10 @@ impl<O: Observer> Compressing<O> {
                 self.pad(stream, room);
             }
             let block = self.open(stream);
-            self.record(lba, block, 0, size);
+            let place = self.logs.push(block, Entry::new(lba, size), 0);
+            self.map[lba as usize] = Extent::whole(place, size);
             self.program(stream, footprint, size, cause);
         }
-    }
-
-    /// Enters an extent into the map and into the log of its block.
-    #[inline(always)]
-    fn record(&mut self, lba: u32, block: u32, offset: u32, size: u32) -> Extent {
-        let extent = Extent::new(self.packing.address(block, offset), size);
-        self.map[lba as usize] = extent;
-        self.logs.push(block, lba, size);
-        extent
     }
 
     fn open(&mut self, stream: u8) -> u32 {

@@ -1,7 +1,8 @@
 //! The invariants of a compressing drive, checked by looking at everything. For tests.
 
+use super::Compressing;
 use super::extent::Extent;
-use super::{Compressing, log};
+use super::log::CHUNK;
 use crate::block_table::State;
 use crate::drive::Drive;
 use crate::observer::Observer;
@@ -17,14 +18,13 @@ impl<O: Observer> Compressing<O> {
                 return Err(format!("{} bytes of block {block} are live, but {counted} counted", live[block as usize]));
             }
         }
-        let logged = self.logged_and_live();
-        let stored = self.map.iter().filter(|extent| extent.is_stored()).count() as u64;
-        if logged != stored {
-            return Err(format!("the logs name {logged} live extents, the map {stored}"));
-        }
+        self.verify_logs()?;
         let mapped = self.map.iter().filter(|&&extent| extent != Extent::UNMAPPED).count() as u64;
         if mapped != self.mapped {
             return Err(format!("{mapped} blocks are mapped, but {} counted", self.mapped));
+        }
+        if !self.copies.is_empty() {
+            return Err("the map does not lead to all copies".into());
         }
         let counters = self.counters();
         if counters.consistent() { Ok(()) } else { Err(format!("the parts do not add up: {counters:?}")) }
@@ -35,15 +35,23 @@ impl<O: Observer> Compressing<O> {
         let mut live = vec![0; self.table.len() as usize];
         let mut total = 0;
         for (lba, &extent) in self.map.iter().enumerate().filter(|(_, extent)| extent.is_stored()) {
-            let block = self.packing.block(extent.address());
+            let block = self.logs.block(extent.place());
             if self.table.state(block) == State::Free {
                 return Err(format!("block {lba} is mapped into block {block}, which is free"));
             }
+            let named = self.logs.entry(extent.place());
+            if (named.lba() as usize, named.size()) != (lba, extent.size()) || !self.logs.is_live(extent.place()) {
+                return Err(format!("block {lba} is {extent:?} in the map, but {named:?} in the log"));
+            }
             let footprint = self.packing.footprint(extent.size());
-            let head = footprint.min(self.packing.block_bytes - self.packing.offset(extent.address()));
-            live[block as usize] += u64::from(head);
-            if head < footprint {
-                live[self.spills.outflow(block) as usize] += u64::from(footprint - head);
+            let room = self.packing.block_bytes - self.logs.offset(extent.place(), self.packing);
+            if (footprint > room) == extent.is_whole() {
+                return Err(format!("block {lba} takes {footprint} bytes, {room} are left, but {extent:?}"));
+            }
+            live[block as usize] += u64::from(footprint.min(room));
+            if footprint > room {
+                let (outflow, end) = self.spills.outflow(block).ok_or("what straddles ends nowhere")?;
+                live[outflow as usize] += u64::from(end.bytes);
             }
             total += u64::from(footprint);
         }
@@ -56,24 +64,24 @@ impl<O: Observer> Compressing<O> {
         Ok(live)
     }
 
-    /// Live extents that the logs name, found as garbage collection would find them.
-    fn logged_and_live(&self) -> u64 {
-        let mut found = 0;
+    /// Whether the logs name as many live extents as the map, and know where each begins.
+    fn verify_logs(&self) -> Result<(), String> {
+        let mut live = 0;
         for block in 0..self.table.len() {
-            let mut offset = self.spills.start(block);
-            let mut chunk = self.logs.first(block);
-            while chunk.len() > 0 {
-                for index in 0..chunk.len() {
-                    let (lba, size) = log::named(self.logs.get(chunk, index));
-                    let footprint = self.packing.footprint(size);
-                    offset += self.packing.skip(offset, footprint);
-                    found +=
-                        u64::from(self.map[lba as usize] == Extent::new(self.packing.address(block, offset), size));
-                    offset += footprint;
+            let mut end = self.spills.start(block);
+            for place in self.logs.places(block) {
+                let footprint = self.packing.footprint(self.logs.entry(place).size());
+                let start = end + self.packing.skip(end, footprint);
+                let known = self.logs.offset(place, self.packing);
+                if known != start || self.logs.block(place) != block {
+                    let (chunk, index) = (place / CHUNK, place % CHUNK);
+                    return Err(format!("extent {index} of chunk {chunk} begins at {start} of {block}, not at {known}"));
                 }
-                chunk = self.logs.after(chunk);
+                end = start + footprint;
+                live += u64::from(self.logs.is_live(place));
             }
         }
-        found
+        let stored = self.map.iter().filter(|extent| extent.is_stored()).count() as u64;
+        if live == stored { Ok(()) } else { Err(format!("the logs name {live} live extents, the map {stored}")) }
     }
 }

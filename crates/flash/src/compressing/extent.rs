@@ -1,35 +1,54 @@
-//! An extent: where the compressed form of a logical block lies, and how long it is, in 8 bytes.
+//! The map's entry, in 6 bytes: the *place* in the logs at which the logical block is named, and its size.
 //!
-//! 48 bits of address name each byte of 256 TiB; the other 16 hold the size (0 to 4096 bytes). An address is a block
-//! number followed by a byte offset of as many bits as a block needs, so no division is ever made.
+//! A place needs 32 bits where an address on flash would need 48, and leads to all that an overwrite has to know: the
+//! block (`logs`) and one bit that says live or dead. The address follows from the log, whose sizes add up.
 
-/// An entry of the map.
+use crate::BLOCK_BYTES;
+
+/// An entry of the map. Its fields lie side by side, without the two bytes that would align them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent(u64);
+#[repr(C, packed(2))]
+pub(super) struct Extent {
+    place: u32,
+    size: u16,
+}
 
-const ADDRESS_BITS: u32 = 48;
-const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
+/// In the size: the extent runs on into another block.
+const STRADDLES: u16 = 1 << 15;
 
 impl Extent {
     /// The logical block holds nothing.
-    pub(super) const UNMAPPED: Self = Self(u64::MAX);
+    pub(super) const UNMAPPED: Self = Self { place: u32::MAX, size: u16::MAX };
     /// The logical block holds zeros, which take no flash. No other extent has size 0.
-    pub(super) const ZEROS: Self = Self(ADDRESS_MASK);
+    pub(super) const ZEROS: Self = Self { place: u32::MAX, size: 0 };
 
+    /// An extent of 1 to 4096 bytes that lies in one block.
     #[inline(always)]
-    pub(super) fn new(address: u64, size: u32) -> Self {
-        Self(address | u64::from(size) << ADDRESS_BITS)
+    pub(super) fn whole(place: u32, size: u32) -> Self {
+        Self { place, size: size as u16 }
     }
 
+    /// One that runs on into another block.
+    pub(super) fn straddling(place: u32, size: u32) -> Self {
+        Self { place, size: size as u16 | STRADDLES }
+    }
+
+    /// Where the logs name it.
     #[inline(always)]
-    pub(super) fn address(self) -> u64 {
-        self.0 & ADDRESS_MASK
+    pub(super) fn place(self) -> u32 {
+        self.place
     }
 
     /// Bytes after compression.
     #[inline(always)]
     pub(super) fn size(self) -> u32 {
-        (self.0 >> ADDRESS_BITS) as u32
+        u32::from(self.size & !STRADDLES)
+    }
+
+    /// Whether it takes flash, all of it in one block.
+    #[inline(always)]
+    pub(super) fn is_whole(self) -> bool {
+        self.size.wrapping_sub(1) < STRADDLES - 1
     }
 
     /// Whether it takes flash.
@@ -39,7 +58,7 @@ impl Extent {
     }
 }
 
-/// How addresses and lengths on flash are made.
+/// How much flash extents take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packing {
     /// Bytes of a superblock.
@@ -50,39 +69,26 @@ pub(super) struct Packing {
     pub(super) granularity: u32,
     /// Whether extents cross the ends of flash pages and blocks.
     pub(super) straddling: bool,
-    offset_bits: u32,
 }
 
 impl Packing {
-    pub(super) fn new(block_bytes: u32, flash_page_bytes: u32, granularity: u32, straddling: bool) -> Self {
-        let offset_bits = u32::BITS - (block_bytes - 1).leading_zeros();
-        Self { block_bytes, flash_page_bytes, granularity, straddling, offset_bits }
-    }
-
-    /// Number of blocks whose bytes have an address.
-    pub(super) fn addressable_blocks(self) -> u64 {
-        1 << (ADDRESS_BITS - self.offset_bits)
-    }
-
     /// Bytes of flash that `size` bytes take.
     #[inline(always)]
     pub(super) fn footprint(self, size: u32) -> u32 {
         (size + self.granularity - 1) & !(self.granularity - 1)
     }
 
+    /// The same for what the map has.
     #[inline(always)]
-    pub(super) fn address(self, block: u32, offset: u32) -> u64 {
-        u64::from(block) << self.offset_bits | u64::from(offset)
+    pub(super) fn taken(self, extent: Extent) -> u32 {
+        if extent.is_stored() { self.footprint(extent.size()) } else { 0 }
     }
 
+    /// Extents of whatever size that fit into a block of which `offset` bytes are taken, and leave a byte that the general
+    /// case, which fills blocks, will take. Where extents skip to the next flash page, fewer may fit.
     #[inline(always)]
-    pub(super) fn block(self, address: u64) -> u32 {
-        (address >> self.offset_bits) as u32
-    }
-
-    #[inline(always)]
-    pub(super) fn offset(self, address: u64) -> u32 {
-        (address & ((1 << self.offset_bits) - 1)) as u32
+    pub(super) fn surely_fit(self, offset: u32) -> u32 {
+        (self.block_bytes - offset).saturating_sub(1) / BLOCK_BYTES
     }
 
     /// Bytes to leave empty at `offset` before an extent, so that it does not cross the end of a flash page.

@@ -2,12 +2,14 @@
 //!
 //! Each 4 KiB block comes with its size after compression. Extents are appended to flash, rounded to a granularity, and
 //! either straddle flash pages or not. The host may be shown more logical space than there is flash (thin
-//! provisioning), so physical space can run out: see [`Throttling`]. Memory: 8 bytes a logical block (a 6-byte address
-//! and a 2-byte size) and 6 bytes an extent on flash, live or dead.
+//! provisioning), so physical space can run out: see [`Throttling`]. Memory: 6 bytes a logical block, and 6 1/2 an extent
+//! on flash, live or dead.
 
 mod append;
 mod check;
 mod collect;
+mod copies;
+mod empty;
 mod extent;
 mod log;
 mod spill;
@@ -23,9 +25,11 @@ use crate::error::FlashError;
 use crate::gc::Policy;
 use crate::huge_pages::Table;
 use crate::observer::{NoObserver, Observer};
+use crate::requests;
 use crate::streams::Streams;
 use crate::wear::Wear;
 use crate::wear_levelling::StaticWearLevelling;
+use copies::Copies;
 use extent::{Extent, Packing};
 use log::Logs;
 use spill::Spills;
@@ -35,9 +39,6 @@ pub use throttling::{SpaceState, Throttling};
 /// Amounts of live bytes that greedy tells apart: 1/4096 of a block is less than what a single extent changes, and the
 /// buckets stay in the first-level cache.
 const GREEDY_LEVELS: u32 = 4096;
-
-/// No block is being got ready for emptying.
-const NO_VICTIM: u32 = u32::MAX;
 
 /// What a compressing drive is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,8 +80,7 @@ pub struct Compressing<O: Observer = NoObserver> {
     spills: Spills,
     table: BlockTable,
     frontiers: Vec<Frontier>,
-    /// The block whose first map entries have been prefetched, since it will probably be emptied next.
-    expected: u32,
+    copies: Copies,
     mapped: u64,
     live_bytes: u64,
     limits: Limits,
@@ -103,8 +103,9 @@ impl<O: Observer> Compressing<O> {
         let blocks = capacity.total_blocks(config.streams);
         // Geometry has made sure that a superblock is smaller than 4 GiB.
         let block_bytes = geometry.superblock_bytes() as u32;
-        let packing = Packing::new(block_bytes, geometry.flash_page_bytes, config.granularity, config.straddling);
-        config.check(blocks, packing)?;
+        let CompressingConfig { granularity, straddling, .. } = config;
+        let packing = Packing { block_bytes, flash_page_bytes: geometry.flash_page_bytes, granularity, straddling };
+        config.check()?;
         Ok(Self {
             config,
             packing,
@@ -114,7 +115,7 @@ impl<O: Observer> Compressing<O> {
             spills: Spills::new(blocks),
             table: BlockTable::new(blocks, block_bytes, GREEDY_LEVELS, config.policy, config.seed),
             frontiers: vec![Frontier { block: 0, offset: block_bytes }; usize::from(config.streams.count())],
-            expected: NO_VICTIM,
+            copies: Copies::default(),
             mapped: 0,
             live_bytes: 0,
             limits: Limits::new(config.throttling, capacity.data_bytes()),
@@ -137,15 +138,10 @@ impl<O: Observer> Compressing<O> {
     pub fn extents(&self) -> u64 {
         self.logs.extents()
     }
-
-    #[cold]
-    fn past_end(&self, lba: u64) -> FlashError {
-        FlashError::PastEnd { lba, logical_blocks: self.logical_blocks() }
-    }
 }
 
 impl CompressingConfig {
-    fn check(&self, blocks: u32, packing: Packing) -> Result<(), FlashError> {
+    fn check(&self) -> Result<(), FlashError> {
         self.policy.check()?;
         self.throttling.check()?;
         if !self.granularity.is_power_of_two() || self.granularity > BLOCK_BYTES {
@@ -162,10 +158,6 @@ impl CompressingConfig {
             let reason = "must be at least 2 if extents straddle, since the last one moved may run into a second block";
             return Err(FlashError::invalid("reserve blocks", self.capacity.reserve_blocks(), reason));
         }
-        if u64::from(blocks) > packing.addressable_blocks() {
-            let reason = "has more blocks of this size than 48-bit addresses can name";
-            return Err(FlashError::invalid("total blocks", blocks, reason));
-        }
         Ok(())
     }
 }
@@ -178,31 +170,24 @@ impl<O: Observer> Drive for Compressing<O> {
     }
 
     fn write_placed(&mut self, lba: u32, compressed_bytes: u32, handle: u8) -> Result<(), FlashError> {
-        let handles = self.config.streams.handles();
-        if handle >= handles {
-            return Err(FlashError::Placement { handle, handles });
-        }
+        requests::check_handle(handle, self.config.streams)?;
         self.write_extent(lba, compressed_bytes, handle)
     }
 
     fn write_batch(&mut self, lbas: &[u32], compressed_bytes: &[u16]) -> Result<(), FlashError> {
-        self.write_extents(lbas, compressed_bytes)
+        requests::write_batch(self, lbas, compressed_bytes)
     }
 
     fn trim(&mut self, lba: u32, count: u32) -> Result<(), FlashError> {
-        let end = u64::from(lba) + u64::from(count);
-        if end > self.map.len() as u64 {
-            return Err(self.past_end(u64::from(lba).max(self.map.len() as u64)));
-        }
-        self.trim_extents(lba..lba + count);
+        self.trim_extents(requests::check_trim(lba, count, self.logical_blocks())?);
         Ok(())
     }
 
     fn locate(&self, lba: u32) -> Option<Location> {
         let extent = *self.map.get(lba as usize)?;
         extent.is_stored().then(|| Location {
-            block: self.packing.block(extent.address()),
-            offset: u64::from(self.packing.offset(extent.address())),
+            block: self.logs.block(extent.place()),
+            offset: u64::from(self.logs.offset(extent.place(), self.packing)),
             bytes: extent.size(),
         })
     }

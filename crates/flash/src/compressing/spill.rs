@@ -4,17 +4,13 @@
 //! extent; the second remembers whose end it holds, since it cannot be erased before that extent has moved. Each block
 //! takes part in at most two: one that runs in, one that runs out.
 
-use super::extent::Extent;
-
 const NONE: u32 = u32::MAX;
 
 /// The end of an extent that began in another block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inflow {
-    /// Its logical block.
-    pub(super) lba: u32,
-    /// The extent as it was mapped; if the map says otherwise by now, it is dead.
-    pub(super) extent: Extent,
+    /// Where the log of the other block names it.
+    pub(super) place: u32,
     /// The block in which it began.
     pub(super) source: u32,
     /// Bytes of it in this block.
@@ -28,7 +24,7 @@ pub(super) struct Spills {
     outflows: Vec<u32>,
 }
 
-const NO_INFLOW: Inflow = Inflow { lba: 0, extent: Extent::UNMAPPED, source: NONE, bytes: 0 };
+const NO_INFLOW: Inflow = Inflow { place: NONE, source: NONE, bytes: 0 };
 
 impl Spills {
     pub(super) fn new(blocks: u32) -> Self {
@@ -47,15 +43,15 @@ impl Spills {
         (inflow.source != NONE).then_some(inflow)
     }
 
+    /// The block into which the last extent of `block` runs on, and its end there.
+    pub(super) fn outflow(&self, block: u32) -> Option<(u32, Inflow)> {
+        let outflow = self.outflows[block as usize];
+        (outflow != NONE).then(|| (outflow, self.inflows[outflow as usize]))
+    }
+
     /// Bytes at the start of a block that belong to an extent of another; they stay taken when that has died.
     pub(super) fn start(&self, block: u32) -> u32 {
         self.inflows[block as usize].bytes
-    }
-
-    /// The block into which the last extent of `block` runs on.
-    #[inline(always)]
-    pub(super) fn outflow(&self, block: u32) -> u32 {
-        self.outflows[block as usize]
     }
 
     /// A block has been erased: what ran in or out is dead. Its neighbour keeps the bytes as garbage.

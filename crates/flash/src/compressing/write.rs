@@ -3,35 +3,43 @@
 use std::ops::Range;
 
 use super::extent::Extent;
-use super::{Compressing, Frontier, SpaceState, log};
+use super::log::Entry;
+use super::{Compressing, Frontier, SpaceState};
 use crate::BLOCK_BYTES;
+use crate::drive::Drive;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
 use crate::prefetch::prefetch;
+use crate::requests::{self, RUN, Runs};
 
-/// Writes that a batch looks ahead.
-const LOOK_AHEAD: usize = 32;
+impl<O: Observer> Runs for Compressing<O> {
+    #[inline(always)]
+    fn prefetch(&self, lba: u32) {
+        prefetch(&self.map, lba as usize);
+    }
 
-/// Writes that are done side by side as long as nothing special happens.
-const RUN: usize = 16;
+    #[inline(always)]
+    fn write_run(&mut self, lbas: &[u32], compressed_bytes: &[u16]) -> Result<usize, FlashError> {
+        let written = self.write_alike(lbas, compressed_bytes);
+        if written == 0 {
+            self.write_extent(lbas[0], compressed_bytes[0].into(), 0)?;
+        }
+        Ok(written.max(1))
+    }
+}
 
 impl<O: Observer> Compressing<O> {
     /// Writes one block through a handle that exists.
     #[inline(always)]
     pub(super) fn write_extent(&mut self, lba: u32, size: u32, handle: u8) -> Result<(), FlashError> {
-        if size > BLOCK_BYTES {
-            return Err(FlashError::CompressedSize { lba, bytes: size });
-        }
-        let Some(&old) = self.map.get(lba as usize) else {
-            return Err(self.past_end(u64::from(lba)));
-        };
+        requests::check_write(lba, size, self.logical_blocks())?;
+        let old = self.map[lba as usize];
         if size == 0 {
             self.write_zeros(lba, old);
             return Ok(());
         }
         let footprint = self.packing.footprint(size);
-        let freed = if old.is_stored() { self.packing.footprint(old.size()) } else { 0 };
-        let live_after = self.live_bytes - u64::from(freed) + u64::from(footprint);
+        let live_after = self.live_bytes - u64::from(self.packing.taken(old)) + u64::from(footprint);
         if !self.limits.admit(self.live_bytes, live_after) {
             return Err(self.reject(lba));
         }
@@ -49,50 +57,30 @@ impl<O: Observer> Compressing<O> {
         Ok(())
     }
 
-    /// Writes many blocks with handle 0.
-    pub(super) fn write_extents(&mut self, lbas: &[u32], compressed_bytes: &[u16]) -> Result<(), FlashError> {
-        if !compressed_bytes.is_empty() && compressed_bytes.len() != lbas.len() {
-            return Err(FlashError::BatchLength { lbas: lbas.len(), sizes: compressed_bytes.len() });
-        }
-        for &lba in lbas.iter().take(LOOK_AHEAD) {
-            prefetch(&self.map, lba as usize);
-        }
-        let size_of = |index: usize| compressed_bytes.get(index).map_or(BLOCK_BYTES, |&size| u32::from(size));
-        let mut index = 0;
-        while index < lbas.len() {
-            let end = lbas.len().min(index + RUN);
-            let mut written = self.write_run(&lbas[index..end], |offset| size_of(index + offset));
-            if written == 0 {
-                self.write_extent(lbas[index], size_of(index), 0)?;
-                written = 1;
-            }
-            let ahead = lbas.iter().skip(index + LOOK_AHEAD).take(written);
-            ahead.for_each(|&lba| prefetch(&self.map, lba as usize));
-            index += written;
-        }
-        Ok(())
-    }
-
     /// Writes with handle 0, as long as nothing special happens: an address or a size that is refused, zeros, too
     /// little space, a skip to the next flash page, the end of the open block or of its log's chunk. Returns how many.
     #[inline(always)]
-    fn write_run(&mut self, lbas: &[u32], size: impl Fn(usize) -> u32) -> usize {
-        if !self.limits.is_far(self.live_bytes + (RUN as u64) * u64::from(BLOCK_BYTES)) {
+    fn write_alike(&mut self, lbas: &[u32], sizes: &[u16]) -> usize {
+        let Frontier { block, offset: start } = self.frontiers[0];
+        let packing = self.packing;
+        let fits = packing.surely_fit(start) as usize;
+        if fits == 0 || !self.limits.is_far(self.live_bytes + (RUN as u64) * u64::from(BLOCK_BYTES)) {
             return 0;
         }
-        let Frontier { block, mut offset } = self.frontiers[0];
-        let (packing, start) = (self.packing, offset);
+        let places = self.logs.rest(block, start);
+        let first = places.start;
         let mut replaced = [Extent::UNMAPPED; RUN];
-        let (mut count, mut bytes) = (0, 0);
-        for (entry, &lba) in self.logs.rest_mut(block).iter_mut().zip(lbas) {
-            let size = size(count);
+        let (mut offset, mut bytes, mut count) = (start, 0, 0);
+        let pairs = lbas.iter().zip(sizes).take(fits);
+        for (entry, (&lba, &size)) in self.logs.entries_mut(places).iter_mut().zip(pairs) {
+            let size = u32::from(size);
             let footprint = packing.footprint(size);
-            let refused = size == 0 || size > BLOCK_BYTES || lba as usize >= self.map.len();
-            if refused || packing.skip(offset, footprint) > 0 || offset + footprint >= packing.block_bytes {
+            let refused = size.wrapping_sub(1) >= BLOCK_BYTES || lba as usize >= self.map.len();
+            if refused || packing.skip(offset, footprint) > 0 {
                 break;
             }
-            *entry = log::entry(lba, size);
-            let extent = Extent::new(packing.address(block, offset), size);
+            *entry = Entry::new(lba, size);
+            let extent = Extent::whole(first + count as u32, size);
             replaced[count] = std::mem::replace(&mut self.map[lba as usize], extent);
             self.observer.program(block, u64::from(offset), size, 0, Cause::Host);
             if footprint > size {
@@ -103,16 +91,13 @@ impl<O: Observer> Compressing<O> {
             bytes += u64::from(size);
             count += 1;
         }
-        let mut freed = 0;
-        for &old in &replaced[..count] {
-            self.release(old);
-            self.mapped += u64::from(old == Extent::UNMAPPED);
-            freed += if old.is_stored() { u64::from(packing.footprint(old.size())) } else { 0 };
-        }
-        let programmed = u64::from(offset - start);
-        self.frontiers[0].offset = offset;
+        let replaced = &replaced[..count];
+        replaced.iter().for_each(|old| self.logs.prefetch_use(old.place()));
         self.logs.extend(block, count as u32);
-        self.live_bytes = self.live_bytes + programmed - freed;
+        self.frontiers[0].offset = offset;
+        let programmed = u64::from(offset - start);
+        self.live_bytes += programmed;
+        self.release_all(replaced);
         self.counters.host_bytes_written += count as u64 * u64::from(BLOCK_BYTES);
         self.counters.compressed_bytes_written += bytes;
         self.counters.nand_bytes_written += programmed;
@@ -123,12 +108,22 @@ impl<O: Observer> Compressing<O> {
         count
     }
 
+    /// Lets go of what was mapped before, extents or nothing.
+    #[inline(always)]
+    fn release_all(&mut self, replaced: &[Extent]) {
+        let mut freed = 0;
+        for &old in replaced {
+            self.release(old);
+            freed += u64::from(self.packing.taken(old));
+            self.mapped += u64::from(old == Extent::UNMAPPED);
+        }
+        self.live_bytes -= freed;
+    }
+
     /// Zeros are kept in the map alone.
     fn write_zeros(&mut self, lba: u32, old: Extent) {
         self.release(old);
-        if old.is_stored() {
-            self.shrink(self.packing.footprint(old.size()));
-        }
+        self.shrink(self.packing.taken(old));
         self.mapped += u64::from(old == Extent::UNMAPPED);
         self.map[lba as usize] = Extent::ZEROS;
         self.counters.host_bytes_written += u64::from(BLOCK_BYTES);
@@ -142,29 +137,30 @@ impl<O: Observer> Compressing<O> {
                 continue;
             }
             self.release(old);
-            if old.is_stored() {
-                self.shrink(self.packing.footprint(old.size()));
-            }
+            self.shrink(self.packing.taken(old));
             self.mapped -= 1;
             self.counters.host_bytes_trimmed += u64::from(BLOCK_BYTES);
         }
     }
 
-    /// An extent's bytes are garbage from now on, in one block or in two.
+    /// An extent's bytes, if it has any, are garbage from now on.
     #[inline(always)]
     pub(super) fn release(&mut self, extent: Extent) {
-        if !extent.is_stored() {
-            return;
+        if extent.is_whole() {
+            let block = self.logs.kill(extent.place());
+            self.table.invalidate(block, self.packing.footprint(extent.size()));
+        } else if extent.is_stored() {
+            self.release_straddling(extent);
         }
-        let block = self.packing.block(extent.address());
-        let footprint = self.packing.footprint(extent.size());
-        let room = self.packing.block_bytes - self.packing.offset(extent.address());
-        if footprint <= room {
-            self.table.invalidate(block, footprint);
-        } else {
-            self.table.invalidate(block, room);
-            self.table.invalidate(self.spills.outflow(block), footprint - room);
-        }
+    }
+
+    /// The same for bytes in two blocks.
+    #[inline(never)]
+    fn release_straddling(&mut self, extent: Extent) {
+        let block = self.logs.kill(extent.place());
+        let (outflow, end) = self.spills.outflow(block).expect("what straddles ends in another block");
+        self.table.invalidate(block, self.packing.footprint(extent.size()) - end.bytes);
+        self.table.invalidate(outflow, end.bytes);
     }
 
     fn shrink(&mut self, footprint: u32) {

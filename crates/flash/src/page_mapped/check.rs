@@ -11,6 +11,7 @@ impl<O: Observer> PageMapped<O> {
         self.table.verify()?;
         let mut live = vec![0; self.table.len() as usize];
         let mut mapped = 0;
+        self.verify_bits()?;
         for (lba, &page) in self.map.iter().enumerate().filter(|&(_, &page)| page != UNMAPPED) {
             let block = self.block_of.quotient(page);
             if self.owners[page as usize] as usize != lba {
@@ -43,5 +44,20 @@ impl<O: Observer> PageMapped<O> {
         }
         let counters = self.counters();
         if counters.consistent() { Ok(()) } else { Err(format!("the parts do not add up: {counters:?}")) }
+    }
+
+    /// Whether exactly the pages that the map leads to, and those of open blocks still unwritten, have their bits set. A
+    /// free block's bits mean nothing.
+    fn verify_bits(&self) -> Result<(), String> {
+        let mut is_live = vec![false; self.owners.len()];
+        self.map.iter().filter(|&&page| page != UNMAPPED).for_each(|&page| is_live[page as usize] = true);
+        for frontier in &self.frontiers {
+            is_live[frontier.next as usize..frontier.end as usize].fill(true);
+        }
+        let wrong = (0..self.owners.len() as u32).find(|&page| {
+            self.table.state(self.block_of.quotient(page)) != State::Free
+                && self.live_pages.contains(page) != is_live[page as usize]
+        });
+        wrong.map_or(Ok(()), |page| Err(format!("the bit of page {page} says that it is live, or that it is not")))
     }
 }
