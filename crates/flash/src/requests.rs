@@ -28,11 +28,7 @@ pub(crate) trait Runs {
 
 /// Writes blocks in order. `compressed_bytes` is empty or has one for each.
 #[inline(always)]
-pub(crate) fn write_batch(
-    drive: &mut impl Runs,
-    lbas: &[u32],
-    compressed_bytes: &[u16],
-) -> Result<(), FlashError> {
+pub(crate) fn write_batch(drive: &mut impl Runs, lbas: &[u32], compressed_bytes: &[u16]) -> Result<(), FlashError> {
     if !compressed_bytes.is_empty() && compressed_bytes.len() != lbas.len() {
         return Err(FlashError::BatchLength { lbas: lbas.len(), sizes: compressed_bytes.len() });
     }

@@ -75,7 +75,9 @@ impl<O: Observer> Compressing<O> {
                 let known = self.logs.offset(place, self.packing);
                 if known != start || self.logs.block(place) != block {
                     let (chunk, index) = (place / CHUNK, place % CHUNK);
-                    return Err(format!("extent {index} of chunk {chunk} begins at {start} of {block}, not at {known}"));
+                    return Err(format!(
+                        "extent {index} of chunk {chunk} begins at {start} of {block}, not at {known}"
+                    ));
                 }
                 end = start + footprint;
                 live += u64::from(self.logs.is_live(place));

@@ -4,7 +4,7 @@ use super::extent::Extent;
 use super::log::{CHUNK, NONE};
 use super::{Compressing, Frontier};
 use crate::observer::{Cause, Observer};
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_whole;
 
 /// Extents copied between the fetch of an extent's map entry and its change: far enough for main memory.
 const LAG: u32 = 48;
@@ -22,10 +22,9 @@ impl<O: Observer> Compressing<O> {
         let mut chunk = self.logs.first(victim);
         let mut ahead = self.prefetch_log(chunk);
         while chunk != NONE {
-            ahead = self.logs.after(ahead);
             self.logs.prefetch(ahead);
             self.copy_chunk(chunk, victim, destination, cause);
-            chunk = self.logs.after(chunk);
+            (chunk, ahead) = (self.logs.after(chunk), self.logs.after(ahead));
         }
         self.remap(0);
         self.spills.forget(victim);
@@ -49,7 +48,7 @@ impl<O: Observer> Compressing<O> {
         }
     }
 
-    /// Starts to load a chunk and some that follow; returns the last of them.
+    /// Starts to load a chunk and some that follow; returns the one after these.
     fn prefetch_log(&self, first: u32) -> u32 {
         (0..CHUNKS_AHEAD).fold(first, |chunk, _| {
             self.logs.prefetch(chunk);
@@ -117,7 +116,7 @@ impl<O: Observer> Compressing<O> {
             if !STRADDLING && packing.skip(offset, footprint) > 0 {
                 break;
             }
-            prefetch(map, entry.lba() as usize);
+            prefetch_whole(map, entry.lba() as usize);
             slot.set(entry);
             reads(observer, index, size);
             observer.program(block, u64::from(offset), size, destination, cause);

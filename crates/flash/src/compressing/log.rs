@@ -55,12 +55,18 @@ struct Log {
 
 const EMPTY: Log = Log { first: NONE, last: NONE, left: 0 };
 
-/// What a chunk is used for.
+/// What an overwrite looks at in a chunk.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     block: u32,
-    next: u32,
+    /// A bit for each extent.
     live: u32,
+}
+
+/// Where a chunk stands in its log.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    next: u32,
     /// Bytes of the block before its first extent and what is skipped for that.
     offset: u32,
 }
@@ -71,6 +77,7 @@ pub(super) struct Logs {
     logs: Vec<Log>,
     entries: Vec<Entry>,
     uses: Vec<Use>,
+    links: Vec<Link>,
     free: u32,
 }
 
@@ -80,7 +87,8 @@ impl Logs {
         let chunks = extents as usize / CHUNK as usize + blocks as usize;
         let mut entries = Vec::with_capacity(chunks * CHUNK as usize);
         huge_pages::advise_vec(&mut entries);
-        Self { logs: vec![EMPTY; blocks as usize], entries, uses: Vec::with_capacity(chunks), free: NONE }
+        let (uses, links) = (Vec::with_capacity(chunks), Vec::with_capacity(chunks));
+        Self { logs: vec![EMPTY; blocks as usize], entries, uses, links, free: NONE }
     }
 
     /// Appends an extent to the log of a block of which `offset` bytes are taken. Returns its place.
@@ -127,13 +135,14 @@ impl Logs {
     #[inline(never)]
     fn lengthen(&mut self, block: u32, offset: u32) {
         let chunk = if self.free == NONE { self.grow() } else { self.free };
-        self.free = self.uses[chunk as usize].next;
-        self.uses[chunk as usize] = Use { block, next: NONE, live: 0, offset };
+        self.free = self.links[chunk as usize].next;
+        self.uses[chunk as usize] = Use { block, live: 0 };
+        self.links[chunk as usize] = Link { next: NONE, offset };
         let log = &mut self.logs[block as usize];
         if log.last == NONE {
             log.first = chunk;
         } else {
-            self.uses[log.last as usize].next = chunk;
+            self.links[log.last as usize].next = chunk;
         }
         (log.last, log.left) = (chunk, CHUNK);
     }
@@ -147,10 +156,12 @@ impl Logs {
             let chunks = (self.uses.len() / 8).max(64);
             self.entries.reserve_exact(chunks * CHUNK as usize);
             self.uses.reserve_exact(chunks);
+            self.links.reserve_exact(chunks);
             huge_pages::advise_vec(&mut self.entries);
         }
         self.entries.resize(self.entries.len() + CHUNK as usize, Entry::new(0, 0));
-        self.uses.push(Use { block: NONE, next: self.free, live: 0, offset: 0 });
+        self.uses.push(Use { block: NONE, live: 0 });
+        self.links.push(Link { next: self.free, offset: 0 });
         chunk
     }
 
@@ -158,7 +169,7 @@ impl Logs {
     pub(super) fn clear(&mut self, block: u32) {
         let log = &mut self.logs[block as usize];
         if log.last != NONE {
-            self.uses[log.last as usize].next = self.free;
+            self.links[log.last as usize].next = self.free;
             self.free = log.first;
         }
         *log = EMPTY;
@@ -189,7 +200,7 @@ impl Logs {
 
     /// Where in its block each extent of a chunk begins; what was never written has no meaning.
     pub(super) fn offsets(&self, chunk: u32, packing: Packing) -> [u32; CHUNK as usize] {
-        let mut end = self.uses[chunk as usize].offset;
+        let mut end = self.links[chunk as usize].offset;
         std::array::from_fn(|index| {
             let footprint = packing.footprint(self.entry(chunk * CHUNK + index as u32).size());
             let start = end + packing.skip(end, footprint);
@@ -212,7 +223,7 @@ impl Logs {
     /// The chunk that follows in the same log; none behind the last, nor behind none.
     #[inline(always)]
     pub(super) fn after(&self, chunk: u32) -> u32 {
-        self.uses.get(chunk as usize).map_or(NONE, |chunk| chunk.next)
+        self.links.get(chunk as usize).map_or(NONE, |link| link.next)
     }
 
     /// Which extents of a chunk are live; none of none.
@@ -228,6 +239,7 @@ impl Logs {
             return;
         }
         prefetch(&self.uses, chunk as usize);
+        prefetch(&self.links, chunk as usize);
         for index in (0..CHUNK).step_by(ENTRIES_PER_LINE as usize) {
             prefetch(&self.entries, (chunk * CHUNK + index) as usize);
         }

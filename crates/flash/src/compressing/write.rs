@@ -9,13 +9,13 @@ use crate::BLOCK_BYTES;
 use crate::drive::Drive;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_whole;
 use crate::requests::{self, RUN, Runs};
 
 impl<O: Observer> Runs for Compressing<O> {
     #[inline(always)]
     fn prefetch(&self, lba: u32) {
-        prefetch(&self.map, lba as usize);
+        prefetch_whole(&self.map, lba as usize);
     }
 
     #[inline(always)]
