@@ -68,6 +68,9 @@ fn configurations() {
     refused(CompressingConfig { granularity: 8192, ..config }, &["granularity 8192"]);
     refused(CompressingConfig { logical_blocks: 0, ..config }, &["logical blocks 0"]);
     refused(compressing_config(capacity(64, 16, 0.28, 1), Policy::Greedy), &["reserve blocks 1", "at least 2"]);
+    let tiny = compressing_config(capacity(64, 8, 0.28, 2), Policy::Greedy);
+    refused(tiny, &["superblock bytes 32768", "at least 65536", "straddle"]);
+    assert!(Compressing::new(CompressingConfig { straddling: false, ..tiny }).is_ok());
     let throttling = Throttling { throttle_from: 0.9, reject_from: 0.8, ..Throttling::default() };
     refused(CompressingConfig { throttling, ..config }, &["reject-from 0.8"]);
     let throttling = Throttling { throttle_from: 0.0, ..Throttling::default() };

@@ -86,17 +86,15 @@ fn zeros_take_no_flash() {
 }
 
 #[test]
-fn a_few_tiny_blocks_are_no_full_drive_whatever_the_policy() {
-    // Five blocks of two pages for four of data: random choices miss the garbage, and each block emptied leaves the ends
-    // of two extents as garbage in its neighbours.
+fn a_drive_of_a_few_blocks_is_not_full_while_one_is_spare() {
+    // Random choices miss the garbage, and each block emptied leaves the ends of two extents in its neighbours.
     let policies = [Policy::Random, Policy::DChoices { d: 2 }, Policy::Greedy, Policy::Fifo, Policy::CostBenefit];
     for (policy, seed) in policies.into_iter().flat_map(|policy| (0..40).map(move |seed| (policy, seed))) {
-        let base = compressing_config(capacity(4, 2, 0.25, 4), policy);
+        let base = compressing_config(capacity(4, 16, 0.25, 2), policy);
         let mut drive = Compressing::new(CompressingConfig { seed, ..base }).unwrap();
         let mut random = Random::new(seed);
-        for write in 0..400 {
-            let lba = random.below(drive.logical_blocks());
-            let size = 1 + random.below(4096);
+        for write in 0..2000 {
+            let (lba, size) = (random.below(drive.logical_blocks()), 3900 + random.below(197));
             drive.write(lba, size).unwrap_or_else(|error| panic!("{policy:?}, seed {seed}, write {write}: {error}"));
         }
         drive.verify().unwrap();

@@ -40,6 +40,10 @@ pub use throttling::{SpaceState, Throttling};
 /// buckets stay in the first-level cache.
 const GREEDY_LEVELS: u32 = 4096;
 
+/// Bytes of the smallest superblock in which extents may straddle. In smaller ones collection was seen to find no space
+/// although a whole block was spare: five blocks of two pages, any policy.
+const LEAST_STRADDLED: u64 = 16 * BLOCK_BYTES as u64;
+
 /// What a compressing drive is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompressingConfig {
@@ -157,6 +161,14 @@ impl CompressingConfig {
         if self.straddling && self.capacity.reserve_blocks() < 2 {
             let reason = "must be at least 2 if extents straddle, since the last one moved may run into a second block";
             return Err(FlashError::invalid("reserve blocks", self.capacity.reserve_blocks(), reason));
+        }
+        // What emptying a block leaves as garbage in its neighbours, at most two extents, has to be small beside a block, or
+        // collection makes as much as it clears; and each stream can leave that much.
+        let least = LEAST_STRADDLED.max(2 * u64::from(BLOCK_BYTES) * (u64::from(self.streams.count()) + 1));
+        let block_bytes = self.capacity.geometry().superblock_bytes();
+        if self.straddling && block_bytes < least {
+            let reason = format!("must be at least {least} with these streams if extents straddle");
+            return Err(FlashError::invalid("superblock bytes", block_bytes, reason));
         }
         Ok(())
     }

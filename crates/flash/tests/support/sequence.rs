@@ -38,7 +38,8 @@ pub struct Shape {
     pub wear_levelling: Option<StaticWearLevelling>,
 }
 
-pub fn shapes() -> impl Strategy<Value = Shape> {
+/// Drives of a few blocks, of `least_pages` flash pages and a few more.
+pub fn shapes(least_pages: u32) -> impl Strategy<Value = Shape> {
     let policy = prop_oneof![
         Just(Policy::Greedy),
         Just(Policy::CostBenefit),
@@ -49,11 +50,11 @@ pub fn shapes() -> impl Strategy<Value = Shape> {
     let gc = prop_oneof![Just(GcStream::WithHost), Just(GcStream::Own), Just(GcStream::PerHandle)];
     let streams = (1..4_u8, gc).prop_map(|(handles, gc)| Streams::new(handles, gc).unwrap());
     let wear = prop::option::of((2..5_u32).prop_map(|threshold| StaticWearLevelling::new(threshold).unwrap()));
-    let geometry = (1..3_u32, 1..6_u32, 1..3_u32).prop_map(|(channels, pages, units)| Geometry {
+    let geometry = (1..3_u32, 0..5_u32, 1..3_u32).prop_map(move |(channels, pages, units)| Geometry {
         channels,
         dies_per_channel: 1,
         planes_per_die: 1,
-        flash_pages_per_block: pages + 1,
+        flash_pages_per_block: pages + least_pages,
         flash_page_bytes: units * 4096,
     });
     (geometry, 4..24_u32, 0.02..1.5_f64, 2..5_u32, policy, streams, wear).prop_filter_map(
