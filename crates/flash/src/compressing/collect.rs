@@ -14,10 +14,10 @@ impl<O: Observer> Compressing<O> {
     /// to take it or its end. The host never takes a block of the reserve, nor one that another stream will open.
     ///
     /// As many victims of the policy's choice as there are blocks may free none: in a small drive random choices can
-    /// miss the garbage, and where extents straddle, emptying one block makes garbage in its neighbours. Then every block
-    /// is emptied once, the oldest first, so that each comes after the one that runs into it. If even that frees none,
-    /// padding takes what live bytes seemed to leave (nobody knows beforehand how much that will be): the write is
-    /// rejected, and all others until something is trimmed.
+    /// miss the garbage, and where extents straddle, emptying one block makes garbage in its neighbours. Then every
+    /// block is emptied once, the oldest first, so that each comes after the one that runs into it. If even that frees
+    /// none, padding takes what live bytes seemed to leave (nobody knows beforehand how much that will be): the write
+    /// is rejected, and all others until something is trimmed.
     #[cold]
     pub(super) fn make_room(&mut self, stream: u8, footprint: u32, lba: u32) -> Result<(), FlashError> {
         for _ in 0..=self.table.len() {

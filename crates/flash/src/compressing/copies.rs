@@ -1,7 +1,7 @@
 //! Extents that collection has copied, but to which the map does not lead yet.
 //!
-//! An entry of the map is asked for when its extent is copied and changed when some more have been, so that nobody waits
-//! for it. Between two requests there are none.
+//! An entry of the map is asked for when its extent is copied and changed when some more have been, so that nobody
+//! waits for it. Between two requests there are none.
 
 use std::collections::VecDeque;
 use std::ops::Range;

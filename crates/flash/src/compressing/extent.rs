@@ -84,8 +84,8 @@ impl Packing {
         if extent.is_stored() { self.footprint(extent.size()) } else { 0 }
     }
 
-    /// Extents of whatever size that fit into a block of which `offset` bytes are taken, and leave a byte that the general
-    /// case, which fills blocks, will take. Where extents skip to the next flash page, fewer may fit.
+    /// Extents of whatever size that fit into a block of which `offset` bytes are taken, and leave a byte that the
+    /// general case, which fills blocks, will take. Where extents skip to the next flash page, fewer may fit.
     #[inline(always)]
     pub(super) fn surely_fit(self, offset: u32) -> u32 {
         (self.block_bytes - offset).saturating_sub(1) / BLOCK_BYTES

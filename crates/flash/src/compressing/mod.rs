@@ -2,8 +2,8 @@
 //!
 //! Each 4 KiB block comes with its size after compression. Extents are appended to flash, rounded to a granularity, and
 //! either straddle flash pages or not. The host may be shown more logical space than there is flash (thin
-//! provisioning), so physical space can run out: see [`Throttling`]. Memory: 6 bytes a logical block, and 6 1/2 an extent
-//! on flash, live or dead.
+//! provisioning), so physical space can run out: see [`Throttling`]. Memory: 6 bytes a logical block, and 6 1/2 an
+//! extent on flash, live or dead.
 
 mod append;
 mod check;
@@ -162,8 +162,8 @@ impl CompressingConfig {
             let reason = "must be at least 2 if extents straddle, since the last one moved may run into a second block";
             return Err(FlashError::invalid("reserve blocks", self.capacity.reserve_blocks(), reason));
         }
-        // What emptying a block leaves as garbage in its neighbours, at most two extents, has to be small beside a block, or
-        // collection makes as much as it clears; and each stream can leave that much.
+        // What emptying a block leaves as garbage in its neighbours, at most two extents, has to be small beside a
+        // block, or collection makes as much as it clears; and each stream can leave that much.
         let least = LEAST_STRADDLED.max(2 * u64::from(BLOCK_BYTES) * (u64::from(self.streams.count()) + 1));
         let block_bytes = self.capacity.geometry().superblock_bytes();
         if self.straddling && block_bytes < least {

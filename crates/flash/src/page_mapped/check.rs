@@ -46,8 +46,8 @@ impl<O: Observer> PageMapped<O> {
         if counters.consistent() { Ok(()) } else { Err(format!("the parts do not add up: {counters:?}")) }
     }
 
-    /// Whether exactly the pages that the map leads to, and those of open blocks still unwritten, have their bits set. A
-    /// free block's bits mean nothing.
+    /// Whether exactly the pages that the map leads to, and those of open blocks still unwritten, have their bits set.
+    /// A free block's bits mean nothing.
     fn verify_bits(&self) -> Result<(), String> {
         let mut is_live = vec![false; self.owners.len()];
         self.map.iter().filter(|&&page| page != UNMAPPED).for_each(|&page| is_live[page as usize] = true);

@@ -1,8 +1,8 @@
 //! One bit a page: whether it is live, that is, whether the map leads to it.
 //!
-//! `map[owners[page]] == page` says the same, but by a random access to the largest table there is. The bits are 1/32 of
-//! that, so most of them lie in a cache, and collection touches the map of live pages only: at 28 % of over-provisioning
-//! two fifths of what it passes are dead.
+//! `map[owners[page]] == page` says the same, but by a random access to the largest table there is. The bits are 1/32
+//! of that, so most of them lie in a cache, and collection touches the map of live pages only: at 28 % of
+//! over-provisioning two fifths of what it passes are dead.
 
 use std::ops::Range;
 
