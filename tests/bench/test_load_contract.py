@@ -181,8 +181,9 @@ def test_more_data_take_more_room(bench: Bench) -> None:
 def test_what_cannot_run_is_refused_before_the_run(bench: Bench, tmp_path: Path) -> None:
     bench.load.check(bench.options)
     absent = str(tmp_path / "absent.sql")
+    wrong = dict.fromkeys(("script", "scenario", "protocol", "threads"), absent)
     with pytest.raises(UsageError, match=r"absent\.sql"):
-        bench.load.check({**bench.options, "script": absent, "scenario": absent, "threads": absent})
+        bench.load.check({**bench.options, **wrong})
 
 
 def test_a_dead_server_is_a_result_not_an_error(bench: Bench, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ class LoadFactor(Factor):
     asked: str | None = None
     """SQL whose one value is the level in canonical form (data stage), where it is not the rows of a table."""
     optional: bool = False
+    otherwise_rows_of: str | None = None
+    """What another driver calls that table."""
 
     @property
     def pattern(self) -> str:  # type: ignore[override]
@@ -51,9 +53,10 @@ class LoadFactor(Factor):
             return readable.load_result.read_back.get(self.pattern)
         if self.asked is not None:
             return str(readable.server.query(self.asked)[0][0])
-        if self.rows_of is None or readable.server.query(f"SELECT to_regclass('{self.rows_of}')") == [(None,)]:
-            return None  # Nothing can tell, or the user's own data have no such table.
-        return str(readable.server.query(f"SELECT count(*) FROM {self.rows_of}")[0][0])
+        for table in (self.rows_of, self.otherwise_rows_of):
+            if table is not None and readable.server.query(f"SELECT to_regclass('{table}')") != [(None,)]:
+                return str(readable.server.query(f"SELECT count(*) FROM {table}")[0][0])
+        return None  # Nothing can tell, or the user's own data have no such table.
 
 
 def count(name: str, typed: str) -> str:

@@ -39,7 +39,14 @@ EVERY = (
 PROTOCOL = LoadFactor("protocol", choice(*PROTOCOLS), "pgbench -M: how statements are sent")
 CLIENTS = LoadFactor("clients", count, "pgbench -c: concurrent connections")
 CORES = LoadFactor("cores", parse_cores, "CPUs of the program: all, a list 2-3, or rest: those not the server's")
-WAREHOUSES = LoadFactor("warehouses", count, "warehouses of TPC-C (about 110 MB each)", Stage.DATA, "warehouse")
+WAREHOUSES = LoadFactor(
+    "warehouses",
+    count,
+    "warehouses of TPC-C (about 110 MB each)",
+    Stage.DATA,
+    "warehouse",
+    otherwise_rows_of="warehouse1",
+)
 THREADS = LoadFactor("threads", count, "threads of the program: sysbench's connections, fio's jobs")
 JOBS = LoadFactor("jobs", count_or_clients, "pgbench -j: threads of the program; clients for as many as there are")
 TRANSACTIONS = LoadFactor(
