@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def until(true: Any, what: str) -> None:
 class Daemon:
     """A running one."""
 
-    def __init__(self, directory: Path, more: Mapping[str, Any]) -> None:
+    def __init__(self, directory: Path, more: Mapping[str, Any], before: Sequence[str] = ()) -> None:
         self.directory = directory
         configuration: dict[str, Any] = {
             "name": "test",
@@ -58,7 +58,7 @@ class Daemon:
         file = directory / "daemon.json"
         file.write_text(json.dumps(configuration))
         file.chmod(0o600)
-        words: list[str | Path] = [PROGRAM, "serve", "--config", file]
+        words: list[str | Path] = [*before, PROGRAM, "serve", "--config", file]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         first = self.process.stdout.readline().strip()
@@ -99,9 +99,9 @@ class Daemon:
 
 
 @contextmanager
-def serving(directory: Path, **more: Any) -> Iterator[Daemon]:
-    """A daemon for the length of a block."""
-    daemon = Daemon(directory, more)
+def serving(directory: Path, before: Sequence[str] = (), **more: Any) -> Iterator[Daemon]:
+    """A daemon for the length of a block; `before` are words before its command."""
+    daemon = Daemon(directory, more, before)
     try:
         yield daemon
     finally:
