@@ -1,11 +1,14 @@
-"""`pgassay drive create | list | stats | age | fsck | destroy`: drives of your own, and what killed runs have left.
+"""`pgassay drive create | list | stats | age | record | fsck | destroy`: drives of your own, what runs have left.
 
 `pgassay drive snapshots` tells what prepared data are kept for later runs, and lets go of the longest unused.
 """
 
 import argparse
+import contextlib
 import json
 import os
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 _MADE = ("image", "ssd", "csd")
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
+_FOR_EVER_S = 1e6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--trace", type=Path, metavar="FILE", help="a recorded write trace to replay")
             one.add_argument("--live-share", type=float, default=0.8, metavar="SHARE", help="default: 0.8")
             one.add_argument("--compressed-to", type=float, default=0.5, metavar="SHARE", help="default: 0.5")
+    record = actions.add_parser("record", help="record what is written to a drive, for pgassay simulate --trace")
+    record.add_argument("name", metavar="NAME", help="a drive of yours, or any block device by its path")
+    record.add_argument("--output", type=Path, required=True, metavar="FILE", help="the trace, a new file")
+    record.add_argument("--duration", metavar="TIME", help="how long; default: until Ctrl-C")
+    record.add_argument("--codec", default="zstd-1", metavar="CODEC", help="for images and devices; default: zstd-1")
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives live")
         each.add_argument("--json", action="store_true", help="as JSON")
@@ -55,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do the action."""
     actions = {
-        "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "fsck": _fsck,
-        "destroy": _destroy,
+        "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "record": _record,
+        "fsck": _fsck, "destroy": _destroy,
     }  # fmt: skip
     return actions[arguments.action](arguments)
 
@@ -151,6 +160,30 @@ def _age(arguments: argparse.Namespace) -> int:
     if arguments.trace is not None:
         recorded = {"mode": "trace", "trace": str(arguments.trace.absolute())}
     return _answer(arguments, _found(arguments).ask("age", **values, **recorded))
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from pgassay.drive.block import recording
+    from pgassay.drive.factors import FACTORS
+    from pgassay.study.units import parse_time_s
+
+    length_s = None if arguments.duration is None else parse_time_s(arguments.duration)
+    codec = FACTORS["drive.data.codec"].parse("drive.data.codec", arguments.codec).canonical
+    output = arguments.output.absolute()
+    drive = None if arguments.name.startswith("/dev/") else _found(arguments)
+
+    def wait() -> None:
+        print(f"recording {arguments.name}{'' if length_s else ' until Ctrl-C'}", file=sys.stderr, flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(length_s if length_s is not None else _FOR_EVER_S)
+
+    if drive is not None and drive.emulated:
+        made = recording.record_emulated(drive.ask, output, wait)
+    else:
+        device = Path(arguments.name) if drive is None else drive.device
+        made = recording.record_device(device, output, codec, wait)
+    told = {"trace": str(made.path), "records": made.records, "written_blocks": made.written_blocks}
+    return _answer(arguments, told)
 
 
 def _fsck(arguments: argparse.Namespace) -> int:

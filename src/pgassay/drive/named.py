@@ -50,6 +50,14 @@ class NamedDrive:
         """Does a daemon serve it?"""
         return (self.home / daemon.CONFIGURATION).exists()
 
+    @property
+    def device(self) -> Path:
+        """The loop device under its file system; raises `DriveError` while it is stopped."""
+        entry = next(iter(tables.mounts_below(self.point)), None)
+        if entry is None:
+            raise messages.daemon_silent(self.home, "it is stopped")
+        return Path(entry.source)
+
     def ask(self, do: str, **values: Any) -> Mapping[str, Any]:
         """Ask its daemon; raises `UsageError` for an image."""
         if not self.emulated:
@@ -133,10 +141,7 @@ def _put_away(home: Path) -> None:
 def check(drive: NamedDrive, kernel: Kernel) -> None:
     """Check its file system, unmounted for that long; raises `DriveError` if it is damaged or in use."""
     filesystem = filesystem_of(drive)
-    entry = next((each for each in tables.mounts_below(drive.point)), None)
-    if entry is None:
-        raise messages.daemon_silent(drive.home, "it is stopped")
-    device = Path(entry.source)
+    device = drive.device
     kernel.unmount(drive.point)
     try:
         kernel.check(device, filesystem)

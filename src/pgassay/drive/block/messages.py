@@ -113,6 +113,14 @@ def disk_compresses(profile: str) -> UsageError:
     )
 
 
+def only_devices(name: str, kind: str) -> UsageError:
+    """Preconditioning an image."""
+    return UsageError(
+        f'"drive.{name}" cannot be asked of a drive of kind {kind}',
+        "it goes with device:/dev/…; emulated drives are aged by drive.state=aged",
+    )
+
+
 def not_owned(device: Path) -> UsageError:
     """A real device is written over only when its owner says so by name."""
     return UsageError(
@@ -213,3 +221,33 @@ def not_emulated(name: str, kind: str) -> UsageError:
 def halves_apart(key: str) -> DriveError:
     """Data and WAL of two different preparations."""
     return DriveError(f'the halves of snapshot "{key}" do not belong together', "start again: it is made anew")
+
+
+def no_block_events(path: Path) -> DriveError:
+    """A kernel without block tracing, or a container that may not mount tracefs."""
+    return DriveError(
+        f'the kernel does not tell what block devices are sent: "{path}" is not to be had',
+        "it needs tracefs and CONFIG_BLK_DEV_IO_TRACE; an emulated drive records by itself",
+    )
+
+
+def events_lost(device: Path, lost: int) -> DriveError:
+    """The machine was too slow to copy them."""
+    return DriveError(
+        f'the recording of "{device}" is not complete: {lost} events were lost', "record a shorter or a slower load"
+    )
+
+
+def nothing_recorded(device: Path) -> UsageError:
+    """Nobody wrote."""
+    return UsageError(f'nothing was written to "{device}" while it was recorded', "run the load meanwhile")
+
+
+def trace_exists(path: Path) -> UsageError:
+    """No recording writes over another."""
+    return UsageError(f'"{path}" is there already', "name a new file")
+
+
+def no_place_for_trace(path: Path) -> UsageError:
+    """A directory that is not there."""
+    return UsageError(f'"{path.parent}" is no directory', "name a file in one that exists")
