@@ -18,13 +18,27 @@ from pgassay.bench.places import Mount
 class Needs:
     """What a whole study will put on a drive that is sized for it: the largest data of any arm, WAL beside them.
 
-    `snapshots` are kept on this drive itself, with `kept_bytes` of data together.
+    `snapshots` are kept on this drive itself, with `kept_bytes` of data together. `wal_bytes` is ample,
+    `wal_least_bytes` what the settings let WAL grow to where that is less.
     """
 
     data_bytes: int = 0
     wal_bytes: int = 0
     snapshots: int = 1
     kept_bytes: int = 0
+    wal_least_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Trait:
+    """What a drive says that it is, in one respect; `asked` is what it should be, None where nobody said.
+
+    `holds` is false where the two differ by more than rounding.
+    """
+
+    found: str | float | None
+    asked: str | float | None = None
+    holds: bool = True
 
 
 class Ageing(Protocol):
@@ -72,10 +86,13 @@ class Drive(Protocol):
         """The snapshot's size on disk."""
 
     def how_cloned(self) -> str:
-        """`reflink`, `copy` or `copy-on-write`, and how it was aged, for the record."""
+        """`reflink`, `copy` or `copy-on-write`, for the record."""
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """What the drive under this workspace or clone counts of itself, by source; empty if it counts nothing."""
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """What the drive under this clone is by its own word, by source and name (`drive.policy`); for the record."""
 
     def ageing(self) -> Ageing | None:
         """What to do with a fresh snapshot before it is used; None for drives that start fresh."""

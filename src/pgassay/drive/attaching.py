@@ -12,6 +12,7 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.block import device, memory, messages
+from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import Daemon, EmulatedVolume
 from pgassay.drive.block.image import ImageVolume
@@ -22,14 +23,11 @@ from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
+from pgassay.drive.sizing import closely, scaled_flash, sized, tables_bytes
 from pgassay.drive.smart.reading import SmartOfMounts
 from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
 
 HOME = "disk"
-_STEP_BYTES = 256 << 20
-_CAPACITY_MIN_BYTES = 1 << 30
-_SLACK = 1.2
-"""A drive that is sized by the study's data has this much more room than they need."""
 _WAL_KEPT_BYTES = 256 << 20
 """WAL that lies in a snapshot."""
 _COMPRESSED_SHARE = 0.6
@@ -56,17 +54,17 @@ class Attacher:
 
         Raises `UsageError` or `DriveError`: not allowed here, no room, no memory, not ours.
         """
-        data = self._one(wish.data, wish, directory, needs.data_bytes + needs.wal_bytes, needs)
+        data = self._one(wish.data, wish, directory, needs if wish.wal is None else replace(needs, wal_least_bytes=0))
         if wish.wal is None:
             return data
         try:
-            wal = self._one(wish.wal, wish, directory, needs.wal_bytes, replace(needs, kept_bytes=0))
+            wal = self._one(wish.wal, wish, directory, replace(needs, data_bytes=0, kept_bytes=0))
         except BaseException:
             data.release()
             raise
         return DriveSet(data, wal, self.account)
 
-    def _one(self, wish: DriveWish, together: SetWish, directory: Path, needed_bytes: int, needs: Needs) -> Drive:
+    def _one(self, wish: DriveWish, together: SetWish, directory: Path, needs: Needs) -> Drive:
         place = wish.place if wish.kind == DIRECTORY and wish.place is not None else directory
         if wish.kind == DIRECTORY:
             drive = DirectoryDrive.attach(
@@ -94,16 +92,17 @@ class Attacher:
             home.chmod(0o711)
             if wish.kind == DEVICE:
                 return self._device(wish, session)
-            return self._block(wish, together, session, needed_bytes, needs)
+            return self._block(wish, together, session, needs)
         except BaseException:
             session.close(keep_snapshots=True)
             raise
 
-    def _block(
-        self, wish: DriveWish, together: SetWish, session: Session, needed_bytes: int, needs: Needs
-    ) -> BlockDrive:
+    def _block(self, wish: DriveWish, together: SetWish, session: Session, needs: Needs) -> BlockDrive:
         home = session.path / HOME
+        needed_bytes = needs.data_bytes + needs.wal_bytes
         capacity = wish.capacity_bytes or sized(needed_bytes)
+        if wish.scaled:
+            capacity = closely(needs, least_bytes(wish.filesystem))
         if capacity < least_bytes(wish.filesystem):
             raise messages.too_small(capacity, least_bytes(wish.filesystem))
         ageing = None
@@ -113,11 +112,13 @@ class Attacher:
             self._require_room(home, needed_bytes + kept)
         else:
             described = replace(wish.described, capacity_bytes=capacity)
+            if wish.scaled:
+                described = replace(described, flash=scaled_flash(described.flash, capacity))
             share = _COMPRESSED_SHARE if described.compresses else 1.0
             store_bytes = described.store_bytes or int((capacity * 1.1 + kept) * share)
             described = replace(described, store_bytes=store_bytes)
             volume = EmulatedVolume(home, described, self.kernel, self.program)
-            self._reserve(described.store, store_bytes, home)
+            self._reserve(described, needs.snapshots, home)
             if together.state == AGED:
                 ageing = Wear(volume, home, together.live_share, together.compressed_to)
         return BlockDrive(
@@ -149,13 +150,17 @@ class Attacher:
             self.mount_of,
             lambda: session.close(self.keep_snapshots),
             SmartOfMounts(self.runner),
+            wish.precondition,
         )
 
-    def _reserve(self, store: str, needed_bytes: int, home: Path) -> None:
-        if store == "file":
-            self._require_room(home, needed_bytes)
-            return
-        self._reserved_bytes += needed_bytes
+    def _reserve(self, described: Description, snapshots: int, home: Path) -> None:
+        assert described.capacity_bytes is not None
+        assert described.store_bytes is not None
+        in_file = described.store == "file"
+        if in_file:
+            self._require_room(home, described.store_bytes)
+        self._reserved_bytes += tables_bytes(described.capacity_bytes, snapshots)
+        self._reserved_bytes += 0 if in_file else described.store_bytes
         available = int(memory.available_bytes() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:
             raise messages.too_little_memory(self._reserved_bytes, available)
@@ -164,9 +169,3 @@ class Attacher:
         free = self.mount_of(home).free_bytes
         if free < needed_bytes:
             raise messages.too_little_room(home, needed_bytes, free, "the drive")
-
-
-def sized(needed_bytes: int) -> int:
-    """The capacity of a drive that nobody gave one: room for what the study needs, in steps of 256 MiB."""
-    wanted = max(_CAPACITY_MIN_BYTES, int(needed_bytes * _SLACK))
-    return -(-wanted // _STEP_BYTES) * _STEP_BYTES

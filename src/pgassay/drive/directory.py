@@ -14,7 +14,7 @@ from typing import Self
 
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing
+from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import messages, reflink, snapshots
 from pgassay.drive.copying import copy_tree
 from pgassay.drive.root import Root, open_root
@@ -141,6 +141,10 @@ class DirectoryDrive:
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """See `Drive`: a directory counts nothing of its own, the device under it may."""
         return self._counting(self.mount())
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`: what lies under a directory is in the host's facts."""
+        return {}
 
     def ageing(self) -> Ageing | None:
         """See `Drive`."""

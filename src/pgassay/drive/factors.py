@@ -14,13 +14,14 @@ from pgassay.drive.block import description
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.description import CODECS, PRESETS, PROFILES, STORES
 from pgassay.drive.block.filesystems import KINDS
-from pgassay.drive.wishes import AGED, DESCRIBED, DEVICE, DIRECTORY, FRESH, IMAGE, OFF
+from pgassay.drive.wishes import AGED, AUTO, DESCRIBED, DEVICE, DIRECTORY, FRESH, IMAGE, OFF
 from pgassay.study.levels import Level
 from pgassay.study.units import parse_memory
 
 POLICIES = ("greedy", "cost-benefit", "fifo", "d-choices", "random")
 TIMINGS = (OFF, "on", *PROFILES)
 _PREFIX = "drive."
+_WRITES_MAX = 100
 _PLAIN = (DIRECTORY, IMAGE, *PRESETS)
 
 
@@ -108,6 +109,10 @@ def _bytes(name: str, typed: str) -> str:
     return f"{parse_memory(typed)}B"
 
 
+def _capacity(name: str, typed: str) -> str:
+    return AUTO if typed == AUTO else _bytes(name, typed)
+
+
 def _share(name: str, typed: str) -> str:
     try:
         value = float(typed[:-1]) / 100 if typed.endswith("%") else float(typed)
@@ -116,6 +121,12 @@ def _share(name: str, typed: str) -> str:
     if not 0.0 <= value <= 10.0:
         raise block_messages.unknown_word(name, typed, ("a share such as 7% or 0.07",))
     return f"{value:g}"
+
+
+def _count(name: str, typed: str) -> str:
+    if not typed.isdecimal() or int(typed) > _WRITES_MAX:
+        raise block_messages.unknown_word(name, typed, (f"a whole number up to {_WRITES_MAX}",))
+    return str(int(typed))
 
 
 def _mkfs(name: str, typed: str) -> str:
@@ -140,10 +151,11 @@ def _details(owner: str) -> tuple[Factor, ...]:
         Detail(f"{of}.filesystem", _choice(*KINDS), f"the file system: {', '.join(KINDS)}", readback.filesystem),
         Detail(f"{of}.mkfs", _mkfs, "further options of mkfs: -b 1024, -J size=64", readback.mkfs),
         Detail(f"{of}.mount_options", _mount_options, "mount options (default: noatime)", readback.mount_options),
-        Detail(f"{of}.capacity", _bytes, "the drive's capacity (default: by the data)", readback.capacity),
+        Detail(f"{of}.capacity", _capacity, "the drive's capacity (default: by the data), or auto", readback.capacity),
         Detail(f"{of}.over_provisioning", _share, "flash beyond capacity: 7% is T/U − 1", readback.described),
         Detail(f"{of}.codec", _choice(*CODECS), f"compression: {', '.join(CODECS)}", readback.described),
         Detail(f"{of}.policy", _choice(*POLICIES), f"garbage collection: {', '.join(POLICIES)}", readback.described),
+        Detail(f"{of}.precondition", _count, "times that a device is written over first (default: 0)"),
         Detail(f"{of}.store", _choice(*STORES), "where contents are kept: memory, file", readback.described),
         Detail(f"{of}.store_bytes", _bytes, "room for contents and snapshots", readback.described),
     )

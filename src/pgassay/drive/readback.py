@@ -15,8 +15,9 @@ from pgassay.drive.block import daemon, description, tables
 from pgassay.drive.block.control import SocketControl
 from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
+from pgassay.drive.block.traits import rounding
 from pgassay.drive.root import NAME
-from pgassay.drive.wishes import DESCRIBED, DEVICE, DIRECTORY, IMAGE, OFF
+from pgassay.drive.wishes import AUTO, DESCRIBED, DEVICE, DIRECTORY, IMAGE, OFF
 from pgassay.study.units import parse_memory
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
@@ -104,7 +105,7 @@ def mkfs(place: Path, name: str, level: str) -> str | None:
 
 
 def capacity(place: Path, name: str, level: str) -> str | None:
-    """The block device's size, by the kernel (in sectors of 512 bytes)."""
+    """The block device's size, by the kernel (in sectors of 512 bytes); any will do where the study chose it."""
     entry = tables.mount_over(place)
     if entry is None:
         return None
@@ -112,7 +113,7 @@ def capacity(place: Path, name: str, level: str) -> str | None:
         sectors = int((Path("/sys/class/block") / Path(entry.source).name / "size").read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
-    return f"{sectors * 512}B"
+    return AUTO if level == AUTO and sectors > 0 else f"{sectors * 512}B"
 
 
 def described(place: Path, name: str, level: str) -> str | None:
@@ -143,6 +144,8 @@ def told(stats: Mapping[str, Any], key: str, level: str) -> str | None:
         found = value.get(key)
         if isinstance(found, str):
             return found.replace("_", "-") if key == "policy" else found
+        if key == "over_provisioning" and isinstance(found, int | float):
+            return level if abs(found - float(level)) <= rounding(stats) else f"{found:g}"
         if key == "store_bytes" and isinstance(found, int):
             return level if 0 <= found - parse_memory(level) < _ROUNDED_BYTES else f"{found}B"
         if isinstance(found, int | float):
@@ -160,7 +163,7 @@ def _emulated(home: Path, level: str) -> str:
         asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0]))
         if (asked.flash.get("kind", "page-mapped"), asked.codec) == (kind, codec):
             return level
-    return "csd" if kind == "compressing" and codec != "none" else "ssd"
+    return "csd" if kind == "compressing" else "ssd"
 
 
 def _stats(home: Path) -> Mapping[str, Any] | None:

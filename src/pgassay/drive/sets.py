@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, Drive
+from pgassay.bench.store import Ageing, Drive, Trait
 from pgassay.drive.block import messages
 
 LINK = "pg_wal"
@@ -117,6 +117,14 @@ class DriveSet:
         if SMART in wal and self._wal.mount().device != self._data.mount().device:  # one drive counts once
             found[SMART_WAL] = wal[SMART]
         return found
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`: the WAL's drive under its own name."""
+        if directory not in self._places:
+            return {}
+        wal = self._wal.traits(self._places[directory])
+        renamed = {f"{WAL}.{name.removeprefix(DATA).removeprefix('.')}": trait for name, trait in wal.items()}
+        return {**self._data.traits(directory), **renamed}
 
     def ageing(self) -> Ageing | None:
         """See `Drive`: both at once, if any is to be aged."""

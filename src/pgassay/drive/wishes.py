@@ -4,7 +4,7 @@ Only parsing and refusing: nothing is attached or looked at here but description
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgassay.drive.block import description, messages
@@ -17,17 +17,23 @@ OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
 DATA, WAL = "data", "wal"
 FRESH, AGED = "fresh", "aged"
 OFF = "off"
+AUTO = "auto"
+"""A capacity as small as the data allow, so that a trial writes much of it."""
 
 
 @dataclass(frozen=True)
 class DriveWish:
-    """One drive. `place` is the directory or device that was named; `described` is there for emulated drives only."""
+    """One drive. `place` is the directory or device that was named; `described` is there for emulated drives only;
+    `scaled`: capacity and superblock follow the data closely; `precondition`: drive writes before mkfs, of a device.
+    """
 
     kind: str
     place: Path | None = None
     filesystem: Filesystem = field(default_factory=Filesystem)
     filesystem_named: bool = False
     capacity_bytes: int | None = None
+    scaled: bool = False
+    precondition: int = 0
     described: Description | None = None
 
     @property
@@ -81,11 +87,12 @@ def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
             raise messages.not_for_directories(f"{owner}.{name}")
         if (name in OF_EMULATED and described is None) or (name == "capacity" and kind == DEVICE):
             raise messages.only_emulated(f"{owner}.{name}", kind)
-    capacity = options.get("capacity")
+        if name == "precondition" and kind != DEVICE:
+            raise messages.only_devices(f"{owner}.{name}", kind)
+    scaled = options.get("capacity") == AUTO
+    capacity = None if scaled else options.get("capacity")
     if described is not None:
-        for name in (*OF_EMULATED, "capacity"):
-            if name in options:
-                described = description.with_level(described, name, options[name])
+        described = _with_levels(replace(described, capacity_bytes=None) if scaled else described, options)
         described = description.timed(described, wanted.get("timing", OFF))
         if described.rotates and described.flash.get("kind") == "compressing":
             raise messages.disk_compresses(str((described.timing or {}).get("profile")))
@@ -95,8 +102,17 @@ def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
         filesystem=filesystem_of(options),
         filesystem_named="filesystem" in options,
         capacity_bytes=described.capacity_bytes if described else parse_memory(capacity) if capacity else None,
+        scaled=scaled,
+        precondition=int(options.get("precondition", "0")),
         described=described,
     )
+
+
+def _with_levels(described: Description, options: Mapping[str, str]) -> Description:
+    for name in (*OF_EMULATED, "capacity"):
+        if name in options and options[name] != AUTO:
+            described = description.with_level(described, name, options[name])
+    return described
 
 
 def filesystem_of(options: Mapping[str, str]) -> Filesystem:

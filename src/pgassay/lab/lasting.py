@@ -13,7 +13,7 @@ from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Mount, Version
 from pgassay.bench.server import Installation, Server
-from pgassay.bench.store import Ageing, Drive
+from pgassay.bench.store import Ageing, Drive, Trait
 from pgassay.lab.site import Site
 
 
@@ -111,6 +111,9 @@ class _LastingDrive:
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         return self._inner.counters(directory)
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        return self._inner.traits(directory)
 
     def ageing(self) -> Ageing | None:
         return self._inner.ageing()

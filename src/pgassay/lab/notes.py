@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.running import Clock
+from pgassay.bench.store import Trait
 from pgassay.lab.laps import Laps
 from pgassay.lab.measures import Measures
 from pgassay.record.errors import saying
@@ -45,6 +46,8 @@ class Notes:
     how_cloned: str = ""
     huge_pages: str = ""
     """What became of them between the moment they were there and the server's start, if anything."""
+    traits: dict[str, Trait] = field(default_factory=dict)
+    """What the drives are, by their own word."""
     samples: tuple[Sample, ...] = ()
     measures: Measures | None = None
     upkeep: dict[str, float | None] = field(default_factory=dict)

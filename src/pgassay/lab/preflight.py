@@ -11,7 +11,7 @@ from pgassay.bench.places import Mount
 from pgassay.bench.store import Drive
 from pgassay.lab import fairness, hosting, messages, page_space, space, stored_kinds, upkeep
 from pgassay.lab.composition import Composition, compose
-from pgassay.lab.drives import drive_of
+from pgassay.lab.drives import drive_of, needs_of
 from pgassay.lab.loads import driver_of, load_of
 from pgassay.lab.site import Site
 from pgassay.lab.starting import require_connections, settings_of
@@ -53,7 +53,9 @@ def check(study: Study, site: Site) -> Checked:
     def drive(composition: Composition) -> Drive:
         return drive_of(study, composition, site)
 
-    needed, snapshots = space.require(compositions, site, drive)
+    needed, snapshots = space.require(
+        compositions, site, drive, needs_of(study, compositions[0].setup.drive, site).wal_least_bytes
+    )
     return Checked(responses, needed, drive(compositions[0]).mount(), snapshots)
 
 

@@ -3,7 +3,7 @@
 Every trial then starts from a clone. A snapshot is taken with the server stopped cleanly; a half-made one never counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pgassay.bench.factor import BAKED, Stage
@@ -13,20 +13,10 @@ from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.drives import drive_of
 from pgassay.lab.loads import load_of
 from pgassay.lab.site import Site
+from pgassay.lab.starting import PREPARING
 from pgassay.lab.wearing import wear
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
-
-PREPARING: Mapping[str, str] = {
-    "max_wal_size": "256MB",
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "checkpoint_timeout": "1h",
-    "maintenance_work_mem": "256MB",
-    "autovacuum": "off",
-    "fsync": "off",
-}
-"""Settings while a snapshot is made: nobody measures here, and the snapshot is synced to disk when it is taken."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pgassay.lab.course import course_of
 from pgassay.lab.measures import Measures
 from pgassay.lab.notes import Assignment, Notes
 from pgassay.lab.site import Site
+from pgassay.probe.drive_course import drive_course
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.units import parse_time_s
@@ -60,7 +61,11 @@ def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str,
         "age": options.get("age", "none"),
         "start_state": notes.how_cloned,
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
+        **{name: trait.found for name, trait in notes.traits.items()},
         **course_of(notes.samples),
+        **(
+            drive_course(notes.samples, measures.started_monotonic_ns, measures.window_monotonic_ns) if measures else {}
+        ),
     }
 
 
@@ -77,6 +82,9 @@ def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evid
         found = notes.read_back.get(bound.name)
         if found is not None and found != bound.level.canonical:
             mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
+    for name, trait in notes.traits.items():
+        if not trait.holds:
+            mismatches[name] = f"asked for {trait.asked}, the drive says {trait.found}"
     return checks.Evidence(
         problems=notes.problems,
         server_alive=notes.alive,

@@ -44,8 +44,13 @@ def relations(server: Server) -> dict[str, float]:
 DriveOf = Callable[[Composition], Drive]
 
 
-def need(compositions: Sequence[Composition], site: Site, drive_of: DriveOf) -> tuple[int, int]:
-    """Bytes that the study's snapshots and its largest clone need beyond what is there, and how many snapshots."""
+def need(
+    compositions: Sequence[Composition], site: Site, drive_of: DriveOf, wal_least_bytes: int = WAL_BYTES
+) -> tuple[int, int]:
+    """Bytes that the study's snapshots and its largest clone need beyond what is there, and how many snapshots.
+
+    A drive that is sized for the study has room for the WAL that its settings admit, `wal_least_bytes`.
+    """
     sizes: dict[str, int] = {}
     missing = 0
     for composition in compositions:
@@ -58,7 +63,8 @@ def need(compositions: Sequence[Composition], site: Site, drive_of: DriveOf) -> 
         drive = drive_of(composition)
         if _beside(drive) and not drive.has_snapshot(key):
             missing += sizes[key]
-    return missing + max(sizes.values()) + WAL_BYTES, len(sizes)
+    wal_bytes = WAL_BYTES if _beside(drive_of(compositions[0])) else wal_least_bytes
+    return missing + max(sizes.values()) + wal_bytes, len(sizes)
 
 
 def _beside(drive: Drive) -> bool:
@@ -80,9 +86,11 @@ def page_overhead(installation: Mapping[str, str]) -> float:
     return max(1.0, (1 + _HEADER_BYTES / block_bytes) / (1 + _HEADER_BYTES / STOCK_BYTES))
 
 
-def require(compositions: Sequence[Composition], site: Site, drive_of: DriveOf) -> tuple[int, int]:
+def require(
+    compositions: Sequence[Composition], site: Site, drive_of: DriveOf, wal_least_bytes: int = WAL_BYTES
+) -> tuple[int, int]:
     """As `need`; raises `UsageError` where there is not so much."""
-    needed, snapshots = need(compositions, site, drive_of)
+    needed, snapshots = need(compositions, site, drive_of, wal_least_bytes)
     mount = drive_of(compositions[0]).mount()
     if needed > mount.free_bytes:
         raise messages.too_little_space(mount.path, needed, mount.free_bytes)

@@ -9,6 +9,16 @@ from pgassay.lab import fairness, messages, regime
 from pgassay.lab.composition import Composition
 from pgassay.study.model import Study
 
+PREPARING: Mapping[str, str] = {
+    "max_wal_size": "256MB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "checkpoint_timeout": "1h",
+    "maintenance_work_mem": "256MB",
+    "autovacuum": "off",
+    "fsync": "off",
+}
+"""Settings while a snapshot is made: nobody measures here, and the snapshot is synced to disk when it is taken."""
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""

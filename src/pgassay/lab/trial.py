@@ -77,6 +77,7 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
         clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
     try:
         notes.how_cloned = drive.how_cloned()
+        notes.traits.update(drive.traits(clone))
         _serve(study, assignment, composition, load, clone, site, notes)
     finally:
         with notes.laps("give_back"), site.held():

@@ -1,10 +1,11 @@
 """What the drives say of themselves at the end of the windows: space on flash, compression, write amplification.
 
-Figures of emulated drives are labelled so. A window that wrote less than one drive saw garbage collection hardly or not
-at all: such a number is transient, and said to be.
+Figures of emulated drives are labelled so. Whether write amplification is a steady state's is judged, not assumed: by
+how the drive was aged, by how much of it a window wrote, and by whether both halves of a window (or of a device's
+trials) say the same. What fails one of these is transient, and said to be.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
@@ -14,6 +15,7 @@ from pgassay.report.trials import middle, valid_by_place
 
 _EMULATED = ("ssd", "csd", "description:")
 _DRIVES = ("drive.data", "drive.wal")
+_SOURCES = ("drive", "drive_wal")
 _ROWS = (
     ("physical_bytes", "live bytes on flash"),
     ("compression_ratio", "logical / physical bytes"),
@@ -25,6 +27,12 @@ _ROWS = (
 _SHARES = ("service_time_error", "late_answers")
 WHOLE = 1.0
 """Drive writes that a window must have for its write amplification to be more than a moment's."""
+FRESH_WHOLE = 2.0
+"""The same from a fresh drive: the first one meets flash that is empty."""
+DRIFT_MAX = 0.2
+"""Relative difference of two halves that a steady state may have: SNIA's for the rounds of a test."""
+_ROUNDS_MIN = 4
+AS_FOUND = "as it was found"
 
 
 def parts(findings: Findings) -> Iterator[Part]:
@@ -37,32 +45,93 @@ def parts(findings: Findings) -> Iterator[Part]:
 
 def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part | None:
     treatments = [each.name for each in findings.study.treatments]
-    rows, written = [], {}
+    of = {each: [trial for trial in trials if trial.treatment == each] for each in treatments}
+    rows = []
     for name, title in _ROWS:
-        values = {
-            each: middle(trial.responses.get(name) for trial in trials if trial.treatment == each)
-            for each in treatments
-        }
+        values = {each: middle(trial.responses.get(name) for trial in of[each]) for each in treatments}
         if any(value is not None for value in values.values()):
             rows.append((title, *(_shown(name, values[each]) for each in treatments)))
-        if name == "drive_writes":
-            written = values
     if not rows:
         return None
-    rows.append(("start state", *(_state(trials, each) for each in treatments)))
+    rows.append(("start state", *(_states(of[each]) for each in treatments)))
+    halves = {each: over_time(of[each]) for each in treatments}
+    if any(halves.values()):
+        shown = (_halves(halves[each]) for each in treatments)
+        rows.append(("write amplification over time, first and second half", *shown))
+    rows.append(("so its write amplification is", *(_verdict(of[each], halves[each]) for each in treatments)))
     title = f"The drives by their own count{f': {where}' if where else ''}"
-    return Part(title, (("", *treatments), *rows), tuple(_notes(trials, written)))
+    return Part(title, (("", *treatments), *rows), tuple(_notes(trials)))
 
 
-def _notes(trials: Sequence[TrialRecord], written: Mapping[str, float | None]) -> Iterator[str]:
+def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
+    """Write amplification in both halves: of the windows where a drive was read each second, else of the trials."""
+    found = [_half(trials, which) for which in ("first", "second")]
+    if found[0] is not None and found[1] is not None:
+        return found[0], found[1]
+    ordered = sorted(trials, key=lambda trial: trial.number)
+    told = [value for trial in ordered if (value := trial.responses.get("write_amplification")) is not None]
+    if len(told) < _ROUNDS_MIN or any(_emulated(trial) for trial in trials):
+        return None
+    first, second = middle(told[: len(told) // 2]), middle(told[-(len(told) // 2) :])
+    return None if first is None or second is None else (first, second)
+
+
+def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) -> str:
+    """Why write amplification is no steady state's; empty if it is one's."""
+    states = {state for trial in trials for state in _start(trial)}
+    written = middle(trial.responses.get("drive_writes") for trial in trials)
+    if "aged, not settled" in states:
+        return "it had not settled when the drive was aged"
+    if written is not None and written < WHOLE:
+        return f"a window wrote {written:.2g} of a drive{_enough(trials, written)}"
+    if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
+        return "nothing was erased in a window"
+    if "fresh" in states and (halves is None or written is None or written < FRESH_WHOLE):
+        return "the drives started fresh, without garbage to collect"
+    if halves is not None and abs(halves[1] / halves[0] - 1) > DRIFT_MAX:
+        return f"it went from {halves[0]:.3g} to {halves[1]:.3g}"
+    return ""
+
+
+def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) -> str:
+    if all(trial.responses.get("write_amplification") is None for trial in trials):
+        return words.MISSING
+    why = transient(trials, halves)
+    return f"transient: {why}" if why else "steady"
+
+
+def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     if any(_emulated(trial) for trial in trials):
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     yield from service_times.notes(trials)
-    least = min((value for value in written.values() if value is not None), default=WHOLE)
-    if least < WHOLE:
-        yield f"transient: a window wrote {least:.2g} of a drive, so write amplification is not a steady state's"
+    settled = [trial.regime.get(f"{source}.settled_write_amplification") for trial in trials for source in _SOURCES]
+    values = [value for value in settled if isinstance(value, float)]
+    if values:
+        low, high = min(values), max(values)
+        span = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
+        yield f"aged: the recorded load of each treatment settled at a write amplification of {span} in the model"
+
+
+def _enough(trials: Sequence[TrialRecord], written: float) -> str:
+    """How long a window would have to be."""
+    window_s = middle(value for trial in trials if isinstance(value := trial.regime.get("window_s"), float))
+    return f"; about {window_s * WHOLE / written:.0f} s would write one" if window_s and written > 0 else ""
+
+
+def _half(trials: Sequence[TrialRecord], which: str) -> float | None:
+    """Of the drive that holds the data; the WAL's alone where only that one counts."""
+    for source in _SOURCES:
+        values = [trial.regime.get(f"{source}.write_amplification_{which}") for trial in trials]
+        found = middle(value for value in values if isinstance(value, float))
+        if found is not None:
+            return found
+    return None
+
+
+def _halves(found: tuple[float, float] | None) -> str:
+    return words.MISSING if found is None else f"{found[0]:.3g}, {found[1]:.3g}"
 
 
 def _emulated(trial: TrialRecord) -> bool:
@@ -70,15 +139,17 @@ def _emulated(trial: TrialRecord) -> bool:
     return any(level.startswith(_EMULATED) for level in levels)
 
 
-def _state(trials: Sequence[TrialRecord], treatment: str) -> str:
-    found = dict.fromkeys(
-        _worn(str(trial.regime.get("start_state", ""))) for trial in trials if trial.treatment == treatment
-    )
-    return ", ".join(found) or words.MISSING
+def _states(trials: Sequence[TrialRecord]) -> str:
+    return ", ".join(dict.fromkeys(state for trial in trials for state in _start(trial))) or words.MISSING
 
 
-def _worn(start_state: str) -> str:
-    return start_state.partition("; ")[2] or "fresh"
+def _start(trial: TrialRecord) -> tuple[str, ...]:
+    """As the drives told; in older records by the words of how a clone was made."""
+    told = [trial.regime.get(f"{source}.start") for source in _SOURCES]
+    found = tuple(dict.fromkeys(str(each) for each in told if each))
+    if found:
+        return found
+    return (str(trial.regime.get("start_state", "")).partition("; ")[2] or "fresh" if _emulated(trial) else AS_FOUND,)
 
 
 def _shown(name: str, value: float | None) -> str:

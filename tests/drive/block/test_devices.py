@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from pgassay._core import stored_bytes
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import wishes
 from pgassay.drive.block import calls
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.block.precondition import precondition
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
@@ -20,6 +22,7 @@ from tests.drive.block.killing import left_behind
 
 pytestmark = pytest.mark.system
 
+SIZE_BYTES = 128 << 20
 KERNEL = LinuxKernel(LocalRunner(choose()))
 
 
@@ -33,20 +36,21 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture
 def device(place: Path) -> Iterator[Path]:
-    """A block device of 256 MB that belongs to somebody else."""
+    """A block device of 128 MB that belongs to somebody else."""
     file = place / "somebody"
     with file.open("wb") as image:
-        image.truncate(256 << 20)
+        image.truncate(SIZE_BYTES)
     found = KERNEL.attach(file)
     yield found
     calls.detach_loop(found)
 
 
-def attach(place: Path, device: Path, *names: Path) -> Drive:
+def attach(place: Path, device: Path, *names: Path, **levels: str) -> Drive:
     account = choose()
     places = Places(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))
     attacher = attacher_of(places, LocalRunner(account), account)
-    return attacher.attach(wishes.parse({"data": f"device:{device}"}), place / "data", Needs())
+    asked = {f"data.{name}": value for name, value in levels.items()}
+    return attacher.attach(wishes.parse({"data": f"device:{device}", **asked}), place / "data", Needs())
 
 
 def test_an_owned_blank_device_serves_twice_and_is_unmounted(place: Path, device: Path) -> None:
@@ -58,8 +62,23 @@ def test_an_owned_blank_device_serves_twice_and_is_unmounted(place: Path, device
         clone = drive.clone("k", "trial-1")
         assert (clone / "file").read_text() == "golden"
         assert drive.mount().device == str(device)
+        assert drive.traits(clone)["drive.start"].found == "as it was found"
         drive.release()
         assert left_behind(place / "data") == []
+
+
+def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, device: Path) -> None:
+    assert precondition(device, 0) == 0
+    assert precondition(device, 2) == 2 * SIZE_BYTES
+    noise = (place / "somebody").read_bytes()
+    assert (stored_bytes(noise, "zstd-1") == 4096).all(), "every block of it, with what does not compress"
+    drive = attach(place, device, device, precondition="1")
+    directory = drive.workspace("prepare")
+    assert drive.traits(directory)["drive.start"].found == "preconditioned by 1 drive writes"
+    assert (place / "somebody").read_bytes() != noise
+    drive.release()
+    with pytest.raises(UsageError, match="kind image"):
+        wishes.parse({"data": "image", "data.precondition": "1"})
 
 
 def test_a_device_that_nobody_named_is_not_looked_at(place: Path, device: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.drive import readback, wishes
-from pgassay.drive.attaching import sized
 from pgassay.drive.block import daemon, description, memory, sparse, tables
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.factors import FACTORS
@@ -78,6 +77,9 @@ def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
     assert readback.told(stats, "store_bytes", "1073741824B") == "1073741824B", "whole segments"
     assert readback.told(stats, "store_bytes", "536870912B") == "1073745920B"
     assert readback.told({}, "codec", "lz4") is None
+    rounded = {"over_provisioning": 0.0698, "superblock_bytes": 1 << 20, "user_bytes": 1 << 30}
+    assert readback.told(rounded, "over_provisioning", "0.07") == "0.07", "whole superblocks"
+    assert readback.told(rounded, "over_provisioning", "0.08") == "0.0698"
 
 
 def test_mountinfo_is_read_with_its_escapes() -> None:
@@ -205,12 +207,6 @@ def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], lev
     assert readback.timing_told(told, level) == found
 
 
-def test_drives_are_sized_by_the_data_in_steps() -> None:
-    assert sized(1) == 1 << 30
-    assert sized(1 << 30) == 5 << 28
-    assert sized(10 << 30) % (256 << 20) == 0
-
-
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
     image, copy = tmp_path / "image", tmp_path / "copy"
     with image.open("wb") as file:
@@ -270,8 +266,16 @@ def test_an_aged_drive_says_so_and_keeps_its_snapshot(tmp_path: Path) -> None:
     (clone / "file").write_text("worn")
     drive.discard(clone)
     ageing.finish("k")
-    assert "aged to a write amplification of 1.50" in drive.how_cloned()
-    assert (drive.clone("k", "trial-1") / "file").read_text() == "golden"
+    clone = drive.clone("k", "trial-1")
+    assert (clone / "file").read_text() == "golden"
+    assert drive.how_cloned().count("copy-on-write; aged") == 1
+    told = drive.traits(clone)
+    for source in ("drive", "drive_wal"):
+        assert told[f"{source}.start"].found == "aged"
+        assert told[f"{source}.settled_write_amplification"].found == 1.5
+    assert all(trait.holds for trait in told.values())
+    assert (told["drive.model"].asked, told["drive_wal.model"].asked) == ("compressing", "page-mapped")
+    drive.discard(clone)
     drive.release()
     assert on_fakes(tmp_path / "data", "csd").ageing() is None
 

@@ -11,13 +11,14 @@ from typing import Any
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.bench.places import Mount
-from pgassay.bench.store import Ageing
+from pgassay.bench.store import Ageing, Trait
 
 SNAPSHOT_BYTES = 1 << 30
 
 
 class FakeDrive:
-    """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change."""
+    """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change;
+    `told` is what it says of itself."""
 
     kind = "directory"
 
@@ -32,6 +33,7 @@ class FakeDrive:
         self.contents: dict[Path, Any] = {}
         self.calls: list[str] = []
         self.faults = dict(faults or {})
+        self.told: dict[str, Trait] = {}
         self._root = root
         self._free_bytes = free_bytes
         self._keep_snapshots = keep_snapshots
@@ -104,6 +106,10 @@ class FakeDrive:
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """See `Drive`."""
         return {}
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`."""
+        return dict(self.told)
 
     def ageing(self) -> Ageing | None:
         """See `Drive`."""

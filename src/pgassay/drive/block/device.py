@@ -7,14 +7,17 @@ no mount, no swap, no holder. On it lies a directory drive: snapshots are copied
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pgassay.bench.drive_counters import DATA
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
+from pgassay.bench.store import Trait
 from pgassay.drive.block import filesystems, messages
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.precondition import precondition
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 
 Release = Callable[[], None]
@@ -25,6 +28,11 @@ class DeviceDrive(DirectoryDrive):
 
     kind = "device"
     unmounted: Release | None = None
+    start = "as it was found"
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`."""
+        return {f"{DATA}.start": Trait(self.start)}
 
     def release(self) -> None:
         """See `Drive`; the file system stays, with our label, for the next time."""
@@ -67,8 +75,13 @@ def attach(
     mount_of: Callable[[Path], Mount],
     closing: Release,
     counting: Counting = nothing,
+    drive_writes: int = 0,
 ) -> DeviceDrive:
-    """Make the file system, mount it at `point`, and use it; `closing` comes after it is unmounted."""
+    """Write the device over so many times, make the file system, mount it at `point`, and use it.
+
+    `closing` comes after it is unmounted.
+    """
+    precondition(device, drive_writes)
     kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
     point.mkdir(mode=0o755)
     kernel.mount(device, point, filesystem)
@@ -85,6 +98,8 @@ def attach(
         point.rmdir()
         raise
     drive.unmounted = give_back
+    if drive_writes:
+        drive.start = f"preconditioned by {drive_writes} drive writes"
     return drive
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing
+from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import messages as drive_messages
 from pgassay.drive.block import filesystems, messages
 from pgassay.drive.block.filesystems import Filesystem
@@ -131,6 +131,11 @@ class BlockDrive:
         """See `Drive`."""
         held = self._held is not None and directory.parent == self._point
         return {DATA: self.volume.counters} if held and self.volume.counts else {}
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`."""
+        held = self._held is not None and directory.parent == self._point
+        return {f"{DATA}.{name}": trait for name, trait in self.volume.traits().items()} if held else {}
 
     def ageing(self) -> Ageing | None:
         """See `Drive`."""

@@ -12,11 +12,13 @@ from typing import Any, Protocol
 
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
+from pgassay.bench.store import Trait
 from pgassay.drive import messages as drive_messages
 from pgassay.drive.block import calls, daemon
 from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketControl
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.traits import Worn, traits
 
 COMPRESSING = "compressing"
 """The flash model's kind that packs compressed blocks; any other maps whole pages."""
@@ -58,8 +60,8 @@ class EmulatedVolume:
         self._control: Control | None = None
         self._device: Path | None = None
         self._kept: dict[str, str] = {}
-        self._worn: dict[str, str] = {}
-        self._restored = ""
+        self._worn: dict[str, Worn] = {}
+        self._present: str | None = None
 
     @property
     def kind(self) -> str:
@@ -69,7 +71,8 @@ class EmulatedVolume:
     @property
     def how_restored(self) -> str:
         """See `Volume`."""
-        return f"copy-on-write{self._worn.get(self._restored, '')}"
+        worn = self._worn.get(self._present or "")
+        return "copy-on-write" if worn is None else f"copy-on-write; {worn.sentence}"
 
     def facts(self) -> Mapping[str, str]:
         """See `Volume`."""
@@ -91,6 +94,7 @@ class EmulatedVolume:
     def blank(self) -> None:
         """See `Volume`: the snapshot taken before the first write."""
         self._at_rest("restore", _BLANK)
+        self._present = None
 
     def keep(self, key: str, what: str = "") -> None:
         """See `Volume`."""
@@ -102,7 +106,7 @@ class EmulatedVolume:
     def restore(self, key: str) -> None:
         """See `Volume`; the flash model's state comes back with the contents."""
         self._at_rest("restore", self._name(key))
-        self._restored = key
+        self._present = key
 
     def has(self, key: str) -> bool:
         """See `Volume`: as long as the daemon lives."""
@@ -129,6 +133,10 @@ class EmulatedVolume:
             return {}
         return neutral(stats, compressing=self.description.flash.get("kind") == COMPRESSING)
 
+    def traits(self) -> Mapping[str, Trait]:
+        """See `Volume`."""
+        return traits(self.description, self.stats(), self._worn.get(self._present or ""))
+
     def stats(self) -> Mapping[str, Any]:
         """All that the daemon tells, under its own names."""
         return self._open().ask("stats")
@@ -144,8 +152,7 @@ class EmulatedVolume:
         fresh = self._kept.pop(key)
         self.keep(key)
         self._at_rest("drop", fresh)
-        settled = told.get("write_amplification")
-        self._worn[key] = "; aged" if settled is None else f"; aged to a write amplification of {settled:.2f}"
+        self._worn[key] = Worn.of(told)
 
     def record(self, path: Path | None) -> None:
         """Begin to record the write trace, or end it."""

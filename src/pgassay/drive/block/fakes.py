@@ -139,6 +139,8 @@ class FakeControl:
             "kind": self._configuration.get("kind", "page-mapped"),
             "codec": self._configuration["codec"],
             "over_provisioning": self._configuration.get("over_provisioning", 0.07),
+            "policy": self._configuration.get("policy", "greedy"),
+            "store": "memory" if self._configuration["store"] == "memory" else "file",
             "capacity_bytes": self._configuration["capacity_bytes"],
             "timing": self._configuration.get("timing"),
             "host_bytes_written": used,

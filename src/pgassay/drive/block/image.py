@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.drive_counters import Counted
 from pgassay.bench.places import Mount
+from pgassay.bench.store import Trait
 from pgassay.drive import reflink, snapshots
 from pgassay.drive.block import messages, sparse
 from pgassay.drive.block.kernel import Kernel
@@ -101,6 +102,10 @@ class ImageVolume:
 
     def counters(self) -> Counted:
         """A file counts nothing; what the loop device counts is in diskstats."""
+        return {}
+
+    def traits(self) -> Mapping[str, Trait]:
+        """A file says nothing; what holds of it is read back from the kernel."""
         return {}
 
     def close(self) -> None:

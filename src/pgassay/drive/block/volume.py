@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgassay.bench.drive_counters import Counted
+from pgassay.bench.store import Trait
 
 
 class Volume(Protocol):
@@ -62,6 +63,9 @@ class Volume(Protocol):
 
     def counters(self) -> Counted:
         """Cumulative counters of the drive itself; empty for one that counts nothing."""
+
+    def traits(self) -> Mapping[str, Trait]:
+        """What the drive says that it is; empty for one that cannot be asked."""
 
     def close(self) -> None:
         """Give everything back; calling it twice is harmless."""

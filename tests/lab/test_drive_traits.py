@@ -1,0 +1,30 @@
+"""What a drive says of itself ends in the record, and a drive that is not what was asked spoils its trials by name."""
+
+from pathlib import Path
+
+from pgassay.bench.store import Trait
+from pgassay.record.values import Status, TrialRecord
+from tests.lab.simulation import simulate
+
+
+def trials(place: Path, told: dict[str, Trait]) -> list[TrialRecord]:
+    """Of a run on a drive that says so; the simulation has troubles of its own planned for a few of them."""
+    simulation = simulate(place)
+    simulation.machine.drive.told.update(told)
+    simulation.carry_on()
+    return list(simulation.run.trials)
+
+
+def test_what_a_drive_says_is_kept_with_each_trial(place: Path) -> None:
+    told = {"drive.start": Trait("aged"), "drive.over_provisioning": Trait(0.0703, 0.07)}
+    valid = [trial for trial in trials(place, told) if trial.status is Status.VALID]
+    assert valid
+    for trial in valid:
+        assert (trial.regime["drive.start"], trial.regime["drive.over_provisioning"]) == ("aged", 0.0703)
+
+
+def test_a_drive_that_is_not_what_was_asked_spoils_the_trial(place: Path) -> None:
+    found = trials(place, {"drive.policy": Trait("fifo", "greedy", holds=False)})
+    assert [trial for trial in found if trial.status is Status.VALID] == []
+    reasons = {(reason.code, reason.detail) for trial in found for reason in trial.reasons}
+    assert ("read_back", "drive.policy: asked for greedy, the drive says fifo") in reasons

@@ -1,0 +1,66 @@
+"""What the report says of drives: never "steady" of a drive that was not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.report import drives
+
+AGED: Mapping[str, Any] = {"drive.start": "aged", "window_s": 10.0}
+FRESH: Mapping[str, Any] = {"drive.start": "fresh", "window_s": 10.0}
+HALVES: Mapping[str, Any] = {"drive.write_amplification_first": 1.5, "drive.write_amplification_second": 1.55}
+
+
+def trial(number: int, regime: Mapping[str, Any], written: float, erased: float = 9.0, kind: str = "csd",
+          amplification: float = 1.5) -> TrialRecord:  # fmt: skip
+    return TrialRecord(
+        number=number,
+        block=number,
+        attempt=1,
+        treatment="one",
+        condition="",
+        covariate="",
+        levels={"drive.data": LevelRecord(kind, kind, kind)},
+        status=Status.VALID,
+        started_wall_ns=0,
+        finished_wall_ns=0,
+        responses={"write_amplification": amplification, "drive_writes": written},
+        counters={"drive.blocks_erased": erased},
+        regime=dict(regime),
+    )
+
+
+@pytest.mark.parametrize(
+    ("regime", "written", "erased", "says"),
+    [
+        ({**AGED, **HALVES}, 1.2, 9.0, ""),
+        ({**AGED, **HALVES}, 0.5, 9.0, "0.5 of a drive; about 20 s would write one"),
+        ({**AGED, **HALVES, "drive.start": "aged, not settled"}, 3.0, 9.0, "had not settled"),
+        ({**AGED, **HALVES}, 1.2, 0.0, "nothing was erased"),
+        ({**AGED, **HALVES, "drive.write_amplification_second": 2.0}, 1.2, 9.0, "from 1.5 to 2"),
+        ({**FRESH, **HALVES}, 1.2, 9.0, "started fresh"),
+        ({**FRESH, **HALVES}, 2.5, 9.0, ""),
+        (FRESH, 2.5, 9.0, "started fresh"),
+        ({"start_state": "copy-on-write; aged", **HALVES}, 1.2, 9.0, ""),
+        ({"start_state": "copy-on-write", **HALVES}, 1.2, 9.0, "started fresh"),
+    ],
+)
+def test_steady_is_said_of_a_steady_state_alone(
+    regime: Mapping[str, Any], written: float, erased: float, says: str
+) -> None:
+    trials = [trial(number, regime, written, erased) for number in range(1, 4)]
+    why = drives.transient(trials, drives.over_time(trials))
+    assert (why == "") == (says == "")
+    assert says in why
+
+
+def test_a_devices_trials_show_their_course_over_time() -> None:
+    worn = [trial(number, {}, 2.0, kind="device:/dev/x", amplification=1 + number / 10) for number in range(1, 9)]
+    assert drives.over_time(worn[::-1]) == (1.25, 1.65)
+    assert drives.transient(worn, drives.over_time(worn)) == "it went from 1.25 to 1.65"
+    assert drives.transient(worn[4:], drives.over_time(worn[4:])) == ""
+    assert drives.over_time(worn[:3]) is None, "too few to have halves"
+    emulated = [trial(number, {}, 2.0) for number in range(1, 9)]
+    assert drives.over_time(emulated) is None, "each starts from the same snapshot"
