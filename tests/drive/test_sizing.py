@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.store import Needs
-from pgassay.drive.sizing import closely, scaled_flash, sized, tables_bytes
+from pgassay.drive.sizing import SNAPSHOT_BYTES, closely, scaled_flash, sized, tables_bytes
 
 MIB = 1 << 20
 
@@ -37,4 +37,4 @@ def test_a_shape_that_was_given_stays() -> None:
 
 
 def test_tables_count_the_blank_drive_as_a_snapshot() -> None:
-    assert tables_bytes(4096 * 1000, 2) == 1000 * (32 + 3 * 16)
+    assert tables_bytes(4096 * 1000, 2) == 1000 * (32 + 3 * SNAPSHOT_BYTES)

@@ -2,7 +2,7 @@
 
 use flash::compressing::SpaceState;
 use flash::timing::OperationLog;
-use flash::{Capacity, Compressing, Drive, FlashError, Geometry, PageMapped, Streams};
+use flash::{Capacity, Compressing, Drive, FlashError, Geometry, PageMapped, Policy, Streams};
 
 /// A drive of either kind. Cloned with all its state, which is what a snapshot keeps.
 #[derive(Clone)]
@@ -79,6 +79,11 @@ impl Model {
     /// Who writes into which open block.
     pub fn streams(&self) -> Streams {
         with_drive!(self, drive => drive.config().streams)
+    }
+
+    /// How garbage collection chooses.
+    pub fn policy(&self) -> Policy {
+        with_drive!(self, drive => drive.config().policy)
     }
 
     /// Bytes of memory that the model's tables take, for what a snapshot will need.

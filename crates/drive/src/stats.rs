@@ -2,8 +2,29 @@
 
 use serde_json::{Value, json};
 
+use flash::Policy;
+
 use crate::commands::Daemon;
+use crate::model::Model;
 use crate::safety::memory;
+
+/// What the drive is, for whoever wants to know whether it is what was asked for.
+fn make(model: &Model) -> Value {
+    let capacity = model.capacity();
+    json!({
+        "kind": match model { Model::PageMapped(_) => "page-mapped", Model::Compressing(_) => "compressing" },
+        "policy": match model.policy() {
+            Policy::Greedy => "greedy",
+            Policy::CostBenefit => "cost-benefit",
+            Policy::Fifo => "fifo",
+            Policy::DChoices { .. } => "d-choices",
+            Policy::Random => "random",
+        },
+        "over_provisioning": capacity.alpha() - 1.0,
+        "user_bytes": u64::from(capacity.user_blocks()) * u64::from(flash::BLOCK_BYTES),
+        "superblock_bytes": capacity.geometry().superblock_bytes(),
+    })
+}
 
 /// Everything. Names end in their unit; the `units` table has those that do not.
 pub fn report(daemon: &Daemon) -> Value {
@@ -36,12 +57,14 @@ pub fn report(daemon: &Daemon) -> Value {
             "space_state": format!("{:?}", model.space_state()).to_lowercase(),
         })
     });
+    let make = disk.with_model(|model| make(model));
     let (tallies, store) = (&disk.tallies, disk.store_use());
     let (memory_bytes, locked_bytes) = memory::in_use_bytes();
     let more = json!({
         "name": daemon.name,
         "capacity_bytes": disk.capacity_bytes(),
         "codec": disk.codec().to_string(),
+        "store": disk.store_kind(),
         "reads": tallies.reads.get(),
         "writes": tallies.writes.get(),
         "flushes": tallies.flushes.get(),
@@ -70,7 +93,7 @@ pub fn report(daemon: &Daemon) -> Value {
         "units": units(),
     });
     let (sums, timing) = daemon.clock.as_ref().map_or((json!({}), Value::Null), |clock| clock.report());
-    for more in [more, sums, json!({ "timing": timing })] {
+    for more in [make, more, sums, json!({ "timing": timing })] {
         if let (Some(report), Value::Object(more)) = (report.as_object_mut(), more) {
             report.extend(more);
         }
@@ -83,6 +106,7 @@ fn units() -> Value {
         "compression_ratio": "logical over physical bytes of live data, times 100, within 100 to 800",
         "physical_usage_ratio": "per cent of usable flash that is live",
         "wear_leveling": "erases of a superblock",
+        "over_provisioning": "usable flash over user capacity, less 1, after rounding to superblocks",
         "percentage_used": "per cent of the rated cycles",
         "write_amplification": "NAND bytes over host bytes since the drive was made; null before the first write",
         "physical_media_units_written": "bytes",

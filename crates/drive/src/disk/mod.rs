@@ -133,6 +133,11 @@ impl Disk {
         self.codec
     }
 
+    /// Where contents are kept: `memory`, `file`, or `null`.
+    pub fn store_kind(&self) -> &'static str {
+        if self.keeps_contents { self.segments.media_kind() } else { "null" }
+    }
+
     /// Makes earlier writes durable. The model's write buffer is protected against power loss, and the store dies with
     /// the program, so there is nothing to do but to count.
     pub fn flush(&self) {

@@ -215,6 +215,14 @@ impl Segments {
         });
     }
 
+    /// What lies below: `memory` or `file`.
+    pub fn media_kind(&self) -> &'static str {
+        match self.media {
+            Media::Memory(_) => "memory",
+            Media::File(_) => "file",
+        }
+    }
+
     /// Bytes of a segment.
     pub fn segment_bytes(&self) -> usize {
         self.segment_bytes
