@@ -4,12 +4,15 @@ from math import isnan
 
 import pytest
 
+from pgassay.analysis.claims import judge
 from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, doubt, refusal, screened
 from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import explain
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.study.levels import Combination, Level
-from pgassay.study.model import Design, Study
+from pgassay.study.model import Claim, Design, Study
 from pgassay.study.responses import Better, Response, Scale
 
 TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
@@ -42,7 +45,7 @@ def test_which_pairs_are_refused(one: dict[str, Level], other: dict[str, Level],
     assert bool(refusal(other, one)) is refused
 
 
-def judged(response: Response, timing: str = "off", errors: Errors | None = None) -> tuple[Kind, str, bool]:
+def screened_effect(response: Response, timing: str = "off", errors: Errors | None = None) -> Effect:
     drives = {"drive.data": (Level("ssd", "ssd"), Level("csd", "csd"))}
     treatments = tuple(Combination({"drive.data": level}) for level in drives["drive.data"])
     fixed = {"drive.timing": Level(timing, timing)}
@@ -54,6 +57,11 @@ def judged(response: Response, timing: str = "off", errors: Errors | None = None
     ]
     effects = compare(seen, response, treatments[0].name, blocks_max=8, primary=True)
     (effect,) = screened(effects, study, response, treatments[0].name, errors)
+    return effect
+
+
+def judged(response: Response, timing: str = "off", errors: Errors | None = None) -> tuple[Kind, str, bool]:
+    effect = screened_effect(response, timing, errors)
     found = verdict(effect, response, resolution=0.02, blocks_max=8)
     return found.kind, found.text, isnan(effect.estimate)
 
@@ -63,6 +71,19 @@ def test_a_refused_speed_has_no_value_and_says_why() -> None:
     assert kind is Kind.NOT_COMPARED
     assert text.startswith("not compared: timing is off")
     assert empty
+
+
+def test_why_says_that_it_was_refused_and_what_the_costs_tell() -> None:
+    told = explain(screened_effect(TPS), [screened_effect(NAND)], (TPS, NAND))
+    assert "transactions per second was not compared: timing is off" in told.text
+    assert "which do compare: NAND" in told.text
+    assert "yet" not in told.text
+    assert explain(screened_effect(TPS), (), (TPS, NAND)).text.endswith("use of the CPU")
+
+
+def test_a_claim_on_a_refused_speed_is_not_testable_for_that_reason() -> None:
+    claim = Claim("faster", "", "tps", {}, {}, low=1.0)
+    assert "not compared: timing is off" in judge(claim, screened_effect(TPS)).text
 
 
 def errors_of(ssd: float | None, csd: float | None) -> Errors:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgassay.analysis.compare import compare
-from pgassay.analysis.verdicts import SETTLED, Kind, Verdict, verdict
+from pgassay.analysis.verdicts import Kind, Verdict, verdict
 from pgassay.study.responses import Better, Response
 
 from ._make import HOT_SHARE, LATENCY_MS, TPS, columns, noisy
@@ -88,7 +88,6 @@ def test_a_study_of_fewer_than_five_blocks_says_that_it_cannot_tell() -> None:
 
 def test_a_failure_is_told_but_a_settled_arm_keeps_its_verdict() -> None:
     assert of(1.1, failure="no space").text == "failed: no space"
-    assert of(1.1, failure=f"{SETTLED}: better").kind is Kind.BETTER
 
 
 def test_shares_are_judged_in_percentage_points() -> None:

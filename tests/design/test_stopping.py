@@ -36,11 +36,6 @@ def test_all_arms_of_the_study_share_the_error_even_before_they_ran() -> None:
     assert effects["f=3"].blocks == 0
 
 
-def test_a_failed_arm_is_told_as_such() -> None:
-    found = verdicts_of(study(2), TPS, [], failures={"f=1": "3 trials in a row failed by its own doing"})
-    assert found["f=1"].kind is Kind.FAILED
-
-
 def test_a_point_of_a_curve_without_any_valid_trial_is_not_known() -> None:
     share = Response("hot_share", "HOT share", "1", Better.HIGHER, Scale.DIFFERENCE)
     for response in (TPS, share):

@@ -43,6 +43,8 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
         return _not_testable(claim, claim.untestable)
     if claim.low is None and claim.high is None:
         return _not_testable(claim, "the claim states no range that a run could test")
+    if effect is not None and effect.refused:
+        return _not_testable(claim, messages.refused(effect.refused))
     if effect is None or effect.blocks == 0:
         return _not_testable(claim, "this run has no valid trials of both its treatments")
     if effect.blocks < FIRST_LOOK or not effect.bounded:

@@ -14,9 +14,6 @@ from pgassay.analysis.effects import Effect
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
 
-NOT_COMPARED = "not compared: "
-"""How the reason of a refused comparison begins."""
-
 ACCEPTABLE_ERROR = 0.1
 """How much later than asked a drive may have answered for its speed to be compared, as a share of its service times."""
 
@@ -69,20 +66,20 @@ def refusal(baseline: Levels, levels: Levels) -> str:
     if not between_drives(baseline, levels) or all(map(timed, both)):
         return ""
     if not all(map(emulated, both)):
-        return f"{NOT_COMPARED}an emulated drive's speed is set against emulated drives only"
-    return f"{NOT_COMPARED}timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
+        return f"an emulated drive's speed is set against emulated drives only"
+    return f"timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
 
 
 def doubt(errors: Iterable[float | None]) -> str:
     """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
     found = list(errors)
     if any(error is None for error in found):
-        return f"{NOT_COMPARED}how far the drives kept to their service times was not measured"
+        return f"how far the drives kept to their service times was not measured"
     worst = max((error for error in found if error is not None), default=0.0)
     if worst <= ACCEPTABLE_ERROR:
         return ""
     return (
-        f"{NOT_COMPARED}a drive answered {worst:.0%} later than the times it was asked for, "
+        f"a drive answered {worst:.0%} later than the times it was asked for, "
         f"more than {ACCEPTABLE_ERROR:.0%}: this machine is too slow for it"
     )
 
@@ -90,7 +87,7 @@ def doubt(errors: Iterable[float | None]) -> str:
 def screened(
     effects: Iterable[Effect], study: Study, response: Response, baseline: str, errors: Errors | None = None
 ) -> tuple[Effect, ...]:
-    """The effects, those of refused comparisons without any value and with the reason in `left_out`.
+    """The effects, those of refused comparisons without any value and with the reason in `refused`.
 
     `errors` are what the trials measured; without them only the levels decide.
     """
@@ -113,7 +110,7 @@ def screened(
 def _blank(effect: Effect, reason: str) -> Effect:
     return replace(
         effect, estimate=nan, low=-inf, high=inf, inner_low=-inf, inner_high=inf, spread=nan, contrasts=(),
-        left_out=(reason,),
+        left_out=(), refused=reason, nothing_in_common="",
     )  # fmt: skip
 
 

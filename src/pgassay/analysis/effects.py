@@ -45,6 +45,10 @@ class Effect:
     baseline_mean: float = nan
     contrasts: tuple[tuple[int, float], ...] = ()
     """(block, ratio or difference) in block order: what the estimate is the mean of."""
+    refused: str = ""
+    """Why the two may not be compared (see `comparable`); there are no numbers then. Empty where they may."""
+    nothing_in_common: str = ""
+    """Why not one block has a value of both; empty where one has."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -125,6 +129,7 @@ def estimate(
         spread=spread,
         baseline_mean=float(contrasts.baseline.sum()) / n if n else nan,
         contrasts=tuple(zip(contrasts.blocks, shown.tolist(), strict=True)),
+        nothing_in_common="" if n else next(reversed(contrasts.left_out), ""),
     )
 
 

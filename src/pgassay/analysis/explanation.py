@@ -36,8 +36,11 @@ def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Respons
     moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
     response = by_name[effect.response]
     head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"
-    if not mine:
+    if not mine and not effect.refused:
         return Explanation(f"{head}; no cost per transaction was measured that could explain it", (), ())
+    if effect.refused:
+        told = f"; of the costs, which do compare: {_listed(moved, by_name)}" if moved else ""
+        return Explanation(f"{head}{told}", (), tuple(moved))
     if not _differs(effect):
         return _still(head, moved, by_name)
     gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
@@ -91,6 +94,8 @@ def _gain(cost: Effect, response: Response) -> int:
 
 
 def _change(effect: Effect, response: Response) -> str:
+    if effect.refused:
+        return f"was {messages.refused(effect.refused)}"
     if not effect.bounded:
         return "cannot be judged yet"
     if not _differs(effect):

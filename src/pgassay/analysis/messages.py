@@ -107,6 +107,11 @@ def equivalent(margin: str) -> str:
     return f"equivalent within ±{margin}"
 
 
+def refused(reason: str) -> str:
+    """The verdict on two that may not be compared."""
+    return f"not compared: {reason}"
+
+
 def failed(reason: str) -> str:
     """The verdict on a treatment without results."""
     return f"failed: {reason}" if reason else "failed: no valid trial"

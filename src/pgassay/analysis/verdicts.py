@@ -10,13 +10,12 @@ from math import isfinite, log
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.comparable import NOT_COMPARED
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.forecast import blocks_to_settle
 from pgassay.study.responses import Better, Response, Scale
 
 SETTLED = "settled"
-"""How the reason begins when an arm leaves the design because it is decided, and not because it fails."""
+"""How the reason in a journal begins when an arm leaves the design because it is decided, not because it fails."""
 
 
 class Kind(StrEnum):
@@ -60,14 +59,12 @@ def verdict(
 ) -> Verdict:
     """Judge `effect` at `resolution` (a share: 0.02 is ±2 %). `block_s`: seconds that one more block takes.
 
-    `failure` says why the treatment was taken out of play, when it was; what it showed before does not count then,
-    unless the reason begins with `SETTLED`.
+    `failure` says why the treatment was taken out of play, when it failed; what it showed before does not count then.
     """
-    if failure is not None and not failure.startswith(SETTLED):
+    if failure is not None:
         return Verdict(Kind.FAILED, messages.failed(failure))
-    refused = next((reason for reason in effect.left_out if reason.startswith(NOT_COMPARED)), None)
-    if refused is not None:
-        return Verdict(Kind.NOT_COMPARED, refused)
+    if effect.refused:
+        return Verdict(Kind.NOT_COMPARED, messages.refused(effect.refused))
     width = margin(effect.baseline_mean, response, resolution)
     if effect.blocks >= FIRST_LOOK and effect.bounded:
         if _within(effect, width):
@@ -78,7 +75,7 @@ def verdict(
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, _nothing_in_common(effect))
+        text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = blocks_to_settle(
         effect.spread,
@@ -107,14 +104,6 @@ def margin(mean: float, response: Response, resolution: float) -> float:
 
 SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}
 """Units of shares, with what a whole is in them."""
-
-
-def _nothing_in_common(effect: Effect) -> str:
-    """Why there is not one block to compare in; empty where there is."""
-    if effect.blocks > 0:
-        return ""
-    told = messages.few_blocks(0, FIRST_LOOK)  # says only how many
-    return next((reason for reason in reversed(effect.left_out) if reason != told), "")
 
 
 def _still(blocks: int | None, block_s: float | None) -> tuple[int | None, float | None]:

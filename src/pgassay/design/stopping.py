@@ -4,7 +4,7 @@ A study of covariates alone (one treatment, a curve) has nothing to compare; its
 curve is known to the asked resolution at that point.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import exp, inf, isfinite, nan, sqrt
 
 import numpy as np
@@ -43,9 +43,8 @@ def verdicts_of(
     observations: Sequence[Observation],
     *,
     block_s: float | None = None,
-    failures: Mapping[str, str] | None = None,
 ) -> dict[str, Verdict]:
-    """The verdict on each arm by its label. `failures` are the drops with their reasons."""
+    """The verdict on each arm by its label."""
     effects = effects_of(study, response, observations)
     if not effects:
         return {arm.name: _precision(study, response, observations, arm) for arm in study.arms}
@@ -56,7 +55,6 @@ def verdicts_of(
             resolution=study.design.resolution,
             blocks_max=study.design.blocks_max,
             block_s=block_s,
-            failure=(failures or {}).get(name),
         )
         for name, effect in effects.items()
     }

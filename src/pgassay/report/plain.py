@@ -99,6 +99,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "level": effect.level,
         "method": effect.method,
         "left_out": effect.left_out,
+        "refused": effect.refused or None,
     }
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from math import isfinite
 
-from pgassay.analysis.comparable import NOT_COMPARED
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import plural
 from pgassay.study.responses import Response, Scale
@@ -81,7 +80,7 @@ def quantity(value: float | None, response: Response) -> str:
 
 def effect(effect: Effect, response: Response) -> str:
     """`+10.4 % [+8.1, +12.7]`, or a difference in the response's unit."""
-    if any(reason.startswith(NOT_COMPARED) for reason in effect.left_out):
+    if effect.refused:
         return MISSING
     if not effect.bounded:
         return f"{MISSING} (no interval yet)"
