@@ -4,7 +4,7 @@ The specimens are run directories as they were written; they are never changed. 
 read for ever; format-0 is upgraded in memory.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.record import formats
+from pgassay.record._trial_decoder import TrialDecoder, _Wire
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import DamagedError, NewerFormatError, RecordError
@@ -49,6 +50,27 @@ RECORDS = st.builds(
 @given(RECORDS)
 def test_a_trial_reads_back_as_written(record: TrialRecord) -> None:
     assert formats.decode_trial(formats.encode(record), RUN, "trial.json") == record
+
+
+@given(st.lists(RECORDS, max_size=4))
+def test_the_decoder_of_many_trials_reads_the_same(records: list[TrialRecord]) -> None:
+    decoder = TrialDecoder()
+    assert [decoder.decode(formats.encode(record), RUN, "trial.json") for record in records] == records
+    assert {field.name for field in fields(TrialRecord)} == set(_Wire.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x89PNG", b'{"format": 1}', b'{"number": 1}', formats.encode(trial(1))[:-20],
+     formats.encode(trial(1)).replace(b'"8kB"', b"8"),
+     formats.encode(trial(1)).replace(b'"format": 1', b'"format": 9')],
+)  # fmt: skip
+def test_the_decoder_of_many_trials_refuses_the_same(data: bytes) -> None:
+    with pytest.raises(RecordError) as one:
+        formats.decode_trial(data, RUN, "trial.json")
+    with pytest.raises(RecordError) as many:
+        TrialDecoder().decode(data, RUN, "trial.json")
+    assert str(many.value) == str(one.value)
 
 
 def test_a_header_reads_back_as_written() -> None:

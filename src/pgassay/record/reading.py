@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgassay.record import formats, trials
+from pgassay.record._trial_decoder import TrialDecoder
 from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
 from pgassay.record.errors import CHECK, MISSING, DamagedError, damaged, reason_of, saying
@@ -207,4 +208,8 @@ class Run:
         journalled = self._journalled.get(number)
         if known is None and journalled is not None and journalled != hashlib.sha256(data).hexdigest():
             raise damaged(self.path, f"{where} is not what was committed")
-        return formats.decode_trial(data, self.path, where)
+        return self._decoder.decode(data, self.path, where)
+
+    @cached_property
+    def _decoder(self) -> TrialDecoder:
+        return TrialDecoder()
