@@ -113,12 +113,18 @@ def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed:
     found = []
     for treatment in findings.study.treatments:
         mine = [trial for trial in trials if trial.treatment == treatment.name]
-        told = {name: middle(trial.responses.get(name) for trial in mine) for name in (*_TOLD, space, speed)}
+        told = {name: middle(_value(trial, name) for trial in mine) for name in (*_TOLD, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
         errors = [trial.responses.get("service_time_error") for trial in mine]
         error = None if None in errors else max((each for each in errors if each is not None), default=None)
         found.append(Point(treatment.name, mine_levels, told[space], told[speed], told, error))
     return tuple(found)
+
+
+def _value(trial: TrialRecord, name: str) -> float | None:
+    """A speed of 0 has no ratio: left out here as in the verdicts and the published table, where it is named."""
+    value = trial.responses.get(name)
+    return None if name in _SPEED and value is not None and value <= 0.0 else value
 
 
 def front(every: Sequence[Point]) -> frozenset[str]:
