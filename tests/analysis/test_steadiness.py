@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pgassay.analysis.steadiness import Steadiness, course, courses
+from pgassay.analysis.trial_course import NS, trial_course
 
 S = np.arange(300)
 
@@ -14,6 +15,7 @@ def noisy(level: np.ndarray, noise: float = 15.0) -> np.ndarray:
 
 FLAT = noisy(np.full(300, 1000.0))
 WARMING = noisy(np.where(S < 60, 700.0, 1000.0))
+SLOWING = noisy(np.where(S < 60, 1300.0, 1000.0))
 DRIFTING = noisy(1000.0 - 1.5 * S)
 CYCLIC = noisy(1000.0 + 150.0 * np.sign(np.sin(2 * np.pi * S / 60)))
 UNSETTLED = noisy(np.select([S < 100, S < 220], [1000.0, 600.0], 900.0))
@@ -24,6 +26,7 @@ UNSETTLED = noisy(np.select([S < 100, S < 220], [1000.0, 600.0], 900.0))
     [
         (FLAT, Steadiness.FLAT),
         (WARMING, Steadiness.WARMING),
+        (SLOWING, Steadiness.SLOWING),
         (DRIFTING, Steadiness.DRIFTING),
         (CYCLIC, Steadiness.CYCLIC),
         (UNSETTLED, Steadiness.UNSETTLED),
@@ -65,3 +68,29 @@ def test_noise_is_rarely_called_anything_but_flat() -> None:
     rng = np.random.default_rng(9)
     found = courses(1000.0 * np.exp(rng.normal(0.0, 0.05, (400, 120))))
     assert sum(one.kind is Steadiness.FLAT for one in found) > 0.9 * 400
+
+
+# Transactions per second of two real minutes (simple-update, a checkpoint every three to six seconds, busy neighbours
+# on both processors): one wanders without a level of its own, the other lost half its speed when the neighbours came.
+WANDERED = [
+    1782, 1468, 1431, 1893, 1972, 2091, 2284, 1723, 2350, 2709, 2620, 2837, 2850, 2843, 2943, 3023, 2712, 2435,
+    2964, 3019, 2774, 2448, 2967, 3264, 3232, 2696, 2359, 1350, 2237, 2092, 2139, 2058, 2401, 2342, 2974, 3001,
+    2682, 2473, 1983, 1401, 1192, 1092, 1022, 1200, 859, 1681, 2410, 2703, 2141, 2232, 2588, 3355, 3081, 3336, 2934,
+    2819, 2651, 2787, 2835, 2552,
+]  # fmt: skip
+SLOWED = [
+    3267, 4497, 3738, 4130, 2749, 4295, 4020, 4601, 4792, 4792, 4693, 4588, 4580, 4408, 4249, 4201, 4262, 4175,
+    3722, 4333, 4278, 4034, 3705, 3348, 3428, 4360, 3770, 3118, 3777, 4463, 4055, 1773, 1970, 2823, 2821, 2320,
+    2844, 2773, 4395, 3294, 3431, 2688, 1706, 2159, 2409, 2592, 2252, 2311, 2230, 2531, 2214, 1312, 1981, 3359,
+    3393, 1945, 2007, 2700, 1916, 1408,
+]  # fmt: skip
+
+
+def test_real_minutes_beside_busy_neighbours() -> None:
+    wandered = trial_course([second * NS for second in range(60)], [float(each) for each in WANDERED])
+    assert wandered.kind is Steadiness.FLAT
+    assert wandered.error is not None
+    assert wandered.error > 0.05 * float(np.mean(WANDERED)), "flat, but its own mean is hardly known"
+    slowed = course(np.asarray(SLOWED, dtype=np.float64))
+    assert slowed.kind is Steadiness.SLOWING
+    assert slowed.steady_from_s == pytest.approx(30, abs=5)

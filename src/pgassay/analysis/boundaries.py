@@ -27,7 +27,7 @@ _DENSE = 2000
 _REACH = 10.0
 """Standard deviations of one step beyond which there is nothing."""
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _ROOTS = np.cos(pi * (np.arange(_POINTS) + 0.5) / _POINTS)
 _EVEN = np.linspace(-1.0, 1.0, _DENSE)
 _COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(_ROOTS, _POINTS - 1))

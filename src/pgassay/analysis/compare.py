@@ -30,12 +30,13 @@ def compare(
     level: float = LEVEL,
     primary: bool = False,
     arms: Sequence[tuple[str, str, str]] | None = None,
+    equivalence: bool = True,
 ) -> tuple[Effect, ...]:
     """An effect for each treatment but the baseline, in each cell, in the order of first trials.
 
     `comparisons` is the number that share the error rate: all of them for the primary when None, 1 for a secondary
     response. `arms` names every (treatment, condition, covariate) of the study, so that one without any trial is still
-    named and still counted.
+    named and still counted. Without `equivalence` effects have no inner interval.
     """
     pairs = arms if arms is not None else arms_of(observations)
     wanted = [
@@ -44,7 +45,7 @@ def compare(
         if treatment != baseline
     ]
     shared = comparisons if comparisons is not None else (len(wanted) if primary else 1)
-    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block")
+    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", equivalence)
     known = tables(observations, response.scale)
     effects: list[Effect] = []
     for treatment, cell in wanted:

@@ -36,6 +36,7 @@ def costs(
             comparisons=max(1, family),
             looks=looks,
             level=level,
+            equivalence=False,
         )
     )
 

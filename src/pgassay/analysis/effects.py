@@ -21,7 +21,8 @@ class Effect:
 
     The interval is unbounded (0 … inf, or -inf … inf) and the estimate may be NaN when too few blocks have both.
     `inner_low` and `inner_high` bound the interval of two one-sided tests at the same error rate: what equivalence is
-    judged by. `spread` is the standard deviation of the block-wise contrasts (log-ratios or differences).
+    judged by (unbounded where nobody asked). `spread` is the standard deviation of the block-wise contrasts (log-ratios
+    or differences).
     """
 
     treatment: str
@@ -74,6 +75,8 @@ class Certainty:
     comparisons: int
     horizon: int
     every_block: bool
+    equivalence: bool = True
+    """Is the inner interval asked for? Nobody judges whether costs are equivalent, and its looks take time."""
 
     @property
     def alpha(self) -> float:
@@ -105,7 +108,8 @@ def estimate(
     n = len(contrasts.values)
     mean = float(contrasts.values.sum()) / n if n else nan
     spread = _spread(contrasts.values, mean) if n > 1 else nan
-    half, inner = (_half_width(n, spread, certainty, alpha) for alpha in (certainty.alpha, 2.0 * certainty.alpha))
+    half = _half_width(n, spread, certainty, certainty.alpha)
+    inner = _half_width(n, spread, certainty, 2.0 * certainty.alpha) if certainty.equivalence else inf
     ratio = response.scale is Scale.RATIO
     shown = np.exp(contrasts.values) if ratio else contrasts.values
     return Effect(

@@ -1,4 +1,4 @@
-"""What kind of trial it was: flat, warming, drifting, cyclic or unsettled.
+"""What kind of trial it was: flat, warming, slowing, drifting, cyclic or unsettled.
 
 Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
 points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them. Cycles are
@@ -30,6 +30,7 @@ class Steadiness(StrEnum):
 
     FLAT = "flat"
     WARMING = "warming"
+    SLOWING = "slowing"
     DRIFTING = "drifting"
     CYCLIC = "cyclic"
     UNSETTLED = "unsettled"
@@ -89,7 +90,9 @@ def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: 
     if period is not None:
         return Course(Steadiness.CYCLIC, levels, None, float(period * BATCH_S), missing)
     if steady is not None and steady <= count // 2:
-        return Course(Steadiness.WARMING, levels, steady * BATCH_S, None, missing)
+        before, after = sums[steady] / steady, (sums[-1] - sums[steady]) / (count - steady)
+        kind = Steadiness.WARMING if after > before else Steadiness.SLOWING
+        return Course(kind, levels, steady * BATCH_S, None, missing)
     if one_way:
         return Course(Steadiness.DRIFTING, levels, None, None, missing)
     return Course(Steadiness.UNSETTLED, levels, None, None, missing)

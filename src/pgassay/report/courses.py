@@ -24,6 +24,7 @@ NAMED_MAX = 12
 
 MEANINGS: Mapping[Steadiness, str] = {
     Steadiness.WARMING: "still warmed up in their window: ask for a longer load.warmup",
+    Steadiness.SLOWING: "slowed down in their window and stayed so: what they began with does not last",
     Steadiness.DRIFTING: "went up or down all the time: they had no steady state to measure",
     Steadiness.CYCLIC: "went up and down in cycles, as checkpoints do: their windows must cover whole ones",
     Steadiness.UNSETTLED: "jumped between levels",
