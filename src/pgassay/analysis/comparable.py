@@ -66,15 +66,15 @@ def refusal(baseline: Levels, levels: Levels) -> str:
     if not between_drives(baseline, levels) or all(map(timed, both)):
         return ""
     if not all(map(emulated, both)):
-        return f"an emulated drive's speed is set against emulated drives only"
-    return f"timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
+        return "an emulated drive's speed is set against emulated drives only"
+    return "timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
 
 
 def doubt(errors: Iterable[float | None]) -> str:
     """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
     found = list(errors)
     if any(error is None for error in found):
-        return f"how far the drives kept to their service times was not measured"
+        return "how far the drives kept to their service times was not measured"
     worst = max((error for error in found if error is not None), default=0.0)
     if worst <= ACCEPTABLE_ERROR:
         return ""
