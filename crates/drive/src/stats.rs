@@ -26,37 +26,40 @@ fn make(model: &Model) -> Value {
     })
 }
 
+/// What the flash model counted. A drive is rated for `rated_cycles` erases of each block.
+fn counted(model: &Model, rated_cycles: u32) -> Value {
+    let drive = model.drive();
+    let (log, counters) = (drive.health(rated_cycles), drive.counters());
+    let wear = log.wear_leveling;
+    json!({
+        "host_bytes_written": log.host_bytes_written,
+        "nand_bytes_written": log.nand_bytes_written,
+        "physical_media_units_written": { "hi": 0, "lo": log.physical_media_units_written },
+        "compression_ratio": log.compression_ratio,
+        "physical_usage_ratio": log.physical_usage_ratio,
+        "wear_leveling": { "min": wear.min, "max": wear.max, "avg": wear.avg },
+        "percentage_used": log.percentage_used,
+        "write_amplification": counters.write_amplification(),
+        "compressed_bytes_written": counters.compressed_bytes_written,
+        "gc_bytes": log.gc_bytes_written,
+        "wear_levelling_bytes": counters.wear_levelling_bytes_written,
+        "padding_bytes": counters.padding_bytes_written,
+        "host_bytes_trimmed": counters.host_bytes_trimmed,
+        "blocks_erased": counters.blocks_erased,
+        "throttled_writes": counters.throttled_writes,
+        "rejected_writes": counters.rejected_writes,
+        "live_blocks": drive.mapped_blocks(),
+        "live_bytes": drive.live_bytes(),
+        "usable_bytes": drive.usable_bytes(),
+        "free_superblocks": drive.free_blocks(),
+        "space_state": format!("{:?}", model.space_state()).to_lowercase(),
+    })
+}
+
 /// Everything. Names end in their unit; the `units` table has those that do not.
 pub fn report(daemon: &Daemon) -> Value {
     let disk = &daemon.disk;
-    let mut report = disk.with_model(|model| {
-        let drive = model.drive();
-        let (log, counters) = (drive.health(daemon.rated_cycles), drive.counters());
-        let wear = log.wear_leveling;
-        json!({
-            "host_bytes_written": log.host_bytes_written,
-            "nand_bytes_written": log.nand_bytes_written,
-            "physical_media_units_written": { "hi": 0, "lo": log.physical_media_units_written },
-            "compression_ratio": log.compression_ratio,
-            "physical_usage_ratio": log.physical_usage_ratio,
-            "wear_leveling": { "min": wear.min, "max": wear.max, "avg": wear.avg },
-            "percentage_used": log.percentage_used,
-            "write_amplification": counters.write_amplification(),
-            "compressed_bytes_written": counters.compressed_bytes_written,
-            "gc_bytes": log.gc_bytes_written,
-            "wear_levelling_bytes": counters.wear_levelling_bytes_written,
-            "padding_bytes": counters.padding_bytes_written,
-            "host_bytes_trimmed": counters.host_bytes_trimmed,
-            "blocks_erased": counters.blocks_erased,
-            "throttled_writes": counters.throttled_writes,
-            "rejected_writes": counters.rejected_writes,
-            "live_blocks": drive.mapped_blocks(),
-            "live_bytes": drive.live_bytes(),
-            "usable_bytes": drive.usable_bytes(),
-            "free_superblocks": drive.free_blocks(),
-            "space_state": format!("{:?}", model.space_state()).to_lowercase(),
-        })
-    });
+    let mut report = disk.with_model(|model| counted(model, daemon.rated_cycles));
     let make = disk.with_model(|model| make(model));
     let (tallies, store) = (&disk.tallies, disk.store_use());
     let (memory_bytes, locked_bytes) = memory::in_use_bytes();
