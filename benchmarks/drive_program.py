@@ -4,12 +4,12 @@
 does nothing, in alternating slices: the ratio of the p50s. `restore`, `age` and `memory` print what they took.
 """
 
+import argparse
 import json
 import os
 import socket
 import statistics
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,5 +136,11 @@ def memory(home: Path) -> None:
 PARTS: dict[str, Callable[[Path], None]] = {"latency": latency, "restore": restore, "age": age, "memory": memory}
 
 if __name__ == "__main__":
-    for part in sys.argv[2:] or PARTS:
-        PARTS[part](Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all)")
+    arguments = parser.parse_args()
+    if unknown := sorted(set(arguments.part) - set(PARTS)):
+        parser.error(f"no such part: {', '.join(unknown)}")
+    for part in arguments.part or PARTS:
+        PARTS[part](arguments.directory)

@@ -5,7 +5,7 @@ FUSE and a loop device, for each profile and without service times. *asked* and 
 *seen* is what fio measured: the way through loop device and FUSE comes on top, and is what `off` shows.
 """
 
-import sys
+import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -57,4 +57,10 @@ def main(home: Path, profiles: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), tuple(sys.argv[2:]) or PROFILES)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("profile", nargs="*", help=f"{', '.join(PROFILES)} (default: all)")
+    arguments = parser.parse_args()
+    if unknown := sorted(set(arguments.profile) - set(PROFILES)):
+        parser.error(f"no such profile: {', '.join(unknown)}")
+    main(arguments.directory, tuple(arguments.profile) or PROFILES)
