@@ -1,16 +1,20 @@
 """Planted curves: kink, gain, peak and claims are found, said in every form, and not claimed where they cannot be."""
 
 import json
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from pgassay.analysis.claims import Mark
+from pgassay.analysis.scaling.profile import Estimate
 from pgassay.report import page, text
 from pgassay.report.figures import figures
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
 from pgassay.report.scaling import scaling
+from pgassay.report.scaling_text import sentences
 from tests.report.crossed import make_crossed
 from tests.report.scaled import CORES, GAIN, READ, WRITE, make_scaled
 
@@ -31,6 +35,26 @@ def test_the_planted_kink_and_gain_are_found(findings: Findings) -> None:
     assert law is not None
     assert law.peak_seen
     assert law.peak_clients.low <= (0.95 / 0.02) ** 0.5 <= law.peak_clients.high
+
+
+@pytest.mark.parametrize(
+    ("value", "high", "said"),
+    [
+        (7.0, 7.2, "throughput peaks at about 7 clients and falls beyond"),
+        (7.9, 9.4, "peaks at about 8 clients by the fit, but a peak beyond the 8 that were measured is not excluded"),
+        (8.2, inf, "8 clients by the fit, but a peak beyond the 8 that were measured, or none at all, is not excluded"),
+        (9.0, 10.4, "a peak at 9 clients is an extrapolation from the 8 that were measured"),
+        (inf, inf, "nothing speaks for a peak up to 8 clients"),
+    ],
+)
+def test_an_extrapolation_lies_beyond_what_was_measured(
+    findings: Findings, value: float, high: float, said: str
+) -> None:
+    curve = next(each for each in findings.companions.scalings if each.condition == WRITE)
+    assert curve.law is not None
+    law = replace(curve.law, peak_clients=Estimate(value, 6.0, high))
+    *_, told = sentences(replace(curve, law=law), findings.companions.processors, findings.primary)
+    assert told.endswith(said)
 
 
 def test_claims_on_fits_are_judged_by_their_intervals(findings: Findings) -> None:

@@ -5,6 +5,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.scaling.profile import Estimate
+from pgassay.analysis.scaling.universal import Scalability
 from pgassay.report import stops_text, words
 from pgassay.report.part import Part
 from pgassay.report.scaling import Processors, Scaling
@@ -73,18 +74,24 @@ def sentences(scaling: Scaling, processors: Processors, response: Response) -> I
         yield f"{name}: no kink up to {scaling.upto:g} clients, one straight line is not excluded"
     elif found is not None:
         yield f"{name}: {_bend(scaling, processors)}"
-    law = scaling.law
-    if law is None:
-        return
+    if scaling.law is not None:
+        yield f"{name}: {_peak(scaling.law)}"
+
+
+def _peak(law: Scalability) -> str:
+    """An extrapolation only where the number shown lies beyond what was measured; within it a peak may be uncertain."""
+    at = law.peak_clients
     if law.peak_seen:
-        yield f"{name}: throughput peaks at about {law.peak_clients.value:.0f} clients and falls beyond"
-    elif isfinite(law.peak_clients.value):
-        yield (
-            f"{name}: a peak at {_clients(law.peak_clients.value)} clients is an extrapolation from the "
-            f"{law.measured:g} that were measured"
-        )
-    else:
-        yield f"{name}: nothing speaks for a peak up to {law.measured:g} clients"
+        return f"throughput peaks at about {at.value:.0f} clients and falls beyond"
+    if not isfinite(at.value):
+        return f"nothing speaks for a peak up to {law.measured:g} clients"
+    if round(at.value) > law.measured:
+        return f"a peak at {at.value:.0f} clients is an extrapolation from the {law.measured:g} that were measured"
+    none = "" if isfinite(at.high) else ", or none at all,"
+    return (
+        f"throughput peaks at about {at.value:.0f} clients by the fit, but a peak beyond the {law.measured:g} that "
+        f"were measured{none} is not excluded"
+    )
 
 
 def _bend(scaling: Scaling, processors: Processors) -> str:
