@@ -84,6 +84,17 @@ def doubt(errors: Iterable[float | None]) -> str:
     )
 
 
+def obstacle(baseline: Levels, levels: Levels, errors: Iterable[float | None] | None) -> str:
+    """Why the speeds of these two may not be compared, by their levels and, if known, by both sides' measured `errors`.
+
+    Empty if they may; None for `errors` leaves it to the levels alone.
+    """
+    found = refusal(baseline, levels)
+    if found or errors is None or not between_drives(baseline, levels):
+        return found
+    return doubt(errors)
+
+
 def screened(
     effects: Iterable[Effect], study: Study, response: Response, baseline: str, errors: Errors | None = None
 ) -> tuple[Effect, ...]:
@@ -100,9 +111,9 @@ def screened(
         mine, theirs = levels.get((effect.treatment, *place)), levels.get((baseline, *place))
         reason = ""
         if mine is not None and theirs is not None:
-            reason = refusal(theirs, mine)
-            if not reason and errors is not None and between_drives(theirs, mine):
-                reason = doubt(errors.get((name, *place)) for name in (effect.treatment, baseline))
+            names = (effect.treatment, baseline)
+            measured = None if errors is None else [errors.get((name, *place)) for name in names]
+            reason = obstacle(theirs, mine, measured)
         found.append(_blank(effect, reason) if reason else effect)
     return tuple(found)
 

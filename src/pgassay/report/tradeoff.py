@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgassay.analysis.comparable import between_drives, doubt, refusal, timed
+from pgassay.analysis.comparable import obstacle, timed
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
-from pgassay.report.trials import middle, valid_by_place
+from pgassay.report.trials import Place, middle, valid_by_place
 from pgassay.study.levels import Level
 
 CYCLES = 3000
@@ -72,7 +72,7 @@ def tradeoffs(findings: Findings) -> Iterator[Tradeoff]:
         space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
         if space is not None and speed is not None:
-            yield Tradeoff(*place, space, speed, points(findings, mine, space, speed))
+            yield Tradeoff(*place, space, speed, points(findings, place, mine, space, speed))
 
 
 def parts(findings: Findings) -> Iterator[Part]:
@@ -107,16 +107,17 @@ def as_plain(findings: Findings) -> list[dict[str, Any]]:
     ]
 
 
-def points(findings: Findings, trials: Sequence[TrialRecord], space: str, speed: str) -> tuple[Point, ...]:
-    """Every treatment's medians, in the study's order."""
+def points(
+    findings: Findings, place: Place, trials: Sequence[TrialRecord], space: str, speed: str
+) -> tuple[Point, ...]:
+    """Every treatment's medians over the trials of a place, in the study's order."""
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     found = []
     for treatment in findings.study.treatments:
         mine = [trial for trial in trials if trial.treatment == treatment.name]
         told = {name: middle(_value(trial, name) for trial in mine) for name in (*_TOLD, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
-        errors = [trial.responses.get("service_time_error") for trial in mine]
-        error = None if None in errors else max((each for each in errors if each is not None), default=None)
+        error = findings.service_errors.get((treatment.name, *place))
         found.append(Point(treatment.name, mine_levels, told[space], told[speed], told, error))
     return tuple(found)
 
@@ -147,9 +148,7 @@ def _beats(other: Point, point: Point) -> bool:
 
 def _apart(one: Point, other: Point) -> bool:
     """May the speeds of these two not be compared?"""
-    if refusal(one.levels, other.levels):
-        return True
-    return between_drives(one.levels, other.levels) and bool(doubt((one.service_error, other.service_error)))
+    return bool(obstacle(one.levels, other.levels, (one.service_error, other.service_error)))
 
 
 def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Part:
