@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
 from pgassay.study.document import Overrides, read, resolve, with_baseline, write
+from pgassay.study.parsing import parse
+from tests.study.catalogues import SmallCatalogue
 
 TEXT = """
 [study]
@@ -62,6 +64,18 @@ def test_set_refuses_what_is_varied() -> None:
 def test_levels_replace_and_move_the_baseline_when_it_is_gone() -> None:
     assert _resolved(levels=["table.fillfactor=100,90"])["design"]["baseline"] == {"table.fillfactor": 100}
     assert _resolved(levels=["table.fillfactor=90,50"])["design"]["baseline"] == {"table.fillfactor": "90"}
+
+
+def test_levels_typed_in_another_unit_keep_the_baseline() -> None:
+    study = '[factors]\n"server.work_mem" = ["4MB", "8MB"]\n[design]\nbaseline = { "server.work_mem" = "8MB" }\n'
+
+    def baseline(levels: str) -> Any:
+        overrides = Overrides(levels=[f"server.work_mem={levels}"])
+        found = resolve("sizes", read("sizes", study), overrides, SmallCatalogue())
+        return parse("sizes", found, SmallCatalogue()).design.baseline.levels["server.work_mem"].typed
+
+    assert baseline("16MB, 8192kB") == "8192kB"
+    assert baseline("16MB,8191kB") == "16MB"
 
 
 def test_a_curve_without_treatments_has_no_baseline_to_record() -> None:

@@ -101,8 +101,8 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     from pgassay.study.parsing import parse
 
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
-    resolved = document.resolve(name, found, overrides(arguments, size))
     catalogue = every_factor()
+    resolved = document.resolve(name, found, overrides(arguments, size), catalogue)
     left_out: dict[str, str] = {}
     if arguments.without_host_factors:
         left_out = unavailable(document.names_in(resolved), catalogue)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pgassay.study import messages
+from pgassay.study.catalogue import FactorNames
 from pgassay.study.quantities import typed
 from pgassay.study.ranges import expand
 
@@ -46,15 +47,18 @@ def write(document: Document, comment: str = "") -> str:
     return head + tomli_w.dumps(document)
 
 
-def resolve(name: str, document: Document, overrides: Overrides) -> Document:
-    """The document of one size with the command line's changes laid over it; the input is left as it was."""
+def resolve(name: str, document: Document, overrides: Overrides, catalogue: FactorNames | None = None) -> Document:
+    """The document of one size with the command line's changes laid over it; the input is left as it was.
+
+    The `catalogue` tells which of the changed levels is the baseline's, however it is typed; raises `UsageError`.
+    """
     resolved = {key: value for key, value in document.items() if key not in SIZES}
     if overrides.size:
         if not isinstance(document.get(overrides.size), dict):
             raise messages.no_such_size(name, overrides.size, [size for size in SIZES if size in document])
         resolved = _laid_over(resolved, document[overrides.size])
     for text in overrides.levels:
-        resolved = _with_levels(resolved, *_split(text, "--levels"))
+        resolved = _with_levels(resolved, *_split(text, "--levels"), catalogue)
     for text in overrides.fixed:
         resolved = _with_fixed(resolved, *_split(text, "--set"))
     if overrides.design:
@@ -123,20 +127,29 @@ def _varied_in(document: Document, name: str) -> str | None:
     return next((table for table in _VARIED if name in document.get(table, {})), None)
 
 
-def _with_levels(document: Document, name: str, values: str) -> Document:
+def _with_levels(document: Document, name: str, values: str, catalogue: FactorNames | None) -> Document:
     table = _varied_in(document, name) or "factors"
     levels = [level for value in values.split(",") for level in expand(value.strip())]
     changed = _without_fixed(document, name)
     merged = _laid_over(changed, {table: {name: levels}})
-    return _with_baseline_among(merged, name, levels)
+    return _with_baseline_among(merged, name, levels, catalogue)
 
 
-def _with_baseline_among(document: Document, name: str, levels: Iterable[str]) -> Document:
+def _with_baseline_among(
+    document: Document, name: str, levels: Sequence[str], catalogue: FactorNames | None
+) -> Document:
     """Drop the baseline's word on a factor whose new levels do not contain it: the first level takes its place."""
     baseline = document.get("design", {}).get("baseline")
-    if not isinstance(baseline, dict) or name not in baseline or typed(baseline[name]) in list(levels):
+    if not isinstance(baseline, dict) or name not in baseline:
         return document
-    return _laid_over(document, {"design": {"baseline": {name: next(iter(levels))}}})
+    factor = catalogue.find(name) if catalogue is not None else None
+
+    def canonical(level: str) -> str:
+        return level if factor is None or not level else factor.parse(name, level).canonical
+
+    if canonical(typed(baseline[name]).strip()) in [canonical(level.strip()) for level in levels]:
+        return document
+    return _laid_over(document, {"design": {"baseline": {name: levels[0]}}})
 
 
 def _without_fixed(document: Document, name: str) -> Document:
