@@ -15,6 +15,7 @@ from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.root import Root, open_root
 from pgassay.errors import UsageError
 from tests.drive.places import OURSELVES, mounted
+from tests.drive.test_directory import attach, with_snapshot
 
 
 def root_at(place: Path) -> Root:
@@ -57,7 +58,7 @@ def test_nothing_stays_of_one_that_could_not_be_made(tmp_path: Path) -> None:
     root = root_at(tmp_path)
     with pytest.raises(DriveError, match="as planned"):
         make(root, "mine", RefusingKernel())
-    assert list((root.path / named.FOLDER).iterdir()) == []
+    assert list(root.drives.iterdir()) == []
     make(root, "mine")
 
 
@@ -102,3 +103,16 @@ def test_one_that_is_being_made_is_not_put_away(tmp_path: Path) -> None:
     assert make(root, "mine", Watched()).name == "mine"
     assert repaired == []
     assert named.repair(root) == []
+
+
+def test_a_run_that_keeps_no_snapshots_leaves_drives_alone(tmp_path: Path) -> None:
+    root = root_at(tmp_path)
+    made = make(root, "mine")
+    drive = with_snapshot(attach(tmp_path, keep_snapshots=False))
+    assert list(root.snapshots.iterdir()) != []
+    drive.release()
+    assert list(root.snapshots.iterdir()) == []
+    assert [each.home for each in named.every(root)] == [made.home]
+    named.destroy(made)
+    attach(tmp_path, keep_snapshots=False).release()
+    assert list(tmp_path.iterdir()) == [], "the last one out takes all along"

@@ -24,7 +24,6 @@ from pgassay.drive.markers import alone, take_lock, write_durably
 from pgassay.drive.root import Root
 from pgassay.drive.wishes import DriveWish, least_bytes
 
-FOLDER = "drives"
 FACTS = "drive.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _USUAL_BYTES = 4 << 30
@@ -67,7 +66,7 @@ class NamedDrive:
 
 def every(root: Root) -> list[NamedDrive]:
     """All of them, by name."""
-    return [_read(path.parent) for path in sorted(root.path.glob(f"{FOLDER}/*/{FACTS}"))]
+    return [_read(path.parent) for path in sorted(root.drives.glob(f"*/{FACTS}"))]
 
 
 def find(root: Root, name: str) -> NamedDrive:
@@ -82,7 +81,7 @@ def create(root: Root, name: str, wish: DriveWish, kernel: Kernel, program: Daem
     """Make, format and mount one; raises `UsageError` or `DriveError`, and nothing of it stays then."""
     if not _NAME.fullmatch(name):
         raise messages.bad_drive_name(name)
-    home = root.path / FOLDER / name
+    home = root.drives / name
     capacity = wish.capacity_bytes or _USUAL_BYTES
     if home.exists():
         raise messages.drive_exists(name) if (home / FACTS).exists() else messages.drive_half_made(name)
@@ -122,7 +121,7 @@ def repair(root: Root) -> list[str]:
             _put_away(drive.home)
             done.append(f"drive {drive.name}, whose daemon is gone")
     with alone(root.path):
-        for home in sorted((root.path / FOLDER).glob("*")):
+        for home in sorted(root.drives.glob("*")):
             if not home.is_dir() or (home / FACTS).exists() or (lock := take_lock(home)) is None:
                 continue
             try:

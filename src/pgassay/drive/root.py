@@ -18,6 +18,7 @@ from pgassay.drive.markers import alone, put_marker, require_marker, sync_direct
 NAME = "pgassay"
 SNAPSHOTS = "snapshots"
 SESSIONS = "sessions"
+DRIVES = "drives"
 VOLATILE = frozenset({"tmpfs", "ramfs", "overlay"})
 
 
@@ -37,6 +38,15 @@ class Root:
     def sessions(self) -> Path:
         """A directory for each living lab."""
         return self.path / SESSIONS
+
+    @property
+    def drives(self) -> Path:
+        """Drives that were made by hand; there is no such directory before the first."""
+        return self.path / DRIVES
+
+    def has_drives(self) -> bool:
+        """Is there any, made or half made?"""
+        return self.drives.is_dir() and any(self.drives.iterdir())
 
 
 def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool) -> Root:

@@ -15,7 +15,7 @@ from pgassay.drive import messages
 from pgassay.drive.block import leftovers, tables
 from pgassay.drive.markers import LOCK_FILE, alone, server_in, take_lock
 from pgassay.drive.root import Root, remove_root
-from pgassay.drive.snapshots import remove_half_forgotten, remove_half_taken
+from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """What a workspace or clone may be called."""
@@ -58,7 +58,10 @@ class Session:
             raise messages.still_running(directory, pid)
 
     def close(self, keep_snapshots: bool) -> None:
-        """Remove what is left of ours, and the whole root if it shall not stay and nobody else is there."""
+        """Remove what is left of ours, and the whole root if it shall not stay and nobody else is there.
+
+        Where drives lie that were made by hand the root stays, and only the snapshots go.
+        """
         if self._lock is None:
             return
         with alone(self.root.path):
@@ -68,7 +71,11 @@ class Session:
             os.close(self._lock)
             self._lock = None
             if not keep_snapshots and not any(self.root.sessions.iterdir()):
-                remove_root(self.root)
+                if self.root.has_drives():
+                    for path in sorted(self.root.snapshots.iterdir()):
+                        remove(path)
+                else:
+                    remove_root(self.root)
 
 
 def _repair(root: Root) -> Repaired:
