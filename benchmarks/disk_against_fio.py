@@ -14,13 +14,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from math import exp, log, sqrt
+from math import log
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pgassay.analysis.boundaries import fixed_critical
+from benchmarks.ratios import bounds, interval
 from pgassay.bench.places import Account, Endpoint
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
@@ -94,10 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 for name, side in chance.sample(sides, 2):
                     found[name] = side()
                 logs.append(log(found["ours"] / found["hand"]))
-            mean, spread = float(np.mean(logs)), float(np.std(logs, ddof=1))
-            half = fixed_critical(given.pairs, 0.05) * spread / sqrt(given.pairs)
-            low, high = exp(mean - half), exp(mean + half)
-            print(f"{pattern:12} pgassay / by hand {exp(mean):.3f} [{low:.3f}, {high:.3f}] over {given.pairs} pairs")
+            low, _, high = bounds(logs)
+            print(f"{pattern:12} pgassay / by hand {interval(logs)} over {given.pairs} pairs")
             wrong += low > 1.0 + given.share or high < 1.0 - given.share
     return 1 if wrong else 0
 

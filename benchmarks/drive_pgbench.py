@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t as student  # type: ignore[import-untyped]
-
+from benchmarks.ratios import interval
 from pgassay.bench.server import Server
 from pgassay.drive.block.control import SocketControl
 from pgassay.drive.root import NAME
@@ -155,15 +154,6 @@ def one_slice(running: Running, seconds: int, seed: int) -> Slice:
     tps = float(re.findall(r"tps = ([\d.]+)", done)[0])
     server, daemon, machine = ((end - start) / count for start, end in zip(before, after, strict=True))
     return Slice(tps, server, daemon, machine)
-
-
-def interval(logs: list[float]) -> str:
-    """The mean ratio with 95 %."""
-    mean = statistics.fmean(logs)
-    half = math.inf
-    if len(logs) > 1:
-        half = float(student.ppf(0.975, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f"{math.exp(mean):.3f} [{math.exp(mean - half):.3f}, {math.exp(mean + half):.3f}]"
 
 
 def told(blocks: list[Mapping[str, Slice]]) -> None:

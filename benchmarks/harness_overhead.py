@@ -16,8 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scipy.stats import t as student  # type: ignore[import-untyped]
-
+from benchmarks.ratios import bounds
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
 from pgassay.lab.workbench import Wishes, Workbench
@@ -95,11 +94,7 @@ class Pair:
 
 
 def ratio_line(name: str, ratios: list[float], goal: str) -> str:
-    logs = [math.log(ratio) for ratio in ratios]
-    mean, half = statistics.fmean(logs), 0.0
-    if len(logs) > 1:
-        half = float(student.ppf(0.975, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
-    low, middle, high = (math.exp(value) for value in (mean - half, mean, mean + half))
+    low, middle, high = bounds([math.log(ratio) for ratio in ratios])
     return (
         f"{name}: ratio {middle:.4f}, 95 % interval [{low:.4f}, {high:.4f}], median {statistics.median(ratios):.4f}"
         f" over {len(ratios)} rounds (goal {goal})"

@@ -20,14 +20,12 @@ With --state FILE each trial is kept in that file as it ends, and the same comma
 import argparse
 import json
 import math
-import statistics
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from scipy.stats import t as student  # type: ignore[import-untyped]
-
+from benchmarks.ratios import interval
 from benchmarks.stretches import Cut, Stretch, stretches, told
 from pgassay.lab.building import Building
 from pgassay.lab.notes import Assignment
@@ -95,16 +93,6 @@ def study_of(bench: Workbench, arguments: argparse.Namespace, seconds: int) -> S
     fixed = [f"load.duration={seconds}s", f"load.scale={arguments.scale}", *arguments.set]
     resolved = resolve(arguments.study, document, Overrides(size, fixed, [arguments.levels]))
     return parse(arguments.study, resolved, bench.site().catalogue, size=size)
-
-
-def interval(logs: list[float]) -> str:
-    if not logs:
-        return "not measured"
-    mean = statistics.fmean(logs)
-    half = math.inf
-    if len(logs) > 1:
-        half = float(student.ppf(0.975, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f"{math.exp(mean):.3f} [{math.exp(mean - half):.3f}, {math.exp(mean + half):.3f}]"
 
 
 def main() -> None:
