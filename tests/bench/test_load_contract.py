@@ -154,7 +154,7 @@ def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
             assert found == bench.options[option], "counted in the data"
     scale = factors["load.scale"]
     assert isinstance(scale, LoadFactor)
-    absent = replace(scale, rows_of="no_such_table")
+    absent = replace(scale, rows_of=("no_such_table",))
     level = scale.parse("load.scale", "2")
     assert absent.read_back("load.scale", level, Readable(bench.server)) is None, "the user's own data have no scale"
 

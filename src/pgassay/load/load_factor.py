@@ -23,13 +23,11 @@ class LoadFactor(Factor):
     canonical: Canonical
     summary: str = ""
     stage: Stage = Stage.RUN
-    rows_of: str | None = None
-    """The table whose number of rows is the level (data stage); else the load's own echo is asked."""
+    rows_of: tuple[str, ...] = ()
+    """Tables whose number of rows is the level (data stage), the first that is there; else the load's echo is asked."""
     asked: str | None = None
     """SQL whose one value is the level in canonical form (data stage), where it is not the rows of a table."""
     optional: bool = False
-    otherwise_rows_of: str | None = None
-    """What another driver calls that table."""
 
     @property
     def pattern(self) -> str:  # type: ignore[override]
@@ -53,8 +51,8 @@ class LoadFactor(Factor):
             return readable.load_result.read_back.get(self.pattern)
         if self.asked is not None:
             return str(readable.server.query(self.asked)[0][0])
-        for table in (self.rows_of, self.otherwise_rows_of):
-            if table is not None and readable.server.query(f"SELECT to_regclass('{table}')") != [(None,)]:
+        for table in self.rows_of:
+            if readable.server.query(f"SELECT to_regclass('{table}')") != [(None,)]:
                 return str(readable.server.query(f"SELECT count(*) FROM {table}")[0][0])
         return None  # Nothing can tell, or the user's own data have no such table.
 

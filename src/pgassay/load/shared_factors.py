@@ -44,8 +44,7 @@ WAREHOUSES = LoadFactor(
     count,
     "warehouses of TPC-C (about 110 MB each)",
     Stage.DATA,
-    "warehouse",
-    otherwise_rows_of="warehouse1",
+    ("warehouse", "warehouse1"),
 )
 THREADS = LoadFactor("threads", count, "threads of the program: sysbench's connections, fio's jobs")
 JOBS = LoadFactor("jobs", count_or_clients, "pgbench -j: threads of the program; clients for as many as there are")

@@ -12,7 +12,7 @@ def _script(name: str, typed: str) -> str:
 
 
 FACTORS = (
-    LoadFactor("scale", count, "pgbench -s: 100 000 accounts (about 15 MB) each", Stage.DATA, "pgbench_branches"),
+    LoadFactor("scale", count, "pgbench -s: 100 000 accounts (about 15 MB) each", Stage.DATA, ("pgbench_branches",)),
     LoadFactor("age", multiple, "updates of every row before the snapshot: none, 2x …", Stage.DATA),
     LoadFactor("init", path, "your own schema and data: SQL for psql or a dump for pg_restore", Stage.DATA),
     LoadFactor(

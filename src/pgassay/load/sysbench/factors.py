@@ -13,7 +13,7 @@ _INDEXES = "FROM pg_class WHERE relkind = 'i' AND relname ~ '^k_[0-9]+$'"
 
 FACTORS = (
     LoadFactor("tables", count, "sysbench --tables: sbtest1 …", Stage.DATA, asked=f"SELECT count(*) {_TABLES}"),
-    LoadFactor("rows", count, "sysbench --table_size: rows of each table (about 220 bytes)", Stage.DATA, "sbtest1"),
+    LoadFactor("rows", count, "sysbench --table_size: rows of each table (about 220 bytes)", Stage.DATA, ("sbtest1",)),
     LoadFactor(
         "secondary_index",
         switch,
