@@ -15,14 +15,13 @@ from pgassay.bench.server import Server
 from pgassay.load import messages, watching
 from pgassay.load.go_tpc import command, output, responses
 from pgassay.load.go_tpc.options import read_options
-from pgassay.load.tpcc import consistency, preparing
+from pgassay.load.tpcc.tables import TpccTables
 from pgassay.study.responses import Response
 
 PROGRAM = "go-tpc"
-_SOURCE = "go-tpc"
 
 
-class GoTpcLoad:
+class GoTpcLoad(TpccTables):
     """The go-tpc that is installed; `program` names another. TPC-C-like, not audited."""
 
     def __init__(self, runner: Runner, clock: Clock, program: str = PROGRAM) -> None:
@@ -46,25 +45,9 @@ class GoTpcLoad:
         if shutil.which(self._program) is None:
             raise messages.no_go_tpc(self._program)
 
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The data depend on the number of warehouses alone."""
-        return {"warehouses": str(read_options(options).warehouses)}
-
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
-        """About how much room the data take."""
-        return preparing.estimated_bytes(read_options(options).warehouses)
-
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
-        """Create the empty tables with their indexes."""
-        read_options(options)
-        preparing.create(server)
-
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
-        """Fill them by COPY; raises `LoadError`."""
-        preparing.fill(server, read_options(options).warehouses)
-
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """Nothing: `load.age` is not among its options."""
+    def warehouses(self, options: Mapping[str, str]) -> int:
+        """`load.warehouses`, with all other options checked; raises `UsageError`."""
+        return read_options(options).warehouses
 
     def run(self, server: Server, options: Mapping[str, str], output_folder: Path, seed: int) -> LoadResult:
         """Run it; the raw output goes to `output_folder`. go-tpc takes no seed."""
@@ -73,12 +56,12 @@ class GoTpcLoad:
         began = self._clock.monotonic_ns(), self._clock.wall_ns()
         arguments = command.run_command(self._program, server.endpoint, wanted)
         done, problems = watching.watch(
-            self._runner, self._clock, server, arguments, output_folder, _SOURCE, wanted.duration_s
+            self._runner, self._clock, server, arguments, output_folder, PROGRAM, wanted.duration_s
         )
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         said = output.parse(done.stdout)
         problems = problems or _problems(done, said)
-        problems = problems or watching.short(_SOURCE, wanted.duration_s, ended[0] - began[0])
+        problems = problems or watching.short(PROGRAM, wanted.duration_s, ended[0] - began[0])
         return LoadResult(
             status=done.status,
             started_monotonic_ns=began[0],
@@ -90,10 +73,6 @@ class GoTpcLoad:
             series=_series(said, began, ended[0]),
             problems=problems,
         )
-
-    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The consistency conditions 1 to 4; `inconsistent` names those that do not hold."""
-        return consistency.verified(server)
 
 
 def _problems(done: Completed, said: output.Said) -> dict[str, str]:
@@ -115,5 +94,5 @@ def _series(said: output.Said, began: tuple[int, int], finished_ns: int) -> tupl
         if began[0] + passed_ns > finished_ns:
             break
         rate = sum(each.per_minute for each in operations if not each.failed) / 60
-        samples.append(Sample(began[0] + passed_ns, began[1] + passed_ns, _SOURCE, "tps", "1/s", rate))
+        samples.append(Sample(began[0] + passed_ns, began[1] + passed_ns, PROGRAM, "tps", "1/s", rate))
     return tuple(samples)

@@ -16,14 +16,11 @@ from pgassay.load.sysbench import command, preparing, responses, running, summar
 from pgassay.load.sysbench.options import Options, read_options
 from pgassay.study.responses import Response
 
-PROGRAM = "sysbench"
-_SOURCE = "sysbench"
-
 
 class SysbenchLoad:
     """The sysbench that is installed; `program` names another."""
 
-    def __init__(self, runner: Runner, clock: Clock, program: str = PROGRAM) -> None:
+    def __init__(self, runner: Runner, clock: Clock, program: str = command.PROGRAM) -> None:
         self._runner = runner
         self._clock = clock
         self._program = program
@@ -73,24 +70,12 @@ class SysbenchLoad:
         if not problems:
             arguments = command.run_command(self._program, server.endpoint, wanted, seed)
             done, problems = watching.watch(
-                self._runner, self._clock, server, arguments, output, _SOURCE, wanted.duration_s
+                self._runner, self._clock, server, arguments, output, command.PROGRAM, wanted.duration_s
             )
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         totals = summary.parse_totals(done.stdout)
-        problems = problems or running.problems(done, totals)
-        problems = problems or watching.short(_SOURCE, wanted.duration_s, ended[0] - began[0])
-        return LoadResult(
-            status=done.status,
-            started_monotonic_ns=began[0],
-            finished_monotonic_ns=ended[0],
-            started_wall_ns=began[1],
-            finished_wall_ns=ended[1],
-            transactions=totals.transactions if totals else 0,
-            responses=responses.of_totals(totals, wanted.scenario) if totals else responses.complete({}),
-            series=running.series(done.stdout, began, ended[0], _SOURCE),
-            problems=problems,
-            read_back={"load.threads": str(totals.threads)} if totals and totals.threads else {},
-        )
+        found = responses.of_totals(totals, wanted.scenario) if totals else responses.complete({})
+        return running.result(done, totals, found, problems, began, ended, wanted.duration_s, self.name)
 
 
 def _before(server: Server, options: Options) -> dict[str, str]:

@@ -39,25 +39,34 @@ DEFAULTS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Options:
-    """A sysbench load. Exactly one of `duration_s` and `transactions` (of each thread) is set; the latter prevails."""
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What every test that sysbench plays takes, its own and others' scripts.
 
-    scenario: str
+    Exactly one of `duration_s` and `transactions` (of each thread) is set; the latter prevails.
+    """
+
     protocol: str
     threads: int
-    tables: int
-    rows: int
-    secondary_index: bool
-    distribution: str
     duration_s: int | None
     transactions: int | None
-    rate_tps: float | None
 
     @property
     def ps_mode(self) -> str:
         """sysbench's word for the protocol."""
         return PROTOCOLS[self.protocol]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Played):
+    """A load by sysbench's own oltp_* tests."""
+
+    scenario: str
+    tables: int
+    rows: int
+    secondary_index: bool
+    distribution: str
+    rate_tps: float | None
 
     @property
     def table_names(self) -> tuple[str, ...]:

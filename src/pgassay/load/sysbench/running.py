@@ -3,12 +3,42 @@
 Shared by its own oltp_* tests and by scripts of others that it plays (sysbench-tpcc).
 """
 
+from collections.abc import Mapping
+
 from pgassay.bench.counters import Sample
+from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Completed
+from pgassay.load import watching
 from pgassay.load.sysbench import summary
+from pgassay.load.sysbench.command import PROGRAM
 
 
-def problems(done: Completed, totals: summary.Totals | None) -> dict[str, str]:
+def result(
+    done: Completed,
+    totals: summary.Totals | None,
+    responses: Mapping[str, float | None],
+    problems: Mapping[str, str],
+    began: tuple[int, int],
+    ended: tuple[int, int],
+    duration_s: int | None,
+    source: str,
+) -> LoadResult:
+    """The whole of it; `problems` are those that were seen while it ran, `began` and `ended` monotonic and wall ns."""
+    return LoadResult(
+        status=done.status,
+        started_monotonic_ns=began[0],
+        finished_monotonic_ns=ended[0],
+        started_wall_ns=began[1],
+        finished_wall_ns=ended[1],
+        transactions=totals.transactions if totals else 0,
+        responses=responses,
+        series=series(done.stdout, began, ended[0], source),
+        problems=problems or told(done, totals) or watching.short(PROGRAM, duration_s, ended[0] - began[0]),
+        read_back={"load.threads": str(totals.threads)} if totals and totals.threads else {},
+    )
+
+
+def told(done: Completed, totals: summary.Totals | None) -> dict[str, str]:
     """What exit status and words tell."""
     text = f"{done.stdout}\n{done.stderr}"
     fatal = summary.first_fatal(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.load import messages, values
-from pgassay.load.sysbench.options import PROTOCOLS
+from pgassay.load.sysbench.options import PROTOCOLS, Played
 
 SCRIPT = "tpcc.lua"
 DEFAULTS: Mapping[str, str] = {
@@ -20,24 +20,12 @@ DEFAULTS: Mapping[str, str] = {
 """The scripts build every statement as a text, so prepared ones have nothing to gain."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """A sysbench-tpcc load; `lua` is the folder that was named, None for the one in PATH.
-
-    Exactly one of `duration_s` and `transactions` (of each thread) is set; the latter prevails.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Options(Played):
+    """A sysbench-tpcc load; `lua` is the folder that was named, None for the one in PATH."""
 
     warehouses: int
-    threads: int
-    protocol: str
-    duration_s: int | None
-    transactions: int | None
     lua: Path | None
-
-    @property
-    def ps_mode(self) -> str:
-        """sysbench's word for the protocol."""
-        return PROTOCOLS[self.protocol]
 
 
 def read_options(levels: Mapping[str, str]) -> Options:
@@ -47,12 +35,12 @@ def read_options(levels: Mapping[str, str]) -> Options:
         raise messages.not_a_choice("load.protocol", given["protocol"], tuple(PROTOCOLS))
     transactions = values.parse_optional_count("load.transactions", given["transactions"])
     return Options(
-        values.parse_count("load.warehouses", given["warehouses"]),
-        values.parse_count("load.threads", given["threads"]),
-        given["protocol"],
-        None if transactions else values.parse_seconds("load.duration", given["duration"]),
-        transactions,
-        values.parse_path("load.lua", given["lua"]),
+        warehouses=values.parse_count("load.warehouses", given["warehouses"]),
+        threads=values.parse_count("load.threads", given["threads"]),
+        protocol=given["protocol"],
+        duration_s=None if transactions else values.parse_seconds("load.duration", given["duration"]),
+        transactions=transactions,
+        lua=values.parse_path("load.lua", given["lua"]),
     )
 
 

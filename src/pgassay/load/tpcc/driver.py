@@ -14,14 +14,15 @@ from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.summary import parse_summary
-from pgassay.load.tpcc import consistency, preparing, responses
+from pgassay.load.tpcc import preparing, responses
 from pgassay.load.tpcc.options import read_options
+from pgassay.load.tpcc.tables import TpccTables
 from pgassay.study.responses import Response
 
 _ECHOED = ("clients", "jobs", "protocol", "duration", "transactions", "max_tries")
 
 
-class TpccLoad:
+class TpccLoad(TpccTables):
     """TPC-C-like, not audited."""
 
     def __init__(self, bindir: Path, runner: Runner, clock: Clock) -> None:
@@ -41,26 +42,14 @@ class TpccLoad:
         """Refuse what cannot run; raises `UsageError`."""
         self._pgbench.check(read_options(options).pgbench)
 
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The data depend on the number of warehouses alone."""
-        return {"warehouses": str(read_options(options).warehouses)}
-
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
-        """About how much room the data take."""
-        return preparing.estimated_bytes(read_options(options).warehouses)
-
     def create(self, server: Server, options: Mapping[str, str]) -> None:
         """Create the empty tables with their indexes, and the functions."""
-        read_options(options)
-        preparing.create(server)
+        super().create(server, options)
         preparing.create_functions(server)
 
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
-        """Fill them by COPY; raises `LoadError`."""
-        preparing.fill(server, read_options(options).warehouses)
-
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """Nothing: `load.age` is not among its options."""
+    def warehouses(self, options: Mapping[str, str]) -> int:
+        """`load.warehouses`, with all other options checked; raises `UsageError`."""
+        return read_options(options).warehouses
 
     def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
         """Run the mix; every raw output of pgbench goes to `output`. A warm-up is a run of its own."""
@@ -79,7 +68,3 @@ class TpccLoad:
             series=tuple(replace(sample, source=self.name) for sample in result.series),
             read_back={f"load.{name}": value for name, value in told.items()},
         )
-
-    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The consistency conditions 1 to 4; `inconsistent` names those that do not hold."""
-        return consistency.verified(server)
