@@ -59,8 +59,7 @@ fn counted(model: &Model, rated_cycles: u32) -> Value {
 /// Everything. Names end in their unit; the `units` table has those that do not.
 pub fn report(daemon: &Daemon) -> Value {
     let disk = &daemon.disk;
-    let mut report = disk.with_model(|model| counted(model, daemon.rated_cycles));
-    let make = disk.with_model(|model| make(model));
+    let (mut report, make) = disk.with_model(|model| (counted(model, daemon.rated_cycles), make(model)));
     let (tallies, store) = (&disk.tallies, disk.store_use());
     let (memory_bytes, locked_bytes) = memory::in_use_bytes();
     let more = json!({

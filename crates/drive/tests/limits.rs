@@ -3,10 +3,14 @@
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use common::{BLOCK, contents, disk, disk_like};
 use drive::error::DriveError;
+use drive::timing::{Clock, Timing};
+use flash::trace::Operation;
 
 #[test]
 fn a_full_store_refuses_and_keeps_what_it_has() {
@@ -43,6 +47,31 @@ fn a_drive_without_physical_space_throttles_and_then_rejects() {
     let blank = vec![b' '; 64 * BLOCK];
     disk.write(0, &blank).unwrap();
     assert_eq!(disk.check().unwrap().problems, [""; 0]);
+}
+
+#[test]
+fn writes_that_no_device_saw_are_not_charged_to_the_next() {
+    // Each throttled write takes a second.
+    let flash = r#"{"kind": "compressing", "user_bytes": 4194304, "over_provisioning": 0.3, "pages_per_block": 16,
+                    "reserve_blocks": 4, "throttled_bytes_per_second": 4096}"#;
+    let disk = disk_like(flash, 4096, 32 << 20, "zstd-1");
+    let timing = serde_json::json!({});
+    let timing = Timing::parse(&timing, &mut serde_json::from_str(flash).unwrap(), disk.capacity_bytes()).unwrap().unwrap();
+    let clock = Arc::new(Clock::new(&timing, &disk).unwrap());
+    let fill = || (0..4096).find(|&lba| disk.write(lba * BLOCK as u64, &contents(BLOCK, 1.0, lba)).is_err());
+    assert!(clock.unwatched(&disk, fill).is_some());
+    let throttled_writes = disk.with_model(|model| model.drive().counters().throttled_writes);
+    assert!(throttled_writes > 20, "{throttled_writes}");
+    disk.clear(0, disk.capacity_bytes(), drive::disk::Clearing::Discard).unwrap();
+
+    let answering = Arc::clone(&clock);
+    thread::spawn(move || answering.run());
+    let (answer, answered) = mpsc::channel();
+    let arrived_ns = clock.now_ns();
+    disk.write(0, &contents(BLOCK, 1.0, 1)).unwrap();
+    let reply = Box::new(move || answer.send(()).unwrap());
+    clock.wrote(&disk, Operation::Write, (0, BLOCK as u64), arrived_ns, reply);
+    answered.recv_timeout(Duration::from_secs(10)).unwrap();
 }
 
 #[test]

@@ -34,7 +34,6 @@ struct State {
 /// See the module.
 pub struct Clock {
     timing: Timing,
-    blocks: u32,
     started: Instant,
     state: Mutex<State>,
     changed: Condvar,
@@ -45,26 +44,22 @@ pub struct Clock {
 impl Clock {
     /// A clock for a drive, whose model tells from now on what it does to its flash.
     pub fn new(timing: &Timing, disk: &Disk) -> Result<Self, DriveError> {
-        let blocks = (disk.capacity_bytes() / u64::from(BLOCK_BYTES)) as u32;
         let state = State {
-            device: timing.device(blocks)?,
+            device: idle(timing, disk)?,
             requests: Requests::default(),
             calls: Vec::new(),
             places: Vec::new(),
-            throttled_writes: 0,
+            throttled_writes: disk.with_model(watch),
             lateness: Lateness::default(),
             spinning: Spinning::default(),
         };
-        let clock = Self {
+        Ok(Self {
             timing: timing.clone(),
-            blocks,
             started: Instant::now(),
             state: Mutex::new(state),
             changed: Condvar::new(),
             looks_at_ns: AtomicU64::new(u64::MAX),
-        };
-        disk.with_model(|model| clock.watch(model))?;
-        Ok(clock)
+        })
     }
 
     /// Nanoseconds since this clock was made.
@@ -81,8 +76,9 @@ impl Clock {
             places.clear();
             places.extend((first..first + blocks).filter_map(|lba| model.drive().locate(lba)));
             let request = Request { places: &places, ..Request::of(Operation::Read, arrived_ns, first, blocks) };
-            let ticket = self.submit(&mut state, &request);
+            let ticket = state.submit(&request);
             state.places = places;
+            self.wake(&state);
             ticket
         })
     }
@@ -106,7 +102,7 @@ impl Clock {
             state.throttled_writes = throttled_writes;
             let request =
                 Request { calls: &calls, throttled_blocks, ..Request::of(operation, arrived_ns, first, blocks) };
-            let ticket = self.submit(&mut state, &request);
+            let ticket = state.submit(&request);
             state.calls = calls;
             ticket
         });
@@ -123,7 +119,7 @@ impl Clock {
             // The device was set back meanwhile, and knows nothing of it.
             Done::Unknown(reply) => MutexGuard::unlocked(&mut state, reply),
         }
-        self.wake(&mut state);
+        self.wake(&state);
         self.send(&mut state, due);
     }
 
@@ -134,10 +130,13 @@ impl Clock {
 
     /// The drive has gone back to another state, in which the device idles. What is under way is answered at once.
     pub fn restart(&self, disk: &Disk) -> Result<(), DriveError> {
+        let device = idle(&self.timing, disk)?;
         let replies = disk.with_model(|model| {
-            self.watch(model)?;
-            Ok::<_, DriveError>(self.state.lock().requests.forget())
-        })?;
+            let mut state = self.state.lock();
+            state.device = device;
+            state.throttled_writes = watch(model);
+            state.requests.forget()
+        });
         replies.into_iter().for_each(|reply| reply());
         Ok(())
     }
@@ -146,17 +145,8 @@ impl Clock {
     pub fn unwatched<T>(&self, disk: &Disk, work: impl FnOnce() -> T) -> T {
         disk.with_model(|model| model.drive_mut().observer_mut().watch(false));
         let outcome = work();
-        disk.with_model(|model| model.drive_mut().observer_mut().watch(true));
+        disk.with_model(|model| self.state.lock().throttled_writes = watch(model));
         outcome
-    }
-
-    /// Begins with an idle device to watch a model.
-    fn watch(&self, model: &mut Model) -> Result<(), DriveError> {
-        model.drive_mut().observer_mut().watch(true);
-        let mut state = self.state.lock();
-        state.device = self.timing.device(self.blocks)?;
-        state.throttled_writes = model.drive().counters().throttled_writes;
-        Ok(())
     }
 
     /// Sends answers when they are due, for as long as the process lives.
@@ -207,15 +197,8 @@ impl Clock {
         state.spinning.spun(now_ns - from_ns);
     }
 
-    fn submit(&self, state: &mut State, request: &Request) -> Ticket {
-        let number = state.device.submit(request);
-        let ticket = state.requests.begin(number);
-        self.wake(state);
-        ticket
-    }
-
     /// Wakes the waiting thread if it would look too late.
-    fn wake(&self, state: &mut State) {
+    fn wake(&self, state: &State) {
         if let Some(wake_ns) = state.device.answers_from_ns() {
             if self.looks_at_ns.fetch_min(wake_ns, Ordering::Relaxed) > wake_ns {
                 self.changed.notify_one();
@@ -251,6 +234,11 @@ impl Clock {
 }
 
 impl State {
+    fn submit(&mut self, request: &Request) -> Ticket {
+        let number = self.device.submit(request);
+        self.requests.begin(number)
+    }
+
     /// Answers that are due and done.
     fn collect(&mut self, now_ns: u64) -> Vec<(Answer, Reply)> {
         self.device.advance(now_ns);
@@ -260,6 +248,18 @@ impl State {
         }
         found
     }
+}
+
+/// A device for a drive, at its time 0.
+fn idle(timing: &Timing, disk: &Disk) -> Result<Box<dyn Device>, DriveError> {
+    timing.device((disk.capacity_bytes() / u64::from(BLOCK_BYTES)) as u32)
+}
+
+/// Makes a model tell what it does from now on. Returns the writes that it has throttled before, which are no longer
+/// anybody's.
+fn watch(model: &mut Model) -> u64 {
+    model.drive_mut().observer_mut().watch(true);
+    model.drive().counters().throttled_writes
 }
 
 /// First block and number of blocks that bytes touch.

@@ -19,8 +19,6 @@ enum Held {
     Done(Reply),
     /// Due and not done.
     Due(Answer),
-    /// Failed, and answered already.
-    Failed,
 }
 
 /// What becomes of a reply.
@@ -67,14 +65,9 @@ impl Requests {
         }
     }
 
-    /// A request failed and has been answered.
+    /// A request failed and has been answered: what the device says of it later is about nobody.
     pub(super) fn failed(&mut self, ticket: Ticket) {
-        match self.held.remove(&ticket) {
-            Some(Held::Due(_)) | None => {}
-            Some(_) => {
-                self.held.insert(ticket, Held::Failed);
-            }
-        }
+        self.held.remove(&ticket);
     }
 
     /// An answer is due; it goes if its request is done.

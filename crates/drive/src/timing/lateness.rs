@@ -22,10 +22,6 @@ pub struct Lateness {
     reads: Kind,
     writes: Kind,
     others: Kind,
-    requests: u64,
-    asked_ns: u64,
-    late_ns: u64,
-    late_requests: u64,
 }
 
 impl Lateness {
@@ -36,23 +32,19 @@ impl Lateness {
             Operation::Write | Operation::WriteZeroes => &mut self.writes,
             Operation::Flush | Operation::Trim => &mut self.others,
         };
-        let is_late = late_ns as f64 > asked_ns as f64 * TOLERANCE;
         kind.asked.record(asked_ns);
         kind.late.record(late_ns);
-        kind.late_requests += u64::from(is_late);
-        self.requests += 1;
-        self.asked_ns += asked_ns;
-        self.late_ns += late_ns;
-        self.late_requests += u64::from(is_late);
+        kind.late_requests += u64::from(late_ns as f64 > asked_ns as f64 * TOLERANCE);
     }
 
     /// Sums, from which a window's error can be had.
     pub fn sums(&self) -> Value {
+        let sum = |part: fn(&Kind) -> u64| [&self.reads, &self.writes, &self.others].into_iter().map(part).sum::<u64>();
         json!({
-            "timed_requests": self.requests,
-            "asked_ns": self.asked_ns,
-            "late_ns": self.late_ns,
-            "late_requests": self.late_requests,
+            "timed_requests": sum(|kind| kind.asked.count()),
+            "asked_ns": sum(|kind| kind.asked.sum_ns() as u64),
+            "late_ns": sum(|kind| kind.late.sum_ns() as u64),
+            "late_requests": sum(|kind| kind.late_requests),
         })
     }
 

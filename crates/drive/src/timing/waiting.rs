@@ -1,8 +1,6 @@
 //! Waking up in time. A sleeping thread wakes some microseconds late, and how late depends on the machine; it asks to
 //! be woken earlier by what it has seen, and spins for the rest. Spinning is rationed: the processor is the load's.
 
-use std::time::Duration;
-
 /// The longest that is ever spun at once.
 const MOST_NS: u64 = 40_000;
 
@@ -15,6 +13,9 @@ const STEP_NS: f64 = 2_000.0;
 
 /// Nine of ten wake-ups shall be covered.
 const COVERED: f64 = 0.9;
+
+/// By how much the kernel may put off a wake-up; 0 would mean the usual 50 µs.
+const SLACK_NS: libc::c_ulong = 1;
 
 /// What has been learned of this machine's wake-ups.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl Spinning {
 pub fn sharpen() {
     // SAFETY: change how our own thread is scheduled.
     unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, Duration::from_nanos(1).as_nanos() as libc::c_ulong);
+        libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS);
         libc::setpriority(libc::PRIO_PROCESS, 0, -15);
     }
 }

@@ -31,6 +31,11 @@ impl Latencies {
         self.count
     }
 
+    /// All of them, added.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
     /// The mean; `None` if there are none.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
