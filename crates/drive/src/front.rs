@@ -122,6 +122,8 @@ impl Filesystem for Front {
         // The kernel answers with what it would allow; less is fine, too.
         let _ = config.set_max_write(MAX_WRITE);
         let _ = config.set_max_background(64);
+        // Without it the kernel turns the loop device's asynchronous requests into one after another.
+        let _ = config.add_capabilities(fuser::InitFlags::FUSE_ASYNC_DIO);
         Ok(())
     }
 
