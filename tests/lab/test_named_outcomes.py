@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.lab.outcomes import code_of, named, of_log
+from pgassay.lab.outcomes import code_of, named, of_drives, of_log, together
 from pgassay.record.values import Status
 from tests.lab.machine import MachineLoad
 from tests.lab.simulation import simulate, study_of
@@ -70,3 +70,17 @@ def test_a_full_drive_has_its_name_whoever_says_so() -> None:
     assert of_log("LOG:  server process was terminated by signal 9: Killed") == {}
     said = {"aborted": 'ERROR:  could not extend file "base/5/16384": No space left on device'}
     assert list(named(said)) == ["no_space"]
+
+
+def test_what_a_drive_without_physical_space_did_is_told_beside_what_the_server_said() -> None:
+    counters = {"drive.rejected_writes": 3.0, "drive_wal.rejected_writes": 2.0, "drive.throttled_writes": 4096.0}
+    told = of_drives(counters)
+    assert told == {
+        "no_space": "the drive had no physical space left and refused 5 blocks",
+        "drive_throttled": "short of physical space, the drive slowed down 4096 blocks that were written",
+    }
+    both = together({"aborted": "gone", "no_space": "PANIC"}, told)
+    assert list(both) == ["no_space", "drive_throttled", "aborted"]
+    assert both["no_space"] == "the drive had no physical space left and refused 5 blocks; PANIC"
+    assert list(of_drives({"drive.store_full_writes": 1.0})) == ["drive_store_full"], "no property of the drive"
+    assert of_drives({"drive.rejected_writes": 0.0, "drive.throttled_writes": None, "wal.wal_bytes": 7.0}) == {}

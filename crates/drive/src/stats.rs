@@ -73,6 +73,7 @@ pub fn report(daemon: &Daemon) -> Value {
         "discards": tallies.discards.get(),
         "write_zeroes": tallies.zeroes.get(),
         "errors": tallies.errors.get(),
+        "store_full_writes": tallies.store_full.get(),
         "unaligned_writes": tallies.unaligned.get(),
         "read_bytes": tallies.read_bytes.get(),
         "written_bytes": tallies.written_bytes.get(),

@@ -26,6 +26,7 @@ UNITS: Mapping[str, str] = {
     "blocks_erased": "count",
     "throttled_writes": "count",
     "rejected_writes": "count",
+    "store_full_writes": "count",
     "codec_cpu_us": "us",
     "cpu_us": "us",
     "logical_bytes": "bytes",
@@ -41,10 +42,11 @@ UNITS: Mapping[str, str] = {
     "late_us": "us",
 }
 """Every name with its unit. `logical_bytes` is what the host has written and not trimmed, `physical_bytes` what that
-takes on flash, both with what filled an aged drive; `contents_…` is the same of what the host can read. `codec_cpu_us`
-and `cpu_us` are the emulating program's own time. With service times, `asked_us` is what the modelled
-device asked for, summed over the requests, `late_us` by how much answers came later than that, and `late_requests`
-counts those that took more than a tenth longer."""
+takes on flash, both with what filled an aged drive; `contents_…` is the same of what the host can read.
+`throttled_writes` and `rejected_writes` are blocks, for want of flash; `store_full_writes` are requests that the
+emulating program had no room for. `codec_cpu_us` and `cpu_us` are its own time. With service times, `asked_us` is what
+the modelled device asked for, summed over the requests, `late_us` by how much answers came later than that, and
+`late_requests` counts those that took more than a tenth longer."""
 
 GAUGES = frozenset(
     {

@@ -178,6 +178,7 @@ def _measure(
     if not notes.alive:
         notes.problems.update(outcomes.of_log(server.log_text()))
     measures = measure(before, after, result, sampling.meters())
+    notes.problems = outcomes.together(notes.problems, outcomes.of_drives(measures.counters))
     taken = space.relations(server) if notes.alive else {}
     notes.measures = replace(
         measures, responses={**measures.responses, **notes.upkeep}, counters={**measures.counters, **taken}

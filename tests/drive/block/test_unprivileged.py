@@ -155,6 +155,14 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
     assert FACTORS["drive.data"].parse("drive.data", str(file)).canonical != first.canonical
 
 
+def test_a_drive_may_promise_more_than_it_has_flash_for(tmp_path: Path) -> None:
+    file = tmp_path / "thin.toml"
+    file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "1GB"\nlogical_bytes = "4GB"\n')
+    found = description.read(file)
+    assert found.capacity_bytes == 4 << 30
+    assert found.configuration("d", tmp_path)["user_bytes"] == 1 << 30
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -166,6 +174,7 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
         '[timing]\nprofile = "floppy"\n',
         "[timing]\nread_ns = -1\n",
         'timing = "sata-ssd"\n',
+        '[drive]\nkind = "compressing"\nlogical_bytes = "4GB"\n',
     ],
 )
 def test_a_bad_description_is_named(tmp_path: Path, text: str) -> None:

@@ -51,6 +51,8 @@ pub struct Tallies {
     pub zeroed_bytes: Tally,
     /// Requests answered with an error.
     pub errors: Tally,
+    /// Those of them for which the store had no room.
+    pub store_full: Tally,
     /// Requests that did not lie on block borders.
     pub unaligned: Tally,
     /// Processor time in the codec, in nanoseconds.

@@ -106,8 +106,20 @@ def read(path: Path) -> Description:
         raise messages.bad_description(path, f'unknown codec "{codec}"; one of {", ".join(CODECS)}')
     if emulation.get("store", "memory") not in STORES:
         raise messages.bad_description(path, f"emulation.store must be one of {', '.join(STORES)}")
-    capacity = drive.pop("user_bytes", None)
+    capacity = _capacity(path, drive)
     return Description(path.stem, drive, codec, capacity_bytes=capacity, timing=timing, **emulation)
+
+
+def _capacity(path: Path, drive: dict[str, Any]) -> int | None:
+    """What the host sees, taken out of the table: `user_bytes`, unless more is promised than there is flash for."""
+    promised: int | None = drive.pop("logical_bytes", None)
+    if promised is None:
+        promised = drive.pop("user_bytes", None)
+    elif "user_bytes" not in drive:
+        raise messages.bad_description(
+            path, '"logical_bytes" goes with "user_bytes", the flash that stands behind them'
+        )
+    return promised
 
 
 def with_level(found: Description, name: str, value: str) -> Description:
