@@ -28,3 +28,12 @@ def test_an_unknown_driver_is_refused_with_those_that_are_there() -> None:
     with pytest.raises(UsageError) as caught:
         DRIVER.parse("load.driver", "pgbensh")
     assert "pgbench" in str(caught.value.hint)
+
+
+def test_a_program_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pgassay.load.drivers.shutil.which", lambda name: None)
+    for name in ("sysbench", "go-tpc", "sysbench-tpcc"):
+        with pytest.raises(UsageError, match="is not installed") as caught:
+            drivers.require_program(name)
+        assert caught.value.hint
+    drivers.require_program("pgbench")

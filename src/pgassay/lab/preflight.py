@@ -37,6 +37,7 @@ def check(study: Study, site: Site) -> Checked:
     compositions = [compose(study.levels_of(arm), site.catalogue) for arm in study.arms]
     for composition in compositions:
         drivers.refuse_foreign(driver_of(composition), [each.name for each in composition.bound])
+        site.require_program(driver_of(composition))
     options = [composition.setup.load for composition in compositions]
     asked = (*upkeep.responses(options), *page_space.responses(options), *stored_kinds.responses(options))
     responses = (*_responses(compositions[0], site), *asked)

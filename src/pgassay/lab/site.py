@@ -78,6 +78,8 @@ class Site:
     """The greatest virtual size that a process has had."""
     memory_bytes: int = 1 << 62
     """This machine's memory."""
+    require_program: Callable[[str], None] = lambda driver: None
+    """Raises `UsageError` if what a load driver needs beside PostgreSQL is not installed."""
     yardstick: Callable[[Mapping[str, str]], float | None] = lambda options: None
     """Measures the CPU yardstick that a load's options ask for; None where it cannot be had."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

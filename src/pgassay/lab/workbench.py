@@ -124,6 +124,7 @@ class Workbench:
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
+            require_program=drivers.require_program,
             yardstick=lambda options: yardstick.measure(self.runner, options),
             held=self._interruption.held,
         )

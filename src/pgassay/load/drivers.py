@@ -4,12 +4,14 @@ A new driver is one entry here and one module `load/NAME/factors.py`; the lab as
 are imported when it is made, so that naming the drivers costs nothing.
 """
 
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.load import Load
 from pgassay.bench.running import Clock, Runner
+from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.cacheprobe.factors import FACTORS as CACHEPROBE
 from pgassay.load.fio.factors import FACTORS as FIO
@@ -44,6 +46,9 @@ class Driver:
     factors: tuple[LoadFactor, ...]
     timed: bool = True
     """Does its window last a given time? Else it ends when its work is done."""
+    program: str = ""
+    """What must be installed beside PostgreSQL, and the error where it is not."""
+    missing: Callable[[str], UsageError] = messages.no_program
 
     def knows(self, option: str) -> bool:
         """Does it understand this option (`clients`, without the prefix)?"""
@@ -94,13 +99,32 @@ def _sysbench_tpcc(tools: Tools) -> Load:
 
 DRIVERS: tuple[Driver, ...] = (
     Driver("pgbench", "PostgreSQL's own benchmark, or your scripts in it", _pgbench, PGBENCH),
-    Driver("sysbench", "the oltp_* tests of the installed sysbench", _sysbench, SYSBENCH),
+    Driver(
+        "sysbench",
+        "the oltp_* tests of the installed sysbench",
+        _sysbench,
+        SYSBENCH,
+        program="sysbench",
+        missing=messages.no_sysbench,
+    ),
     Driver("cacheprobe", "index probes around a scan that washes the caches", _cacheprobe, CACHEPROBE, timed=False),
     Driver("fio", "no database: what the drive under it can do by itself", _fio, FIO),
     Driver("tpcc", "nine tables and five transactions like TPC-C's, not audited, played by pgbench", _tpcc, TPCC),
-    Driver("go-tpc", "the same tables under the installed go-tpc, not audited", _go_tpc, GO_TPC),
     Driver(
-        "sysbench-tpcc", "the same under sysbench with Percona's scripts, not audited", _sysbench_tpcc, SYSBENCH_TPCC
+        "go-tpc",
+        "the same tables under the installed go-tpc, not audited",
+        _go_tpc,
+        GO_TPC,
+        program="go-tpc",
+        missing=messages.no_go_tpc,
+    ),
+    Driver(
+        "sysbench-tpcc",
+        "the same under sysbench with Percona's scripts, not audited",
+        _sysbench_tpcc,
+        SYSBENCH_TPCC,
+        program="sysbench",
+        missing=messages.no_sysbench,
     ),
 )
 
@@ -108,6 +132,13 @@ DRIVERS: tuple[Driver, ...] = (
 def find(name: str) -> Driver:
     """The driver of that name; `KeyError` for another, since `load.driver` takes only these."""
     return {driver.name: driver for driver in DRIVERS}[name]
+
+
+def require_program(name: str) -> None:
+    """Raise `UsageError` if the driver's program is not installed: known before any PostgreSQL is built for it."""
+    driver = find(name)
+    if driver.program and shutil.which(driver.program) is None:
+        raise driver.missing(driver.program)
 
 
 def refuse_foreign(name: str, factors: Iterable[str]) -> None:
