@@ -1,12 +1,58 @@
-"""Whose load wears an aged drive does not hang on which trial comes first."""
+"""Whose load wears an aged drive does not hang on which trial comes first, and what the ageing takes is counted."""
 
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
+
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.preparation import key_of, wearing
+from pgassay.lab.memory import OVERHEAD_S
+from pgassay.lab.preparation import Prepared, ageing_s, key_of, prepare, wearing
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation
+
+REPLAY_S = 50.0
+RUN_S = 8.0
+"""`DOCUMENT`'s window."""
+
+
+@dataclass
+class SlowWear:
+    """See `bench.store.Ageing`: its replay takes long."""
+
+    machine: Machine
+    told_before: list[Prepared]
+    finished: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Nothing to record."""
+
+    def finish(self, key: str) -> None:
+        """Nobody has been told yet."""
+        assert self.told_before == []
+        self.machine.clock.advance(REPLAY_S)
+        self.finished.append(key)
+
+
+def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, sockets = tmp_path / "drive", tmp_path / "sockets"
+    place.mkdir()
+    sockets.mkdir()
+    simulation = Simulation(Machine(place))
+    monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)  # no part of the record
+    site, study = replace(simulation.site(), socket_directory=sockets), simulation.study
+    assert ageing_s(study, site) == 0.0
+    told: list[Prepared] = []
+    fresh = prepare(study, study.arms[0], site, told.append)
+    assert told == [fresh]
+    told.clear()
+    wear = simulation.machine.drive.wears = SlowWear(simulation.machine, told)
+    assert ageing_s(study, site) == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
+    aged = prepare(study, study.arms[1], site, told.append)
+    assert wear.finished == [aged.key]
+    assert told == [aged]
+    assert aged.seconds >= fresh.seconds + RUN_S + REPLAY_S
 
 
 def test_arms_of_one_snapshot_are_worn_by_the_first_of_the_study(tmp_path: Path) -> None:

@@ -42,13 +42,13 @@ class Trait:
 
 
 class Ageing(Protocol):
-    """Wears a drive before its first trial: by the writes of one run, recorded and replayed inside the drive."""
+    """Wears a drive before its first trial: by writes drawn from those of one run, which is recorded."""
 
     def begin(self) -> None:
         """Record what is written from now on (a clone is there, its server not yet)."""
 
     def finish(self, key: str) -> None:
-        """The clone is discarded: replay until the drive has settled, on the snapshot of `key`, which is kept anew."""
+        """The clone is discarded: write until the drive has settled, on the snapshot of `key`, which is kept anew."""
 
 
 class Drive(Protocol):

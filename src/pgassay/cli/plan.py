@@ -13,6 +13,7 @@ from pgassay.lab import fairness
 from pgassay.lab.composition import compose
 from pgassay.lab.memory import length_known, planned_s
 from pgassay.lab.preflight import Checked
+from pgassay.lab.preparation import ageing_s
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.builds.unbuilt import Unbuilt
@@ -31,7 +32,8 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
     noise = known_noise(study, bench.site(), mount)
     timed = length_known(study)
     trial_s = planned_s(study) if timed else known_trial_s(study, bench.site(), mount)
-    sizes = size_up(study, trial_s, noise=noise.noise.noise if noise else None)
+    worn_s = ageing_s(study, bench.site())
+    sizes = size_up(study, trial_s, preparation_s=worn_s, noise=noise.noise.noise if noise else None)
     return {
         "study": study.name,
         "title": study.title,
@@ -53,6 +55,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "blocks_min": study.design.blocks_min,
         "blocks_max": study.design.blocks_max,
         "trial_s": trial_s,
+        "ageing_s": worn_s,
         "trial_calibrated": trial_s is not None and not timed,
         "time_min_s": sizes.time_min_s,
         "time_max_s": sizes.time_max_s,
@@ -140,7 +143,8 @@ def lengths(plan: Mapping[str, Any]) -> str:
         return "their length is unknown until the first trial"
     whole = _span(words.duration(plan["time_min_s"]), words.duration(plan["time_max_s"]))
     source = ", as calibrated" if plan["trial_calibrated"] else ""
-    return f"a trial about {words.duration(plan['trial_s'])}{source}: {whole}"
+    ageing = f", ageing the drives {words.duration(plan['ageing_s'])}" if plan["ageing_s"] else ""
+    return f"a trial about {words.duration(plan['trial_s'])}{source}{ageing}: {whole}"
 
 
 def _noise(plan: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ DURATION = "60s"
 
 def planned_s(study: Study) -> float:
     """What a trial is expected to take before one has been measured, on average over the arms."""
-    return sum(_planned_s(study, arm) for arm in study.arms) / len(study.arms)
+    return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
 def length_known(study: Study) -> bool:
@@ -40,7 +40,8 @@ def _timed(options: Mapping[str, str]) -> bool:
     )
 
 
-def _planned_s(study: Study, arm: Arm) -> float:
+def planned_trial_s(study: Study, arm: Arm) -> float:
+    """What a trial of this arm is expected to take before one has been measured."""
     options = {name: level.canonical for name, level in study.levels_of(arm).items()}
     lengths = [options.get("load.duration", DURATION), options.get("load.warmup", "0s")]
     return sum(parse_time_s(length) for length in lengths) + OVERHEAD_S

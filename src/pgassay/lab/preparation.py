@@ -12,6 +12,7 @@ from pgassay.lab import regime
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.drives import drive_of
 from pgassay.lab.loads import load_of
+from pgassay.lab.memory import planned_trial_s
 from pgassay.lab.site import Site
 from pgassay.lab.starting import PREPARING
 from pgassay.lab.wearing import wear
@@ -46,7 +47,8 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
     """Make the arm's golden snapshot if it is not there yet.
 
     `tell` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot again
-    and knows already how long that took, so that it decides as an uninterrupted one would.
+    and knows already how long that took, so that it decides as an uninterrupted one would. Of one that is aged it
+    hears afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again in any case.
     """
     composition = compose(study.levels_of(arm), site.catalogue)
     key = key_of(study, arm, site)
@@ -56,6 +58,11 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
         tell(prepared)
         return prepared
     started_ns = site.clock.monotonic_ns()
+    aged = drive.ageing() is not None
+
+    def made() -> Prepared:
+        return Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
+
     installation = site.installation(composition.setup.installation)
     workspace = drive.workspace(f"prepare-{key}")
     try:
@@ -70,15 +77,19 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
         finally:
             with site.held():
                 server.stop(immediately=not filled)
-        prepared = Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
-        tell(prepared)
+        prepared = made()
+        if not aged:
+            tell(prepared)
         with site.held():
             drive.take_snapshot(key, workspace, _in_words(composition, installation))
     except BaseException:
         with site.held():
             drive.discard(workspace)
         raise
-    wear(study, wearing(study, key, site), site, drive, key)
+    if aged:
+        wear(study, wearing(study, key, site), site, drive, key)
+        prepared = made()
+        tell(prepared)
     return prepared
 
 
@@ -89,6 +100,15 @@ def wearing(study: Study, key: str, site: Site) -> Composition:
     """
     first = next(arm for arm in study.arms if key_of(study, arm, site) == key)
     return compose(study.levels_of(first), site.catalogue)
+
+
+def ageing_s(study: Study, site: Site) -> float:
+    """What ageing the study's drives will take, about: once for each snapshot the load runs as in a trial."""
+    worn: dict[str, float] = {}
+    for arm in study.arms:
+        if drive_of(study, compose(study.levels_of(arm), site.catalogue), site).ageing() is not None:
+            worn.setdefault(key_of(study, arm, site), planned_trial_s(study, arm))
+    return sum(worn.values())
 
 
 def _in_words(composition: Composition, installation: Installation) -> str:

@@ -1,7 +1,7 @@
 """Ageing drives before their first trial: the load runs once on a clone of the fresh snapshot while the drive records.
 
-What was recorded is replayed inside the drive until it has settled, and the snapshot is kept anew; see docs/drives.md,
-"Fresh and aged". Nobody measures here, so the run's outcome is not looked at: a load that fails wears little.
+Inside the drive, writes are drawn from what was recorded until it has settled; the snapshot is kept anew (drives.md,
+"Fresh and aged"). Nobody measures here, so the run's outcome is not looked at: a load that fails wears little.
 """
 
 import shutil

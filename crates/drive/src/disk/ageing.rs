@@ -1,13 +1,14 @@
 //! A used drive in seconds: the flash is written as a host could have written it, the stored contents stay untouched.
 //!
 //! First the blocks that the file system does not use are filled, since a real drive that has been in use holds old
-//! data in them. Then a load is written again and again until write amplification settles over one drive write. In
-//! the end each block that the host can read is written once more in its true size if the load left another.
+//! data in them. Then a load is drawn from (see `workload`) until write amplification settles over one drive write. In
+//! the end each block that the host can read is written once more in its true size if the load left another, in random
+//! order: in the order of their addresses they would lie side by side, and die so when a checkpoint writes them.
 
 use std::time::Instant;
 
 use flash::Drive;
-use flash::ageing::{Steady, until_steady};
+use flash::ageing::{Permutation, Steady, until_steady};
 use flash::random::Random;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ pub enum Mode {
     Fill,
     /// Every live block, at random.
     Uniform,
-    /// A recorded load.
+    /// What a recorded load writes, as often and as large, in an order that is drawn.
     Trace,
 }
 
@@ -108,15 +109,15 @@ impl Disk {
     pub fn age(&self, ageing: &Ageing) -> Result<Aged, DriveError> {
         ageing.check()?;
         let started = Instant::now();
-        let workload = match &ageing.trace {
+        let mut workload = match &ageing.trace {
             Some(path) => Some(Workload::read(path, self.blocks, self.codec)?),
             None => None,
         };
         let _alone = self.gate.write();
         let mut model = self.model.lock();
         let outcome = fill(&mut model, ageing, &self.map)
-            .and_then(|filled| Ok((filled, overwrite(&mut model, ageing, workload.as_ref(), &self.map)?)));
-        let rewritten_blocks = agree(&mut model, &self.map)?;
+            .and_then(|filled| Ok((filled, overwrite(&mut model, ageing, workload.as_mut(), &self.map)?)));
+        let rewritten_blocks = agree(&mut model, &self.map, ageing.seed)?;
         let (filled_blocks, steady) = outcome?;
         Ok(Aged {
             filled_blocks,
@@ -154,21 +155,23 @@ fn fill(model: &mut Model, ageing: &Ageing, map: &Map) -> Result<u64, DriveError
     Ok(missing - left)
 }
 
-fn overwrite(model: &mut Model, ageing: &Ageing, workload: Option<&Workload>, map: &Map) -> Result<Steady, DriveError> {
+fn overwrite(
+    model: &mut Model,
+    ageing: &Ageing,
+    workload: Option<&mut Workload>,
+    map: &Map,
+) -> Result<Steady, DriveError> {
     let (tolerance, limit) = (ageing.until, ageing.limit);
+    let mut random = Random::new(ageing.seed);
     let nothing = Steady { windows: 0, last: Default::default(), reached: ageing.mode() == Mode::Fill };
     let blocks = u64::from(model.drive().logical_blocks());
     let steady = match (ageing.mode(), workload) {
         (Mode::Fill, _) => nothing,
-        (_, Some(workload)) => {
-            let mut position = 0;
-            with_drive!(model, drive => until_steady(drive, tolerance, limit, |drive| {
-                workload.write(drive, &mut position, blocks)
-            }))?
-        }
+        (_, Some(workload)) => with_drive!(model, drive => until_steady(drive, tolerance, limit, |drive| {
+            workload.write(drive, &mut random, blocks)
+        }))?,
         (_, None) => {
             let live = live_blocks(model, map, ageing.compressibility);
-            let mut random = Random::new(ageing.seed);
             with_drive!(model, drive => until_steady(drive, tolerance, limit, |drive| {
                 write_uniformly(drive, &live, &mut random, blocks)
             }))?
@@ -206,10 +209,11 @@ fn write_uniformly<D: Drive + ?Sized>(
     Ok(())
 }
 
-/// Writes what the model has in another size than the store, or not at all. Returns how many blocks.
-fn agree(model: &mut Model, map: &Map) -> Result<u64, DriveError> {
+/// Writes what the model has in another size than the store, or not at all, in an order that is drawn. Returns how many
+/// blocks.
+fn agree(model: &mut Model, map: &Map, seed: u64) -> Result<u64, DriveError> {
     let compresses = matches!(model, Model::Compressing(_));
-    let (mut lbas, mut sizes) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for lba in 0..map.blocks() {
         let entry = map.get(lba);
         let place = model.drive().locate(lba);
@@ -219,10 +223,15 @@ fn agree(model: &mut Model, map: &Map) -> Result<u64, DriveError> {
             Some(place) => compresses && entry != Entry::UNMAPPED && place.bytes as usize != wanted,
         };
         if differs {
-            lbas.push(lba);
-            sizes.push(wanted as u16);
+            found.push((lba, wanted as u16));
         }
     }
+    if found.is_empty() {
+        return Ok(0);
+    }
+    let order = Permutation::new(found.len() as u32, seed);
+    let drawn = (0..found.len() as u32).map(|index| found[order.at(index) as usize]);
+    let (lbas, sizes): (Vec<u32>, Vec<u16>) = drawn.unzip();
     with_drive!(model, drive => drive.write_batch(&lbas, &sizes))?;
     Ok(lbas.len() as u64)
 }

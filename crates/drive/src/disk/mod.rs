@@ -14,7 +14,7 @@
 //! | emptying segments | `clean` |
 //! | a host slowed down for want of flash | `throttle` |
 //! | snapshots | `snapshots` |
-//! | a used drive in seconds | [`ageing`], `workload` |
+//! | a used drive in seconds | [`ageing`], `workload`, `runs` |
 //! | recording what the host writes | `recorder` |
 //! | whether everything fits together | `check` |
 //! | counts and times | [`tallies`] |
@@ -24,6 +24,7 @@ mod check;
 mod clean;
 mod read;
 mod recorder;
+mod runs;
 mod scratch;
 mod snapshots;
 mod stripes;

@@ -1,33 +1,53 @@
-//! A recorded load in memory, to be written to the flash model over and over.
+//! A recorded load in memory, drawn from for as long as ageing takes.
+//!
+//! A short recording tells which blocks are written, how often and in which sizes; it does not tell the order of the
+//! hours before. Written again and again as it stands, each pass would overwrite just what the pass before laid down,
+//! one superblock after the other, and garbage collection would find nothing live to move. So requests are drawn, each
+//! as likely as any other: the independent reference model that the theory assumes (see [`flash::input`]). Only those
+//! that continue one another keep their order (see `runs`): a drawn one stands for the next of its run, so that WAL,
+//! which is written round and round, dies as it was written.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use codec::Codec;
+use flash::random::Random;
 use flash::trace::{Operation, Reader, Record};
 use flash::{Drive, FlashError};
 
 use super::recorder::trace_codec;
+use super::runs::Runs;
 use crate::error::DriveError;
 
-/// Blocks handed to the model at once.
+/// Blocks handed to the model at once, about.
 const BATCH: usize = 4096;
 
-/// What happens between two stretches of writes.
+/// What the host asked for.
 #[derive(Debug, Clone, Copy)]
-struct Trim {
-    /// Writes before it.
-    after: usize,
-    lba: u32,
-    count: u32,
+struct Request {
+    first_block: u32,
+    blocks: u32,
+    /// Where its sizes begin; `None` for a trim.
+    sizes_from: Option<usize>,
+    run: u32,
 }
 
-/// Writes and trims in their order.
+/// Requests of one run in their order: a part of [`Workload::order`], and whose turn it is.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    from: u32,
+    count: u32,
+    turn: u32,
+}
+
+/// What was recorded, and how far each run has been written.
 pub struct Workload {
-    lbas: Vec<u32>,
+    requests: Vec<Request>,
     sizes: Vec<u16>,
-    trims: Vec<Trim>,
+    /// Numbers of requests, run by run.
+    order: Vec<u32>,
+    runs: Vec<Run>,
 }
 
 impl Workload {
@@ -42,57 +62,106 @@ impl Workload {
             let recorded = header.codec.name();
             return Err(refused(format!("its sizes are those of {recorded}, not of the drive's {codec}")));
         }
-        let mut workload = Self { lbas: Vec::new(), sizes: Vec::new(), trims: Vec::new() };
+        let mut workload = Self { requests: Vec::new(), sizes: Vec::new(), order: Vec::new(), runs: Vec::new() };
+        let mut runs = Runs::new();
         let mut record = Record::default();
         while reader.read(&mut record).map_err(|error| refused(error.to_string()))? {
             let end = u64::from(record.first_block) + u64::from(record.blocks);
             if end > u64::from(blocks) {
                 return Err(refused(format!("it writes block {}, the drive has {blocks}", end - 1)));
             }
-            workload.push(&record);
+            workload.push(&record, &mut runs);
         }
-        if workload.lbas.is_empty() {
+        if workload.sizes.is_empty() {
             return Err(refused("it writes nothing".into()));
         }
+        if u32::try_from(workload.requests.len()).is_err() {
+            return Err(refused(format!("it has {} requests, more than 2^32", workload.requests.len())));
+        }
+        workload.sort(runs.count());
         Ok(workload)
     }
 
-    fn push(&mut self, record: &Record) {
-        let range = record.first_block..record.first_block + record.blocks;
-        match record.operation {
+    fn push(&mut self, record: &Record, runs: &mut Runs) {
+        let (first_block, blocks) = (record.first_block, record.blocks);
+        let sizes_from = self.sizes.len();
+        let (sizes_from, run) = match record.operation {
             Operation::Write => {
-                self.lbas.extend(range);
                 self.sizes.extend(&record.compressed_bytes);
+                (Some(sizes_from), runs.next(first_block, first_block + blocks))
             }
             Operation::WriteZeroes => {
-                self.lbas.extend(range);
-                self.sizes.resize(self.lbas.len(), 0);
+                self.sizes.resize(sizes_from + blocks as usize, 0);
+                (Some(sizes_from), runs.next(first_block, first_block + blocks))
             }
-            Operation::Trim => {
-                self.trims.push(Trim { after: self.lbas.len(), lba: record.first_block, count: record.blocks });
-            }
-            Operation::Flush | Operation::Read => {}
+            Operation::Trim => (None, runs.alone()),
+            Operation::Flush | Operation::Read => return,
+        };
+        self.requests.push(Request { first_block, blocks, sizes_from, run });
+    }
+
+    /// Puts the requests of each run side by side, in the order in which they were recorded.
+    fn sort(&mut self, runs: u32) {
+        self.runs = vec![Run { from: 0, count: 0, turn: 0 }; runs as usize];
+        for request in &self.requests {
+            self.runs[request.run as usize].count += 1;
+        }
+        let mut from = 0;
+        for run in &mut self.runs {
+            run.from = from;
+            from += run.count;
+        }
+        let mut next: Vec<u32> = self.runs.iter().map(|run| run.from).collect();
+        self.order = vec![0; self.requests.len()];
+        for (number, request) in self.requests.iter().enumerate() {
+            let place = &mut next[request.run as usize];
+            self.order[*place as usize] = number as u32;
+            *place += 1;
         }
     }
 
-    /// Writes `count` blocks more, from `position` on and around the end.
-    pub fn write<D: Drive + ?Sized>(&self, drive: &mut D, position: &mut usize, count: u64) -> Result<(), FlashError> {
+    /// The next request.
+    fn draw(&mut self, random: &mut Random) -> Request {
+        let drawn = self.requests[random.below(self.requests.len() as u32) as usize];
+        let run = &mut self.runs[drawn.run as usize];
+        let number = self.order[(run.from + run.turn) as usize];
+        run.turn = (run.turn + 1) % run.count;
+        self.requests[number as usize]
+    }
+
+    /// Writes `count` blocks more, and the rest of the last request.
+    pub fn write<D: Drive + ?Sized>(
+        &mut self,
+        drive: &mut D,
+        random: &mut Random,
+        count: u64,
+    ) -> Result<(), FlashError> {
+        let (mut lbas, mut sizes) = (Vec::with_capacity(2 * BATCH), Vec::with_capacity(2 * BATCH));
         let mut left = count;
         while left > 0 {
-            let next = self.trims.partition_point(|trim| trim.after <= *position);
-            let until = self.trims.get(next).map_or(self.lbas.len(), |trim| trim.after);
-            let end = until.min(*position + BATCH).min(*position + left as usize);
-            drive.write_batch(&self.lbas[*position..end], &self.sizes[*position..end])?;
-            left -= (end - *position) as u64;
-            *position = end;
-            let mut due = self.trims.iter().skip(next).take_while(|trim| trim.after == end);
-            due.try_for_each(|trim| drive.trim(trim.lba, trim.count))?;
-            if end == self.lbas.len() {
-                *position = 0;
-                let mut first = self.trims.iter().take_while(|trim| trim.after == 0);
-                first.try_for_each(|trim| drive.trim(trim.lba, trim.count))?;
+            let request = self.draw(random);
+            match request.sizes_from {
+                Some(from) => {
+                    lbas.extend(request.first_block..request.first_block + request.blocks);
+                    sizes.extend(&self.sizes[from..from + request.blocks as usize]);
+                    left = left.saturating_sub(request.blocks.into());
+                }
+                None => {
+                    write_all(drive, &mut lbas, &mut sizes)?;
+                    drive.trim(request.first_block, request.blocks)?;
+                }
+            }
+            if lbas.len() >= BATCH {
+                write_all(drive, &mut lbas, &mut sizes)?;
             }
         }
-        Ok(())
+        write_all(drive, &mut lbas, &mut sizes)
     }
+}
+
+fn write_all<D: Drive + ?Sized>(drive: &mut D, lbas: &mut Vec<u32>, sizes: &mut Vec<u16>) -> Result<(), FlashError> {
+    drive.write_batch(lbas, sizes)?;
+    lbas.clear();
+    sizes.clear();
+    Ok(())
 }

@@ -18,7 +18,7 @@ SNAPSHOT_BYTES = 1 << 30
 
 class FakeDrive:
     """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change;
-    `told` is what it says of itself."""
+    `told` is what it says of itself, `wears` how it is to be aged."""
 
     kind = "directory"
 
@@ -34,6 +34,7 @@ class FakeDrive:
         self.calls: list[str] = []
         self.faults = dict(faults or {})
         self.told: dict[str, Trait] = {}
+        self.wears: Ageing | None = None
         self._root = root
         self._free_bytes = free_bytes
         self._keep_snapshots = keep_snapshots
@@ -113,7 +114,7 @@ class FakeDrive:
 
     def ageing(self) -> Ageing | None:
         """See `Drive`."""
-        return None
+        return self.wears
 
     def discard(self, directory: Path) -> None:
         """See `Drive`."""

@@ -19,7 +19,7 @@ _USUAL = {"kind": "page-mapped", "policy": "greedy", "over_provisioning": 0.07}
 
 @dataclass(frozen=True)
 class Worn:
-    """How a drive was aged: the drive writes that were replayed, what came of the last one, whether it had settled."""
+    """How a drive was aged: how many drive writes it took, what came of the last one, whether it had settled."""
 
     drive_writes: float
     settled: bool

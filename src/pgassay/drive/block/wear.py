@@ -1,4 +1,4 @@
-"""Ageing one emulated drive: one run's writes are recorded, then replayed inside the model on the fresh snapshot.
+"""Ageing one emulated drive: one run's writes are recorded, then drawn from inside the model on the fresh snapshot.
 
 What the file system does not use is filled to the asked live share first, and stored contents stay untouched; see
 docs/drives.md, "Fresh and aged".
