@@ -138,11 +138,14 @@ def test_python_runs_the_package() -> None:
 def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
     plan = {"trial_s": None, "time_min_s": None, "time_max_s": None}
     assert lengths(plan) == "their length is unknown until the first trial"
-    known = {"trial_s": 10.0, "ageing_s": 0.0, "trial_calibrated": False, "time_min_s": 100.0, "time_max_s": 200.0}
-    assert lengths(known) == "a trial about 10 s: 1 min 40 s to 3 min 20 s"
-    assert lengths({**known, "trial_calibrated": True}) == "a trial about 10 s, as calibrated: 1 min 40 s to 3 min 20 s"
-    aged = lengths({**known, "ageing_s": 40.0})
-    assert aged == "a trial about 10 s, ageing the drives 40 s: 1 min 40 s to 3 min 20 s"
+    known = {"trial_s": 10.0, "load_s": 8.0, "preparation_s": 0.0, "time_min_s": 100.0, "time_max_s": 200.0}
+    timed = {**known, "ageing_s": 0.0, "trial_calibrated": False}
+    assert lengths(timed) == "a trial about 10 s, 8 s of it under load: 1 min 40 s to 3 min 20 s"
+    assert lengths({**timed, "preparation_s": 43.0}).endswith("to 3 min 20 s, 43 s of it for snapshots")
+    calibrated = {**timed, "load_s": None, "trial_calibrated": True}
+    assert lengths(calibrated) == "a trial about 10 s, as calibrated: 1 min 40 s to 3 min 20 s"
+    aged = lengths({**timed, "ageing_s": 40.0})
+    assert aged.endswith("to 3 min 20 s, 40 s for ageing the drives")
 
 
 def test_a_command_s_module_has_what_the_dispatcher_calls() -> None:

@@ -11,7 +11,8 @@ from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab import fairness
 from pgassay.lab.composition import compose
-from pgassay.lab.memory import length_known, planned_s
+from pgassay.lab.memory import length_known
+from pgassay.lab.outlook import look_ahead
 from pgassay.lab.preflight import Checked
 from pgassay.lab.preparation import ageing_s
 from pgassay.lab.site import Site
@@ -22,6 +23,8 @@ from pgassay.study.model import Study
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
+_TOLD_S = 5.0
+"""Preparing that takes longer than this is told apart."""
 
 
 def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Mapping[str, Any]:
@@ -31,9 +34,11 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
     mount = checked.mount
     noise = known_noise(study, bench.site(), mount)
     timed = length_known(study)
-    trial_s = planned_s(study) if timed else known_trial_s(study, bench.site(), mount)
+    outlook = look_ahead(study, bench.site())
+    trial_s = outlook.trial_s if timed else known_trial_s(study, bench.site(), mount)
     worn_s = ageing_s(study, bench.site())
-    sizes = size_up(study, trial_s, preparation_s=worn_s, noise=noise.noise.noise if noise else None)
+    first_s = outlook.preparation_s + worn_s
+    sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise.noise if noise else None)
     return {
         "study": study.name,
         "title": study.title,
@@ -55,6 +60,8 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "blocks_min": study.design.blocks_min,
         "blocks_max": study.design.blocks_max,
         "trial_s": trial_s,
+        "load_s": outlook.load_s if timed else None,
+        "preparation_s": outlook.preparation_s,
         "ageing_s": worn_s,
         "trial_calibrated": trial_s is not None and not timed,
         "time_min_s": sizes.time_min_s,
@@ -142,9 +149,11 @@ def lengths(plan: Mapping[str, Any]) -> str:
     if plan["trial_s"] is None:
         return "their length is unknown until the first trial"
     whole = _span(words.duration(plan["time_min_s"]), words.duration(plan["time_max_s"]))
-    source = ", as calibrated" if plan["trial_calibrated"] else ""
-    ageing = f", ageing the drives {words.duration(plan['ageing_s'])}" if plan["ageing_s"] else ""
-    return f"a trial about {words.duration(plan['trial_s'])}{source}{ageing}: {whole}"
+    source = "as calibrated" if plan["trial_calibrated"] else f"{words.duration(plan['load_s'])} of it under load"
+    first = plan["preparation_s"]
+    prepared = f", {words.duration(first)} of it for snapshots" if first >= _TOLD_S else ""
+    ageing = f", {words.duration(plan['ageing_s'])} for ageing the drives" if plan["ageing_s"] else ""
+    return f"a trial about {words.duration(plan['trial_s'])}, {source}: {whole}{prepared}{ageing}"
 
 
 def _noise(plan: Mapping[str, Any]) -> str:

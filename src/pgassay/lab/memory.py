@@ -18,15 +18,21 @@ PREPARED = Kind.PREPARED
 """The kind of journal line that tells how long a snapshot took."""
 
 OVERHEAD_S = 2.0
-"""What a trial takes beyond its load, until one has been measured: clone, start, settle, stop."""
+"""What decisions take a trial to need beyond its load until one has been measured. Their hashes hold it, so it stays as
+it is, for the records that there are; users are told what `outlook` finds."""
 
 DURATION = "60s"
 """What a window is taken to last when the study gives transactions instead of a time."""
 
 
 def planned_s(study: Study) -> float:
-    """What a trial is expected to take before one has been measured, on average over the arms."""
+    """What decisions take a trial to last before one has been measured, on average over the arms."""
     return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
+
+
+def load_s(study: Study) -> float:
+    """Warm-up and window of a trial, on average over the arms."""
+    return sum(_load_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
 def length_known(study: Study) -> bool:
@@ -41,10 +47,14 @@ def _timed(options: Mapping[str, str]) -> bool:
 
 
 def planned_trial_s(study: Study, arm: Arm) -> float:
-    """What a trial of this arm is expected to take before one has been measured."""
+    """What decisions take a trial of this arm to last before one has been measured."""
+    return _load_s(study, arm) + OVERHEAD_S
+
+
+def _load_s(study: Study, arm: Arm) -> float:
     options = {name: level.canonical for name, level in study.levels_of(arm).items()}
     lengths = [options.get("load.duration", DURATION), options.get("load.warmup", "0s")]
-    return sum(parse_time_s(length) for length in lengths) + OVERHEAD_S
+    return sum(parse_time_s(length) for length in lengths)
 
 
 def preparation_s(entries: Sequence[Entry]) -> float:
