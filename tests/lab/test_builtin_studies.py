@@ -50,3 +50,14 @@ def test_page_and_wal_block_are_crossed_in_every_size_of_wal_block() -> None:
         study = study_of("wal-block", size)
         pages, blocks = (len(study.factors[f"build.{each}"]) for each in ("block_size", "wal_block_size"))
         assert len(study.treatments) == pages * blocks >= 4
+
+
+def test_the_wide_study_has_narrow_and_wide_rows_in_and_out_of_line_inside_and_beyond_memory() -> None:
+    study = study_of("page-size-wide", "")
+    assert len(study.factors["build.block_size"]) == 6
+    points = [{name: level.typed for name, level in arm.condition.levels.items()} for arm in study.arms]
+    for script in ("simple-update", "select-only"):
+        mine = [point for point in points if point["load.script"] == script]
+        assert {(point["load.row_bytes"], point["host.memory"]) for point in mine} >= {("100", "all"), ("100", "256MB")}
+        wide = {(point["load.row_bytes"], point["load.row_storage"]) for point in mine}
+        assert wide >= {(width, storage) for width in ("1000", "4000") for storage in ("plain", "toasted")}

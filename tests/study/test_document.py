@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
-from pgassay.study.document import Overrides, read, resolve, with_baseline, write
+from pgassay.study.document import Overrides, names_in, read, resolve, with_baseline, without, write
 from pgassay.study.parsing import parse
 from tests.study.catalogues import SmallCatalogue
 
@@ -108,3 +108,54 @@ _documents = st.dictionaries(
 @given(_documents)
 def test_what_is_written_reads_back_unchanged(document: dict[str, Any]) -> None:
     assert read("demo", write(document, "made by\npgassay")) == document
+
+
+LINKED = """
+treatments = [
+  { "server.work_mem" = "4MB", "table.fillfactor" = 100 },
+  { "server.work_mem" = "8MB", "table.fillfactor" = 100 },
+  { "server.work_mem" = "8MB", "table.fillfactor" = 75 },
+]
+conditions = [
+  { "load.script" = "a", "load.scale" = 1 },
+  { "load.script" = "b", "load.scale" = 1 },
+  { "load.script" = "b", "load.scale" = 5, "server.hash_mem_multiplier" = 2 },
+]
+[study]
+title = "L"
+[quick]
+conditions = { "load.script" = ["a", "b"] }
+"""
+
+
+def _linked(*levels: str, **changes: Any) -> dict[str, Any]:
+    return resolve("linked", read("linked", LINKED), Overrides(levels=levels, **changes), SmallCatalogue())
+
+
+def test_levels_take_fewer_of_what_is_linked() -> None:
+    found = _linked("server.work_mem=8192kB", "load.script=b")
+    assert [each["table.fillfactor"] for each in found["treatments"]] == [100, 75]
+    assert [each["load.scale"] for each in found["conditions"]] == [1, 5]
+    assert len(parse("linked", found, SmallCatalogue()).arms) == 4
+    assert _linked("server.hash_mem_multiplier=2")["conditions"] == found["conditions"][1:], "others are not at 2"
+
+
+def test_what_nobody_linked_is_refused() -> None:
+    with pytest.raises(UsageError, match=r'none of the linked conditions .* has "load\.script" = c') as caught:
+        _linked("load.script=b,c")
+    assert "they have a, b;" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="is in none of the linked treatments") as caught:
+        _linked("server.fsync=on,off")
+    assert "--set server.fsync=VALUE" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="is varied by this study"):
+        _linked(fixed=["load.scale=7"])
+
+
+def test_a_size_may_cross_what_the_study_links() -> None:
+    assert len(parse("linked", _linked(size="quick"), SmallCatalogue()).arms) == 6
+
+
+def test_what_is_left_out_of_linked_conditions_may_make_two_of_them_one() -> None:
+    found = without(_linked(), ["load.scale", "server.hash_mem_multiplier"])
+    assert found["conditions"] == [{"load.script": "a"}, {"load.script": "b"}]
+    assert "server.hash_mem_multiplier" in names_in(_linked())

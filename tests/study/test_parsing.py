@@ -60,6 +60,18 @@ def test_linked_treatments_replace_the_cross_product() -> None:
     assert [level.typed for level in study.factors["server.work_mem"]] == ["4MB", "8MB"]
 
 
+def test_linked_conditions_are_run_as_listed() -> None:
+    points = [{"load.clients": 1, "load.scale": 50}, {"load.clients": 8, "load.scale": 50}, {"load.clients": 8}]
+    study = _parse(conditions=points, load={"driver": "pgbench"})
+    assert [arm.condition.name for arm in study.arms[::2]] == [
+        "load.clients=1, load.scale=50",
+        "load.clients=8, load.scale=50",
+        "load.clients=8",
+    ]
+    assert len(study.arms) == 6
+    assert [level.typed for level in study.conditions["load.clients"]] == ["1", "8"]
+
+
 def test_a_switch_is_written_as_postgresql_does() -> None:
     study = _parse(factors={"server.fsync": [True, False]}, design={})
     assert [level.typed for level in study.factors["server.fsync"]] == ["on", "off"]
@@ -73,6 +85,9 @@ def test_a_switch_is_written_as_postgresql_does() -> None:
         ({"load": {"clents": 4}}, 'unknown key "clents" in [load]', 'did you mean "clients"?'),
         ({"factors": {"table.filfactor": [1]}}, 'unknown factor "table.filfactor"', 'did you mean "table.fillfactor"?'),
         ({"factors": {"table.fillfactor": []}}, "empty level or none at all", "at least one value"),
+        ({"conditions": []}, 'factor "conditions" has an empty level or none at all', "at least one value"),
+        ({"conditions": [{"load.scale": 5}]}, '"load.scale" stands in [conditions] and in [fixed]', "varied or held"),
+        ({"conditions": [{"load.clents": 5}]}, 'unknown factor "load.clents" in conditions', "load.clients"),
         ({"factors": {"table.fillfactor": [100, ""]}}, "empty level or none at all", "at least one value"),
         ({"factors": {"server.work_mem": ["8MB", "8192kB"]}}, 'same level twice: "8MB" and "8192kB"', "remove one"),
         ({"factors": {"table.fillfactor": [100, 7]}}, "between 10 and 100", ""),

@@ -7,6 +7,7 @@ Tables merge key by key; lists and plain values replace.
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from pgassay.study import messages
@@ -18,6 +19,8 @@ Document = dict[str, Any]
 
 SIZES = ("quick", "as-published")
 _VARIED = ("factors", "conditions", "covariates")
+_LINKED = ("treatments", "conditions")
+"""What may be a list of tables of levels instead of a cross product."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,10 @@ def without(document: Document, names: Iterable[str]) -> Document:
     for key in (*_VARIED, "fixed"):
         if isinstance(left.get(key), dict):
             left[key] = rest(left[key])
-    if isinstance(left.get("treatments"), list):
-        kept = [rest(each) for each in left["treatments"]]
-        left["treatments"] = [each for place, each in enumerate(kept) if each and each not in kept[:place]]
+    for key in _LINKED:
+        if isinstance(left.get(key), list):
+            kept = [rest(each) for each in left[key]]
+            left[key] = [each for place, each in enumerate(kept) if each and each not in kept[:place]]
     design = dict(left.get("design", {}))
     if isinstance(design.get("baseline"), dict):
         design["baseline"] = rest(design["baseline"])
@@ -103,8 +107,7 @@ def with_baseline(document: Document, levels: Mapping[str, str]) -> Document:
 def names_in(document: Document) -> tuple[str, ...]:
     """Every factor that the document names, varied, linked or held, but those of its load."""
     tables = [document[key] for key in (*_VARIED, "fixed") if isinstance(document.get(key), dict)]
-    linked = document.get("treatments", [])
-    tables += [each for each in linked if isinstance(each, dict)] if isinstance(linked, list) else []
+    tables += [each for key in _LINKED for each in _points(document, key)]
     return tuple(dict.fromkeys(name for table in tables for name in table))
 
 
@@ -123,13 +126,25 @@ def _split(text: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def _points(document: Document, key: str) -> list[dict[str, Any]]:
+    """The tables of a linked list; empty for anything else, of which parsing says what is wrong."""
+    found = document.get(key)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
 def _varied_in(document: Document, name: str) -> str | None:
-    return next((table for table in _VARIED if name in document.get(table, {})), None)
+    linked = (key for key in _LINKED if any(name in point for point in _points(document, key)))
+    crossed = (key for key in _VARIED if isinstance(document.get(key), dict) and name in document[key])
+    return next(chain(linked, crossed), None)
 
 
 def _with_levels(document: Document, name: str, values: str, catalogue: FactorNames | None) -> Document:
     table = _varied_in(document, name) or "factors"
+    if table == "factors" and name not in document.get("factors", {}) and _points(document, "treatments"):
+        raise messages.beside_linked(name)
     levels = [level for value in values.split(",") for level in expand(value.strip())]
+    if _points(document, table):
+        return _with_baseline_among(_with_points(document, table, name, levels, catalogue), name, levels, catalogue)
     changed = _without_fixed(document, name)
     merged = _laid_over(changed, {table: {name: levels}})
     return _with_baseline_among(merged, name, levels, catalogue)
@@ -142,14 +157,29 @@ def _with_baseline_among(
     baseline = document.get("design", {}).get("baseline")
     if not isinstance(baseline, dict) or name not in baseline:
         return document
-    factor = catalogue.find(name) if catalogue is not None else None
-
-    def canonical(level: str) -> str:
-        return level if factor is None or not level else factor.parse(name, level).canonical
-
-    if canonical(typed(baseline[name]).strip()) in [canonical(level.strip()) for level in levels]:
+    if _canonical(name, typed(baseline[name]), catalogue) in [_canonical(name, level, catalogue) for level in levels]:
         return document
     return _laid_over(document, {"design": {"baseline": {name: levels[0]}}})
+
+
+def _with_points(
+    document: Document, table: str, name: str, levels: Sequence[str], catalogue: FactorNames | None
+) -> Document:
+    """Of linked combinations those that have one of these levels: which others could go with them, nobody said."""
+    points = [point for point in _points(document, table) if name in point]
+    there = [_canonical(name, typed(point[name]), catalogue) for point in points]
+    wanted = [_canonical(name, level, catalogue) for level in levels]
+    for level, each in zip(levels, wanted, strict=True):
+        if each not in there:
+            known = dict.fromkeys(typed(point[name]) for point in points)
+            raise messages.not_linked(table, name, level, known)
+    return {**document, table: [point for point, each in zip(points, there, strict=True) if each in wanted]}
+
+
+def _canonical(name: str, level: str, catalogue: FactorNames | None) -> str:
+    factor = catalogue.find(name) if catalogue is not None else None
+    text = level.strip()
+    return text if factor is None or not text else factor.parse(name, text).canonical
 
 
 def _without_fixed(document: Document, name: str) -> Document:

@@ -122,6 +122,22 @@ def set_on_varied(name: str) -> UsageError:
     return UsageError(f'"{name}" is varied by this study', f"use --levels {name}=VALUE,VALUE to change its levels")
 
 
+def beside_linked(name: str) -> UsageError:
+    """A factor to vary in a study whose treatments are listed one by one."""
+    return UsageError(
+        f'"{name}" is in none of the linked treatments of this study, so it cannot be varied beside them',
+        f"hold it with --set {name}=VALUE, or copy the study (pgassay studies NAME) and list its treatments",
+    )
+
+
+def not_linked(table: str, name: str, level: str, known: Iterable[str]) -> UsageError:
+    """A level that no combination of a linked list has."""
+    return UsageError(
+        f'none of the linked {table} of this study has "{name}" = {level}',
+        f"they have {', '.join(known)}; for others copy the study (pgassay studies NAME) and list them",
+    )
+
+
 def unknown_study(name: str, known: Iterable[str]) -> UsageError:
     """Neither a file nor a built-in study."""
     words = list(known)

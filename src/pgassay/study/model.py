@@ -75,6 +75,8 @@ class Study:
     design: Design
     primary: str
     conditions: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    linked_conditions: tuple[Combination, ...] = ()
+    """The conditions that are run, where those are not all combinations of `conditions`."""
     covariates: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     fixed: Mapping[str, Level] = field(default_factory=dict)
     """Every held level, the `[load]` table included (as `load.NAME`)."""
@@ -90,7 +92,7 @@ class Study:
         """Every arm of a whole block: treatments inside conditions, at each covariate point."""
         return tuple(
             Arm(treatment, condition, covariate)
-            for condition in combinations(self.conditions)
+            for condition in self.linked_conditions or combinations(self.conditions)
             for covariate in combinations(self.covariates)
             for treatment in self.treatments
         )

@@ -33,11 +33,12 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     if head.get("format", FORMAT) != FORMAT:
         raise messages.newer_format(name, head.get("format"), FORMAT)
     factors = _varied("factors", _table(document, "factors"), catalogue)
-    conditions = _varied("conditions", _table(document, "conditions"), catalogue)
+    linked = _points("conditions", document["conditions"], catalogue) if _listed(document, "conditions") else ()
+    conditions = _factors_of(linked) if linked else _varied("conditions", _table(document, "conditions"), catalogue)
     covariates = _varied("covariates", _table(document, "covariates"), catalogue)
     fixed = _fixed(document, catalogue)
     if "treatments" in document:
-        treatments = _treatments(document["treatments"], catalogue)
+        treatments = _points("treatments", document["treatments"], catalogue)
         factors = factors or _factors_of(treatments)
     else:
         treatments = combinations(factors) if factors else ()
@@ -55,6 +56,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
         design=_design(_table(document, "design"), treatments or (Combination(),), catalogue),
         primary=_text("[responses]", responses, "primary", "tps"),
         conditions=conditions,
+        linked_conditions=linked,
         covariates=covariates,
         fixed=fixed,
         secondary=tuple(str(each) for each in _list("[responses]", responses, "secondary")),
@@ -136,27 +138,34 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
     return held
 
 
-def _treatments(value: object, catalogue: FactorNames) -> tuple[Combination, ...]:
+def _listed(document: Document, key: str) -> bool:
+    return isinstance(document.get(key), list)
+
+
+def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combination, ...]:
+    """Linked combinations: a table of levels each."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise messages.wrong_type("the study file", "treatments", "a list of tables", value)
+        raise messages.wrong_type("the study file", key, "a list of tables", value)
+    if not value and key != "treatments":
+        raise messages.no_levels(key)
     found: list[Combination] = []
     for each in value:
         if not each:
-            raise messages.no_levels("treatments")
-        combination = Combination({name: _level("treatments", name, typed, catalogue) for name, typed in each.items()})
+            raise messages.no_levels(key)
+        combination = Combination({name: _level(key, name, typed, catalogue) for name, typed in each.items()})
         canonical = {name: level.canonical for name, level in combination.levels.items()}
         for other in found:
             if canonical == {name: level.canonical for name, level in other.levels.items()}:
-                raise messages.duplicate_level("treatments", other.name, combination.name)
+                raise messages.duplicate_level(key, other.name, combination.name)
         found.append(combination)
     return tuple(found)
 
 
-def _factors_of(treatments: Iterable[Combination]) -> dict[str, tuple[Level, ...]]:
-    """The levels that linked treatments use, factor by factor, in order of first use."""
+def _factors_of(points: Iterable[Combination]) -> dict[str, tuple[Level, ...]]:
+    """The levels that linked combinations use, factor by factor, in order of first use."""
     found: dict[str, dict[str, Level]] = {}
-    for treatment in treatments:
-        for name, level in treatment.levels.items():
+    for point in points:
+        for name, level in point.levels.items():
             found.setdefault(name, {}).setdefault(level.canonical, level)
     return {name: tuple(levels.values()) for name, levels in found.items()}
 
