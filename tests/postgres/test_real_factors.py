@@ -93,6 +93,8 @@ def test_what_is_in_force_is_shown(server: LocalServer) -> None:
     assert shown["block_size"] == "8192"
     assert shown["effective_cache_size"] == "4GB"
     assert shown["huge_pages_status"] == "off"
+    assert shown["min_parallel_table_scan_size"] == "8MB", "counted in blocks, and left at its default"
+    assert "work_mem" not in shown, "at its default, and counted in kB"
     assert not {"port", "listen_addresses", "unix_socket_directories", "transaction_isolation"} & set(shown)
 
 

@@ -1,5 +1,6 @@
 """What a build says while it runs: one line that is written over on a terminal, a line now and then elsewhere."""
 
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,8 @@ if TYPE_CHECKING:
     from pgassay.postgres.builds.compiling import Progress, Tell
 
 _EVERY_S = 30.0
+_BAR = 20
+"""Characters of the bar."""
 
 
 def teller(*, quiet: bool = False) -> "Tell":
@@ -41,8 +44,22 @@ class _Lines:
             print(line(progress), file=sys.stderr, flush=True)
 
 
+def drawn(progress: "Progress", columns: int) -> str:
+    """`[#######-------------] about 190 s left: PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 80 s`, cut to fit.
+
+    A line that wraps could not be written over.
+    """
+    share = 1.0 if progress.done else min(1.0, progress.objects / progress.expected)
+    bar = f"[{'#' * int(share * _BAR):-<{_BAR}}]"
+    left = progress.left_s
+    told = "done" if progress.done else "" if left is None else f"about {left:.0f} s left"
+    text = f"{told + ': ' if told else ''}PostgreSQL {progress.name}: {progress.step}, {progress.seconds:.0f} s"
+    return f"{bar} {text}"[: max(1, columns - 1)]
+
+
 class _Terminal:
-    """One line, written over."""
+    """One line with a bar, written over."""
 
     def __call__(self, progress: "Progress") -> None:
-        print(f"\r\x1b[K{line(progress)}", end="\n" if progress.done else "", file=sys.stderr, flush=True)
+        told = drawn(progress, shutil.get_terminal_size().columns)
+        print(f"\r\x1b[K{told}", end="\n" if progress.done else "", file=sys.stderr, flush=True)

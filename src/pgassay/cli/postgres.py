@@ -137,7 +137,7 @@ def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, st
     print(f"builds in {root}: {len(rows) or 'none'}")
     for row in rows:
         if "damaged" in row:
-            print(f"  {row['key'][:12]}  damaged: {row['damaged']}")
+            print(f"  {row['key'][:12]}  {row['damaged']}")
             continue
         sizes = f"{row['block_bytes'] // 1024}kB pages, {row['wal_block_bytes'] // 1024}kB WAL blocks"
         print(f"  {row['key'][:12]}  {row['version']:<8} {sizes}, {row['cflags']}, {row['source']},"
@@ -148,16 +148,27 @@ def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, st
 
 
 def _verify(arguments: argparse.Namespace) -> int:
+    from pgassay.bench.errors import BenchError
+    from pgassay.postgres.builds.messages import damaged_builds
     from pgassay.postgres.builds.verification import verify
 
     maker = builder()
     keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.every_key()
+    damaged = []
     for key in keys:
-        maker.cache.check_contents(key)
-        manifest = maker.cache.manifest(key)
-        assert manifest is not None
-        shown = verify(maker.kept(key), manifest.recipe, maker.runner)
+        try:
+            maker.cache.check_contents(key)
+            manifest = maker.cache.manifest(key)
+            assert manifest is not None
+            shown = verify(maker.kept(key), manifest.recipe, maker.runner)
+        except BenchError as error:
+            damaged.append(key)
+            print(f"{key[:12]}  {error.message}")
+            continue
         print(f"{key[:12]}  {', '.join(f'{name} {value}' for name, value in shown.items())}: as its key says")
+    if damaged:
+        raise damaged_builds(damaged, len(keys))
+    print(f"{len(keys)} verified in {maker.cache.root}" if keys else f"no builds in {maker.cache.root}")
     return messages.SUCCESS
 
 

@@ -94,6 +94,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     from pgassay.cli.neighbours import look, place
     from pgassay.cli.plan import describe, print_plan, print_unbuilt, setups
     from pgassay.lab.catalogue import every_factor
+    from pgassay.lab.fairness import check as check_blocks
     from pgassay.lab.hosting import unavailable
     from pgassay.lab.preflight import check
     from pgassay.lab.workbench import Workbench
@@ -108,6 +109,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
         left_out = unavailable(document.names_in(resolved), catalogue)
         resolved = document.without(resolved, left_out)
     study = parse(name, resolved, catalogue, size=size)
+    check_blocks(study)
     path = run_path(arguments, study.name)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
     resolved.setdefault("design", {})["seed"] = seed

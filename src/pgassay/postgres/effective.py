@@ -1,6 +1,7 @@
 """What a running server really has: one setting, all that differ from the built-in defaults, huge pages.
 
-Settings counted in blocks are always shown, because their defaults mean something else under another page size.
+Settings counted in blocks are always shown, because their defaults mean something else under another page size: those
+with a unit of a number of kB in pg_settings (guc.c, get_config_unit_name), newer ones of later versions included.
 """
 
 import re
@@ -14,9 +15,12 @@ from pgassay.postgres.values import Setting, same
 ALWAYS_SHOWN = (
     "block_size", "wal_block_size", "wal_segment_size", "data_checksums", "server_version", "shared_buffers",
     "wal_buffers", "effective_cache_size", "temp_buffers", "checkpoint_flush_after", "bgwriter_flush_after",
-    "backend_flush_after", "wal_writer_flush_after", "bgwriter_lru_maxpages", "io_combine_limit", "fsync",
+    "backend_flush_after", "wal_writer_flush_after", "bgwriter_lru_maxpages", "vacuum_cost_limit", "fsync",
     "full_page_writes", "synchronous_commit", "wal_compression", "io_method", "huge_pages", "huge_pages_status",
 )  # fmt: skip
+
+_IN_BLOCKS = "^[0-9]+kB$"
+"""The unit of what is counted in pages or WAL blocks: 8kB, 2kB; never kB alone."""
 
 _OF_THE_PLACE = (
     "DateStyle", "TimeZone", "log_timezone", "default_text_search_config", "dynamic_shared_memory_type", "lc_messages",
@@ -53,9 +57,9 @@ def shown(server: Server) -> dict[str, str]:
     rows = server.query(
         "SELECT name, current_setting(name) FROM pg_settings"
         " WHERE (source NOT IN ('default', 'client', 'session') AND context <> 'internal'"
-        " AND name !~ '^(transaction_|pgassay\\.)') OR name = ANY(%s)"
+        " AND name !~ '^(transaction_|pgassay\\.)') OR name = ANY(%s) OR unit ~ %s"
         " ORDER BY name",
-        [list(ALWAYS_SHOWN)],
+        [list(ALWAYS_SHOWN), _IN_BLOCKS],
     )
     found = {name: value for name, value in rows if name not in (*settings.PRIVATE, *_OF_THE_PLACE)}
     status = huge_pages_status(server)

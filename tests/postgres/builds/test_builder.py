@@ -12,6 +12,7 @@ from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.compiling import Progress
 from pgassay.postgres.builds.recipe import Recipe
 from pgassay.postgres.builds.spec import parse_spec
+from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.builds.unbuilt import unbuilt
 from pgassay.postgres.builds.wanted import Wanted
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
@@ -249,3 +250,35 @@ def test_what_is_no_tarball_or_no_checksum_is_named_in_one_line(tmp_path: Path) 
     (tmp_path / "x.tar.gz.sha256").write_text("junk")
     with pytest.raises(PgassayError, match="holds no checksum"):
         builder.installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))
+
+
+def test_what_is_built_runs_without_a_compiler(tmp_path: Path) -> None:
+    builder, tree = make_builder(tmp_path), make_tree(tmp_path)
+    built = builder.installation(_wanted(tree))
+    bare = replace(builder, toolchain=Toolchain(builder.runner, {"CC": "no-such-compiler"}))
+    assert bare.installation(_wanted(tree)).bindir == built.bindir
+    with pytest.raises(messages.BuildError, match="needs a C compiler"):
+        bare.installation(_wanted(tree, 2048))
+    assert builds_made(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "words"),
+    [
+        ("tarball", "none.tar", "there is no"),
+        ("directory", "nowhere", "there is no"),
+        ("git", "nowhere", "there is no"),
+        ("git", "plain", "is not a git repository"),
+        ("git", "other", "does not hold the source of PostgreSQL"),
+    ],
+)
+def test_what_is_no_source_is_named(tmp_path: Path, kind: str, name: str, words: str) -> None:
+    (tmp_path / "plain").mkdir()
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", "-C", str(other), *who, "commit", "-q", "--allow-empty", "-m", "none"], check=True)
+    spec = f"{kind}:{tmp_path / name}{'@HEAD' if kind == 'git' else ''}"
+    with pytest.raises(UsageError, match=words) as caught:
+        make_builder(tmp_path).installation(Wanted(source=parse_spec(spec)))
+    assert caught.value.hint

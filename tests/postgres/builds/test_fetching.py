@@ -129,3 +129,16 @@ def test_newer_suites_are_those_of_debians_own_archive() -> None:
     assert "security" not in found["debian.sources"]
     assert found["sources.list"].splitlines()[0] == "deb-src [arch=amd64] http://deb.example/debian trixie main contrib"
     assert len(found["sources.list"].splitlines()) == len(distribution.NEWER)
+
+
+def test_a_version_beyond_the_machines_own_suites_needs_consent_for_newer_ones(tmp_path: Path) -> None:
+    entries = {"sources.list": f"{ONE_LINE}deb-src http://mirror.example.org/debian bookworm main\n"}
+    runner = _apt(tmp_path, "17.6-1")
+    with pytest.raises(BuildError, match=r"postgresql-17 17\.4") as caught:
+        distribution.fetch(runner, "17.4", tmp_path, allowed=False, entries=entries)
+    assert "newer suites with --allow-deb-src" in str(caught.value.hint)
+    assert not (tmp_path / "apt-newer").exists()
+    with pytest.raises(BuildError, match=r"postgresql-17 17\.4") as caught:
+        distribution.fetch(runner, "17.4", tmp_path, allowed=True, entries=entries)
+    assert (tmp_path / "apt-newer").exists()
+    assert "--allow-deb-src" not in str(caught.value.hint)

@@ -47,6 +47,13 @@ class Builder:
         """What would be built, from which source (fetched if it is not at hand)."""
         source = self.sources.identify(wanted.source, wanted.version)
         major = int("".join(digit for digit in source.version.partition(".")[0] if digit.isdigit()))
+        try:
+            compiler = self.toolchain.compiler(major)
+        except messages.BuildError:
+            kept = self._kept_build(wanted, source)
+            if kept is None:
+                raise
+            return kept, source
         recipe = Recipe(
             source_sha256=source.sha256,
             version=source.version,
@@ -55,9 +62,19 @@ class Builder:
             segment_bytes=DEFAULT_SEGMENT_BYTES,
             flags=self.toolchain.flags(major),
             cflags=wanted.cflags,
-            compiler=self.toolchain.compiler(major),
+            compiler=compiler,
         )
         return recipe, source
+
+    def _kept_build(self, wanted: Wanted, source: Source) -> Recipe | None:
+        """The latest build of this source and these sizes, by a compiler that is gone: it runs all the same."""
+        asked = (source.sha256, wanted.block_bytes, wanted.wal_block_bytes, wanted.cflags)
+
+        def what(made: Recipe) -> tuple[str, int, int, str]:
+            return made.source_sha256, made.block_bytes, made.wal_block_bytes, made.cflags
+
+        found = [each for each in self.cache.whole() if what(each.recipe) == asked]
+        return max(found, key=lambda each: each.made_utc).recipe if found else None
 
     def installation(self, wanted: Wanted, *, may_build: bool = True) -> LocalInstallation:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
@@ -115,14 +132,8 @@ class Builder:
 
     def _expected(self, tree: Path) -> int:
         """What another build of this cache made, else a guess from the source."""
-        for key in self.cache.every_key():
-            try:
-                manifest = self.cache.manifest(key)
-            except messages.BuildError:
-                continue
-            if manifest is not None and manifest.objects:
-                return manifest.objects
-        return folders.expected_objects(tree)
+        made = (each.objects for each in self.cache.whole() if each.objects)
+        return next(made, None) or folders.expected_objects(tree)
 
     def _with_kept_log(self, error: messages.BuildError, log: Path, key: str) -> messages.BuildError:
         kept = self.cache.logs / f"{key}.log"

@@ -69,9 +69,9 @@ class Cache:
         return self.root / "builds" / key
 
     def every_key(self) -> tuple[str, ...]:
-        """Every build, sorted."""
+        """Whatever lies where builds are, sorted: also what somebody else put there, which `manifest` then names."""
         folder = self.root / "builds"
-        return tuple(sorted(each.name for each in folder.iterdir() if each.is_dir())) if folder.is_dir() else ()
+        return tuple(sorted(each.name for each in folder.iterdir())) if folder.is_dir() else ()
 
     def find(self, text: str) -> str:
         """The key that a user means by its first digits; raises `UsageError`."""
@@ -85,7 +85,7 @@ class Cache:
     def manifest(self, key: str) -> Manifest | None:
         """What the build is; None if it is not there; raises `BuildError` for one that is damaged."""
         directory = self.directory(key)
-        if not directory.is_dir():
+        if not os.path.lexists(directory):
             return None
         manifest = read_manifest(directory, key)
         if manifest.recipe.key != key:
@@ -95,6 +95,16 @@ class Cache:
             if not path.is_file() or path.stat().st_size != size:
                 raise messages.damaged(key, f"{name} is missing or has another size")
         return manifest
+
+    def whole(self) -> Iterator[Manifest]:
+        """What every build is that its manifest describes; damaged ones are passed over."""
+        for key in self.every_key():
+            try:
+                manifest = self.manifest(key)
+            except messages.BuildError:
+                continue
+            if manifest is not None:
+                yield manifest
 
     def check_contents(self, key: str) -> None:
         """Read every file and compare it with the manifest; raises `BuildError`."""

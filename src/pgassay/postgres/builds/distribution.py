@@ -82,13 +82,13 @@ def fetch(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: 
         raise messages.needs_consent(package)
     options = _private_apt(folder / "apt", entries)
     updated, versions = _look(runner, options, package, wanted if minor else "")
-    newer = newer_entries(entries) if allowed and not versions else {}
-    if newer:
+    newer = newer_entries(entries) if not versions else {}
+    if newer and allowed:
         options = _private_apt(folder / "apt-newer", newer)
         updated, versions = _look(runner, options, package, wanted if minor else "")
     if not versions:
         words = (updated.stderr.strip().splitlines() or ["no such package"])[-1]
-        raise messages.no_package_source(f"{package} {wanted} ({words})")
+        raise messages.no_package_source(f"{package} {wanted} ({words})", newer=bool(newer) and not allowed)
     words = ""
     for version in versions[:_TRIES]:
         command = ["apt-get", *options, "source", "--download-only", f"{package}={version}"]

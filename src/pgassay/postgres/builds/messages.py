@@ -109,9 +109,11 @@ def needs_consent(package: str) -> UsageError:
     )
 
 
-def no_package_source(detail: str) -> BuildError:
-    """apt is not here, or found nothing."""
-    return BuildError(f"no source package of PostgreSQL: {detail}", "use build.source = official or tarball:FILE")
+def no_package_source(detail: str, *, newer: bool = False) -> BuildError:
+    """apt is not here, or found nothing; `newer`: it was not allowed to look into newer suites."""
+    look = "let apt look into Debian's newer suites with --allow-deb-src, or " if newer else ""
+    hint = f"{look}use build.source = official or tarball:FILE"
+    return BuildError(f"no source package of PostgreSQL: {detail}", hint)
 
 
 def not_a_source(path: Path) -> UsageError:
@@ -119,6 +121,18 @@ def not_a_source(path: Path) -> UsageError:
     return UsageError(
         f'"{path}" does not hold the source of PostgreSQL', "its top has a file configure and a folder src/backend"
     )
+
+
+def no_such_source(path: Path) -> UsageError:
+    """Neither a file nor a folder."""
+    return UsageError(
+        f'there is no "{path}"', "name PostgreSQL's source: tarball:FILE, directory:DIR or git:DIR@COMMIT"
+    )
+
+
+def not_a_checkout(path: Path) -> UsageError:
+    """A folder that git does not know."""
+    return UsageError(f'"{path}" is not a git repository', f"a source without one is named as directory:{path}")
 
 
 def configured_in_place(path: Path) -> UsageError:
@@ -151,6 +165,22 @@ def unknown_version(detail: str) -> UsageError:
 def damaged(key: str, detail: str) -> BuildError:
     """The cache was changed by hand, or the disk lost something."""
     return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")
+
+
+def damaged_source(path: Path, detail: str) -> BuildError:
+    """A tarball or a note of the cache was changed by hand."""
+    return BuildError(
+        f'"{path}" in the cache is damaged: {detail}',
+        "remove that file: a source is fetched again when it is needed",
+    )
+
+
+def damaged_builds(keys: Sequence[str], looked_at: int) -> BuildError:
+    """What `verify` found, after all builds were looked at."""
+    return BuildError(
+        f"{len(keys)} of {looked_at} builds {'is' if len(keys) == 1 else 'are'} not as made",
+        f"remove them, a study builds them again: pgassay postgres remove {' '.join(keys)}",
+    )
 
 
 def not_as_asked(key: str, name: str, wanted: object, found: object) -> BuildError:

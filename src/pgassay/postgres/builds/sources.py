@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pgassay.bench.running import Runner
+from pgassay.errors import UsageError
 from pgassay.postgres.builds import distribution, messages, official, trees
 from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.official import Opener, open_url
@@ -55,7 +56,12 @@ class Sources:
         """The source as a tree of its own below `into`."""
         spec = parse_spec(source.spec)
         if spec.kind in FETCHED:
-            return trees.unpack(self.cache.sources / f"{source.sha256}.tar", into)
+            tarball = self._kept(source)
+            if not tarball.is_file():
+                raise messages.damaged_source(tarball.with_suffix(".json"), "its tarball is gone")
+            if file_sha256(tarball) != source.sha256:
+                raise messages.damaged_source(tarball, "it is not what was fetched")
+            return trees.unpack(tarball, into)
         assert spec.path is not None
         if spec.kind == "tarball":
             return trees.unpack(spec.path, into)
@@ -72,11 +78,11 @@ class Sources:
 
     def known(self) -> tuple[Source, ...]:
         """Fetched sources that the cache holds, newest version first."""
-        notes = [Source(**json.loads(path.read_text(encoding="utf-8"))) for path in self.cache.sources.glob("*.json")]
+        notes = [_noted(path) for path in self.cache.sources.glob("*.json")]
         return tuple(sorted(notes, key=lambda each: _numbers(each.version), reverse=True))
 
     def at_hand(self, spec: Spec | None, version: str) -> Source | None:
-        """A fetched source that the cache holds; None where it would have to be fetched."""
+        """A fetched source that the cache knows; None where it would have to be fetched."""
         kinds, wanted = FETCHED if spec is None else (spec.kind,), version or self.fallback
         fitting = (each for each in self.known() if each.spec in kinds)
         return next((each for each in fitting if not wanted or fits(each.version, wanted)), None)
@@ -109,9 +115,12 @@ class Sources:
 
     def _keep(self, kind: str, tarball: Path, staging: Path) -> Source:
         source = Source(kind, file_sha256(tarball), trees.version_of(trees.unpack(tarball, staging / "tree")))
-        tarball.rename(self.cache.sources / f"{source.sha256}.tar")
+        tarball.rename(self._kept(source))
         self._note(source)
         return source
+
+    def _kept(self, source: Source) -> Path:
+        return self.cache.sources / f"{source.sha256}.tar"
 
     def _note(self, source: Source) -> None:
         fresh = self.cache.sources / f"{source.sha256}.new"
@@ -122,13 +131,17 @@ class Sources:
         path = spec.path
         assert path is not None
         if not path.exists():
-            raise messages.not_a_source(path)
+            raise messages.no_such_source(path)
         if spec.kind == "directory":
             trees.require_source(path)
             return Source(str(spec), trees.tree_sha256(path), trees.version_of(path))
         if spec.kind == "git":
             commit = self._git(path, "rev-parse", "--verify", "--quiet", f"{spec.commit}^{{commit}}").strip()
-            version = trees.version_in(self._git(path, "show", f"{commit}:configure"), str(spec))
+            try:
+                configure = self._git(path, "show", f"{commit}:configure")
+            except UsageError:
+                raise messages.not_a_source(path) from None
+            version = trees.version_in(configure, str(spec))
             return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
         return self._tarball(spec, path)
 
@@ -153,8 +166,23 @@ class Sources:
         outcome = self.runner.run(["git", "-C", str(path), *words], timeout_s=_GIT_TIMEOUT_S)
         if outcome.status != 0:
             said = (outcome.stderr.strip().splitlines() or ["no such commit"])[0]
+            if "not a git repository" in said:
+                raise messages.not_a_checkout(path)
             raise messages.unknown_commit(path, words[-1].removesuffix("^{commit}"), said)
         return outcome.stdout
+
+
+def _noted(path: Path) -> Source:
+    """What a note of the cache says; raises `BuildError` for one that was changed by hand."""
+    try:
+        source = Source(**json.loads(path.read_text(encoding="utf-8")))
+        parse_spec(source.spec)
+        readable = bool(_numbers(source.version))
+    except (OSError, ValueError, TypeError, AttributeError, UsageError) as error:
+        raise messages.damaged_source(path, f"it cannot be read ({error})") from None
+    if not readable or source.sha256 != path.stem:
+        raise messages.damaged_source(path, "it belongs to another source")
+    return source
 
 
 def fits(version: str, wanted: str) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.spec import FETCHED
 from pgassay.postgres.builds.wanted import Wanted
@@ -44,12 +43,5 @@ def unbuilt(builder: Builder, every: Iterable[Wanted]) -> tuple[Unbuilt, ...]:
 
 def _usual_s(builder: Builder) -> float | None:
     """The median of what the builds in the cache took."""
-    lengths = []
-    for key in builder.cache.every_key():
-        try:
-            manifest = builder.cache.manifest(key)
-        except messages.BuildError:
-            continue
-        if manifest is not None:
-            lengths.append(manifest.seconds)
+    lengths = [each.seconds for each in builder.cache.whole()]
     return median(lengths) if lengths else None
