@@ -15,6 +15,7 @@ from pgassay.probe import checkpoints, database, io, sizes, tables, tuples, wal
 from pgassay.probe.devices import device_under
 from pgassay.probe.diskstats import Diskstats
 from pgassay.probe.drives import DriveProbe
+from pgassay.probe.group_io import GroupIo
 from pgassay.probe.machine import Machine
 from pgassay.probe.process_io import ProcessIo
 from pgassay.probe.process_tree import ProcessTree
@@ -41,7 +42,7 @@ def standard_probes(
         ProcessTree("lab_tree", os.getpid(), clock, excluded=frozenset({postmaster})),
         ProcessIo(postmaster, clock),
         Machine(clock),
-        *_disks(directory, clock),
+        *_disks(directory, postmaster, clock),
         *(DriveProbe(source, read, clock) for source, read in drives.items()),
         Statistics(
             session, version, [module.view(version) for module in _PER_SECOND], clock, other_session=server.query
@@ -51,10 +52,12 @@ def standard_probes(
     )
 
 
-def _disks(directory: Path, clock: Clock) -> tuple[Probe, ...]:
+def _disks(directory: Path, postmaster: int, clock: Clock) -> tuple[Probe, ...]:
     data = device_under(directory)
     wal_device = device_under(directory / "pg_wal") if (directory / "pg_wal").exists() else None
-    found = [Diskstats("diskstats", data, clock)] if data is not None else []
+    found: list[Probe] = []
+    if data is not None:
+        found += [Diskstats("diskstats", data, clock), GroupIo(postmaster, data, clock)]
     if wal_device is not None and wal_device != data:
         found.append(Diskstats("diskstats_wal", wal_device, clock))
     return tuple(found)
