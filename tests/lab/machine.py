@@ -150,12 +150,13 @@ class MachineDrive(FakeDrive):
         shutil.copytree(self._place_of_snapshots / key, path)
         return path
 
-    def discard(self, directory: Path) -> None:
+    def discard(self, directory: Path, *, check: bool = False) -> None:
         self._machine.moment(f"drive discard {directory.name}")
         self._require_stopped(directory)
-        super().discard(directory)
+        self._require_ours(directory)
         if directory.exists():
             shutil.rmtree(directory)
+        super().discard(directory, check=check)
 
     def _require_stopped(self, directory: Path) -> None:
         if (directory / "postmaster.pid").exists():

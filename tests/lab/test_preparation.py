@@ -34,6 +34,9 @@ class SlowWear:
         self.machine.clock.advance(REPLAY_S)
         self.finished.append(key)
 
+    def abandon(self) -> None:
+        """Nothing was recorded."""
+
 
 def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, sockets = tmp_path / "drive", tmp_path / "sockets"

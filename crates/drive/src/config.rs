@@ -129,6 +129,7 @@ impl Config {
         config.flash = serde_json::from_value(flash.into()).map_err(wrong)?;
         config.check()?;
         config.service = Timing::parse(&config.timing, &mut config.flash, config.capacity_bytes)?;
+        config.flash.check(config.capacity_bytes)?;
         Ok(config)
     }
 
@@ -165,7 +166,7 @@ mod tests {
     use super::{Config, StoreKind};
 
     fn parse(more: &str) -> Result<Config, String> {
-        let text = format!("{{\"name\": \"a\", \"directory\": \"/d\", \"capacity_bytes\": 1048576{more}}}");
+        let text = format!("{{\"name\": \"a\", \"directory\": \"/d\", \"capacity_bytes\": 1073741824{more}}}");
         Config::parse(&text).map_err(|error| error.to_string())
     }
 
@@ -186,6 +187,9 @@ mod tests {
             (", \"codec\": \"rar\"", "rar"),
             (", \"logical_sector_bytes\": 512", "logical_sector_bytes"),
             (", \"threads\": 0", "threads"),
+            (", \"over_provisioning\": 0", "over-provisioning"),
+            (", \"policy\": \"d-choices\", \"choices\": 0", "d-choices must draw"),
+            (", \"kind\": \"compressing\", \"granularity_bytes\": 3", "granularity"),
             (", \"watchdog_s\": 0.1", "watchdog_s"),
             (", \"timing\": {\"profile\": \"floppy\"}", "floppy"),
             (", \"timing\": {}, \"store\": \"null\", \"codec\": \"none\"", "timing"),

@@ -104,37 +104,56 @@ pub struct Description {
     pub seed: Option<u64>,
 }
 
+/// What the flash model is asked for.
+enum Asked {
+    PageMapped(PageMappedConfig),
+    Compressing(CompressingConfig),
+}
+
 impl Description {
     /// A fresh drive that shows `capacity_bytes` to its host.
     pub fn build(&self, capacity_bytes: u64) -> Result<Model, DriveError> {
+        let log = OperationLog::default();
+        Ok(match self.asked(capacity_bytes)? {
+            Asked::PageMapped(config) => Model::PageMapped(PageMapped::watched(config, log)?),
+            Asked::Compressing(config) => Model::Compressing(Compressing::watched(config, log)?),
+        })
+    }
+
+    /// Refuses what [`Self::build`] would, without taking its memory.
+    pub fn check(&self, capacity_bytes: u64) -> Result<(), DriveError> {
+        match self.asked(capacity_bytes)? {
+            Asked::PageMapped(config) => config.policy.check()?,
+            Asked::Compressing(config) => config.check()?,
+        }
+        Ok(())
+    }
+
+    fn asked(&self, capacity_bytes: u64) -> Result<Asked, DriveError> {
         let streams = self.streams()?;
         let capacity = self.capacity(capacity_bytes)?;
         let wear_levelling = self.wear_levelling_threshold.map(StaticWearLevelling::new).transpose()?;
         let (policy, seed) = (self.policy(), self.seed.unwrap_or(1));
-        match self.kind {
+        Ok(match self.kind {
             Kind::PageMapped => {
                 if self.user_bytes.is_some_and(|bytes| bytes != capacity_bytes) {
                     let message = "user_bytes of a page-mapped drive must be its capacity";
                     return Err(DriveError::refused(message, "leave it out"));
                 }
-                let config = PageMappedConfig { capacity, policy, streams, wear_levelling, seed };
-                Ok(Model::PageMapped(PageMapped::watched(config, OperationLog::default())?))
+                Asked::PageMapped(PageMappedConfig { capacity, policy, streams, wear_levelling, seed })
             }
-            Kind::Compressing => {
-                let config = CompressingConfig {
-                    capacity,
-                    logical_blocks: (capacity_bytes / u64::from(BLOCK_BYTES)) as u32,
-                    granularity: self.granularity_bytes.unwrap_or(64),
-                    straddling: self.straddling.unwrap_or(true),
-                    policy,
-                    streams,
-                    wear_levelling,
-                    throttling: self.throttling(),
-                    seed,
-                };
-                Ok(Model::Compressing(Compressing::watched(config, OperationLog::default())?))
-            }
-        }
+            Kind::Compressing => Asked::Compressing(CompressingConfig {
+                capacity,
+                logical_blocks: (capacity_bytes / u64::from(BLOCK_BYTES)) as u32,
+                granularity: self.granularity_bytes.unwrap_or(64),
+                straddling: self.straddling.unwrap_or(true),
+                policy,
+                streams,
+                wear_levelling,
+                throttling: self.throttling(),
+                seed,
+            }),
+        })
     }
 
     fn capacity(&self, capacity_bytes: u64) -> Result<Capacity, DriveError> {

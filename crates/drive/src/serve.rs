@@ -97,16 +97,20 @@ fn make(config: &Config) -> Result<Disk, DriveError> {
         StoreKind::File(path) => Some(path.clone()),
         StoreKind::Memory | StoreKind::Null => None,
     };
-    let model = config.flash.build(config.capacity_bytes)?;
     let blocks = config.capacity_bytes / 4096;
+    let in_memory = |bytes: u64| if keeps_contents && store_file.is_none() { bytes } else { 0 };
+    // The map takes eight bytes a block, the model six at least. Said before either is made: this process is spared
+    // when memory runs out, so others would be ended for it.
+    let least = config.store_bytes.or(config.flash.user_bytes).unwrap_or(config.capacity_bytes);
+    memory::must_fit(in_memory(least).saturating_add(14 * blocks))?;
+    let model = config.flash.build(config.capacity_bytes)?;
     let store_bytes = match config.store_bytes {
         _ if !keeps_contents => 1,
         Some(bytes) => bytes,
         None => model.drive().usable_bytes() + 16 * blocks,
     };
     // The map; the model has its memory already.
-    let in_memory = if store_file.is_some() { 0 } else { store_bytes };
-    memory::must_fit(in_memory + 8 * blocks)?;
+    memory::must_fit(in_memory(store_bytes).saturating_add(8 * blocks))?;
     let (capacity_bytes, codec) = (config.capacity_bytes, config.codec()?);
     Disk::new(Parts { capacity_bytes, codec, keeps_contents, store_bytes, store_file, model })
 }

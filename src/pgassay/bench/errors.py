@@ -27,6 +27,10 @@ class DriveError(BenchError):
     """A drive could not be attached, cloned or given back."""
 
 
+class DamagedError(DriveError):
+    """What lies on a drive is not sound, or the drive itself is not; found by a check that was asked for."""
+
+
 class HostError(BenchError):
     """This machine did not give what a host factor asked for; `code` names it in the trial's reasons."""
 

@@ -50,6 +50,9 @@ class Ageing(Protocol):
     def finish(self, key: str) -> None:
         """The clone is discarded: write until the drive has settled, on the snapshot of `key`, which is kept anew."""
 
+    def abandon(self) -> None:
+        """The load could not be run: what was recorded goes. Harmless without a record."""
+
 
 class Drive(Protocol):
     """A place for clusters; everything below its root is ours and marked so."""
@@ -97,8 +100,12 @@ class Drive(Protocol):
     def ageing(self) -> Ageing | None:
         """What to do with a fresh snapshot before it is used; None for drives that start fresh."""
 
-    def discard(self, directory: Path) -> None:
-        """Remove a clone or workspace of ours."""
+    def discard(self, directory: Path, *, check: bool = False) -> None:
+        """Remove a clone or workspace of ours.
+
+        With `check`, a drive with a file system of its own has it checked first (and an emulated drive itself); raises
+        `DamagedError` once all is given back.
+        """
 
     def release(self) -> None:
         """Give everything back that is not asked to stay (snapshots stay if the drive was attached to keep them)."""

@@ -191,8 +191,7 @@ def _fsck(arguments: argparse.Namespace) -> int:
     from pgassay.lab.attached import linux_kernel
 
     drive = _found(arguments)
-    named.check(drive, linux_kernel())
-    told = dict(drive.ask("fsck")) if drive.emulated else {}
+    told = named.check(drive, linux_kernel())
     return _answer(arguments, {"file_system": "clean", **told})
 
 

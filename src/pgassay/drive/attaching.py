@@ -117,6 +117,7 @@ class Attacher:
             share = _COMPRESSED_SHARE if described.compresses else 1.0
             store_bytes = described.store_bytes or int((capacity * 1.1 + kept) * share)
             described = replace(described, store_bytes=store_bytes)
+            self.program.check(described)
             volume = EmulatedVolume(home, described, self.kernel, self.program)
             self._reserve(described, needs.snapshots, home)
             if together.state == AGED:

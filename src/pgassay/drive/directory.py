@@ -150,8 +150,11 @@ class DirectoryDrive:
         """See `Drive`."""
         return None
 
-    def discard(self, directory: Path) -> None:
-        """See `Drive`; nothing happens for one that is gone already. Refuses what is not ours or still runs."""
+    def discard(self, directory: Path, *, check: bool = False) -> None:
+        """See `Drive`; nothing happens for one that is gone already. Refuses what is not ours or still runs.
+
+        The file system is not ours alone, and stays mounted: it cannot be checked.
+        """
         self._session.require_stopped(directory)
         with _saying(self._root.path, "remove a clone"):
             if directory.exists():

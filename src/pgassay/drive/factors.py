@@ -89,6 +89,8 @@ class Detail(Factor):
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """From the kernel, the file system's own tools, or the emulated drive."""
+        if self.reading is readback.nothing:
+            return None
         return self.reading(readback.place_of(readable.server, name), name, level.canonical)
 
 
@@ -169,6 +171,12 @@ FACTORS: Catalogue = {
         *_details("data"),
         *_details("wal"),
         Detail("drive.state", _choice(FRESH, AGED), "emulated drives start fresh, or aged to their steady state"),
+        Detail(
+            "drive.check",
+            _choice(OFF, "on"),
+            "on: after each trial look whether tables, indexes, file system and drive are sound (default: off)",
+            stage=Stage.RUN,
+        ),
         Detail("drive.live_share", _share, "share of an aged drive that holds live blocks (default: 80%)"),
         Detail("drive.compressed_to", _share, "what the filling of an aged drive compresses to (default: 50%)"),
         Detail(

@@ -15,6 +15,7 @@ from typing import Any
 
 from pgassay.drive.block import daemon, leftovers, messages, tables
 from pgassay.drive.block.control import AGEING_PATIENCE_S, SocketControl
+from pgassay.drive.block.description import Description
 from pgassay.drive.block.emulated import Daemon
 from pgassay.drive.block.filesystems import LABEL, Filesystem
 from pgassay.drive.block.image import DISK
@@ -88,11 +89,16 @@ def create(root: Root, name: str, wish: DriveWish, kernel: Kernel, program: Daem
     if capacity < least_bytes(wish.filesystem):
         raise messages.too_small(capacity, least_bytes(wish.filesystem))
     kernel.require(wish.filesystem)
+    described = None
+    if wish.described is not None:
+        described = replace(wish.described, capacity_bytes=capacity)
+        program.require()
+        program.check(described)
     with alone(root.path):
         home.mkdir(parents=True)
         lock = take_lock(home)
     try:
-        _make(home, name, wish, capacity, kernel, program)
+        _make(home, name, wish, capacity, described, kernel, program)
     except BaseException:
         _put_away(home)
         raise
@@ -137,15 +143,19 @@ def _put_away(home: Path) -> None:
     shutil.rmtree(home)
 
 
-def check(drive: NamedDrive, kernel: Kernel) -> None:
-    """Check its file system, unmounted for that long; raises `DriveError` if it is damaged or in use."""
+def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:
+    """Check its file system, unmounted for that long, and itself; raises `DamagedError`, or `DriveError` if in use."""
     filesystem = filesystem_of(drive)
     device = drive.device
     kernel.unmount(drive.point)
     try:
         kernel.check(device, filesystem)
+        told = drive.ask("fsck") if drive.emulated else {}
     finally:
         kernel.mount(device, drive.point, filesystem)
+    if told.get("damaged"):
+        raise messages.drive_damaged(drive.home, [str(each) for each in told.get("problems", ())])
+    return told
 
 
 def filesystem_of(drive: NamedDrive) -> Filesystem:
@@ -154,14 +164,21 @@ def filesystem_of(drive: NamedDrive) -> Filesystem:
     return Filesystem(str(told["name"]), tuple(told["mkfs"]), tuple(told["mount_options"]))
 
 
-def _make(home: Path, name: str, wish: DriveWish, capacity: int, kernel: Kernel, program: Daemon) -> None:
-    if wish.described is None:
+def _make(
+    home: Path,
+    name: str,
+    wish: DriveWish,
+    capacity: int,
+    described: Description | None,
+    kernel: Kernel,
+    program: Daemon,
+) -> None:
+    if described is None:
         file = home / DISK
         with file.open("xb") as image:
             image.truncate(capacity)
     else:
-        program.require()
-        program.start(home, replace(wish.described, capacity_bytes=capacity).configuration(name, home))
+        program.start(home, described.configuration(name, home))
         file = program.disk(home)
     device = kernel.attach(file)
     kernel.make(device, wish.filesystem, f"{LABEL}-{name}"[:12])

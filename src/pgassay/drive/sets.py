@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters
+from pgassay.bench.errors import DamagedError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Drive, Trait
 from pgassay.drive.block import messages
@@ -131,12 +132,18 @@ class DriveSet:
         found = [each for each in (self._data.ageing(), self._wal.ageing()) if each is not None]
         return _Together(found) if found else None
 
-    def discard(self, directory: Path) -> None:
-        """See `Drive`."""
-        self._data.discard(directory)
+    def discard(self, directory: Path, *, check: bool = False) -> None:
+        """See `Drive`: both, also where one of them is not sound."""
+        damaged = None
+        try:
+            self._data.discard(directory, check=check)
+        except DamagedError as found:
+            damaged = found
         place = self._places.pop(directory, None)
         if place is not None:
-            self._wal.discard(place)
+            self._wal.discard(place, check=check)
+        if damaged is not None:
+            raise damaged
 
     def release(self) -> None:
         """See `Drive`: both, whatever happens to one."""
@@ -174,6 +181,11 @@ class _Together:
         """See `Ageing`."""
         for part in self._parts:
             part.finish(key)
+
+    def abandon(self) -> None:
+        """See `Ageing`."""
+        for part in self._parts:
+            part.abandon()
 
 
 def _token(folder: Path) -> str:

@@ -118,9 +118,9 @@ class _LastingDrive:
     def ageing(self) -> Ageing | None:
         return self._inner.ageing()
 
-    def discard(self, directory: Path) -> None:
+    def discard(self, directory: Path, *, check: bool = False) -> None:
         if not self._lasting.holds(directory):
-            self._inner.discard(directory)
+            self._inner.discard(directory, check=check)
 
     def release(self) -> None:
         self._inner.release()

@@ -35,6 +35,14 @@ def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
     )
 
 
+NO_AMCHECK = "drive.check wants the extension amcheck, which is not installed beside this server"
+
+
+def damaged_page(table: str, block: int, said: str) -> str:
+    """What amcheck found first."""
+    return f'table "{table}", block {block}: {said}'
+
+
 def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
     """Factors of the machine that cannot be had here, all at once."""
     named = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())

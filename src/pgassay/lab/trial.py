@@ -11,11 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
+from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult, Verifying
 from pgassay.bench.server import Server
-from pgassay.lab import outcomes, page_space, regime, space, stored_kinds, upkeep
+from pgassay.bench.store import Drive
+from pgassay.lab import outcomes, page_space, regime, soundness, space, stored_kinds, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.hosting import hosted, start
@@ -81,7 +82,15 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
         _serve(study, assignment, composition, load, clone, site, notes)
     finally:
         with notes.laps("give_back"), site.held():
-            drive.discard(clone)
+            _give_back(drive, clone, composition, notes)
+
+
+def _give_back(drive: Drive, clone: Path, composition: Composition, notes: Notes) -> None:
+    """What a check finds is the trial's outcome, whatever else became of it."""
+    try:
+        drive.discard(clone, check=soundness.wanted(composition.setup.drive))
+    except DamagedError as error:
+        notes.problems[soundness.DRIVE] = error.message
 
 
 def _serve(
@@ -133,6 +142,9 @@ def _use(
         if notes.alive and notes.measures is not None and upkeep.wanted(composition.setup.load):
             with notes.laps("maintain"):
                 _maintain(server, site, notes)
+        if notes.alive and soundness.wanted(composition.setup.drive):
+            with notes.laps("check"):
+                notes.problems.update(soundness.of_relations(server))
     except QueryError:
         notes.alive = server.alive()
         raise

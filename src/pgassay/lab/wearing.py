@@ -36,6 +36,7 @@ def wear(study: Study, composition: Composition, site: Site, drive: Drive, key: 
             ageing.finish(key)
     except BaseException:
         with site.held():
+            ageing.abandon()
             drive.forget_snapshot(key)
         raise
 

@@ -55,6 +55,6 @@ def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     worst = max((error for error in errors_of(trials).values() if error is not None), default=None)
     if worst is not None and worst > ACCEPTABLE_ERROR:
         yield (
-            f"a drive answered up to {worst:.0%} later than the device it stands for: speeds of different drives are "
-            f"compared up to {ACCEPTABLE_ERROR:.0%} only"
+            f"a drive answered up to {worst:.0%} later than the device it stands for: beyond "
+            f"{ACCEPTABLE_ERROR:.0%} speeds of different drives are not compared"
         )

@@ -74,7 +74,7 @@ def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, de
     assert (stored_bytes(noise, "zstd-1") == 4096).all(), "every block of it, with what does not compress"
     drive = attach(place, device, device, precondition="1")
     directory = drive.workspace("prepare")
-    assert drive.traits(directory)["drive.start"].found == "preconditioned by 1 drive writes"
+    assert drive.traits(directory)["drive.start"].found == "preconditioned by 1 drive write"
     assert (place / "somebody").read_bytes() != noise
     drive.release()
     with pytest.raises(UsageError, match="kind image"):

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.drive import readback, wishes
-from pgassay.drive.block import daemon, description, memory, sparse, tables
+from pgassay.drive.block import daemon, memory, sparse, tables
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.factors import FACTORS
 from pgassay.errors import UsageError
@@ -140,65 +140,6 @@ def test_bad_levels_are_refused_with_what_would_do(name: str, typed: str) -> Non
     with pytest.raises(UsageError) as caught:
         FACTORS[name].parse(name, typed)
     assert caught.value.hint
-
-
-def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "2GB"\nover_provisioning = "28%"\n')
-    first = FACTORS["drive.data"].parse("drive.data", str(file))
-    wish = wishes.parse({"data": first.canonical, "data.codec": "lz4"}).data
-    assert wish.described is not None
-    assert (wish.kind, wish.capacity_bytes, wish.described.codec) == ("mine", 2 << 30, "lz4")
-    told = wish.described.configuration("d", tmp_path)
-    assert (told["over_provisioning"], told["kind"], "timing" in told) == (0.28, "compressing", False)
-    file.write_text('[drive]\nkind = "page-mapped"\n')
-    assert FACTORS["drive.data"].parse("drive.data", str(file)).canonical != first.canonical
-
-
-def test_a_drive_may_promise_more_than_it_has_flash_for(tmp_path: Path) -> None:
-    file = tmp_path / "thin.toml"
-    file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "1GB"\nlogical_bytes = "4GB"\n')
-    found = description.read(file)
-    assert found.capacity_bytes == 4 << 30
-    assert found.configuration("d", tmp_path)["user_bytes"] == 1 << 30
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[drive",
-        "[flash]\n",
-        '[emulation]\ncodec = "rar"\n',
-        "[emulation]\nspeed = 1\n",
-        '[drive]\nuser_bytes = "2 XB"\n',
-        '[timing]\nprofile = "floppy"\n',
-        "[timing]\nread_ns = -1\n",
-        'timing = "sata-ssd"\n',
-        '[drive]\nkind = "compressing"\nlogical_bytes = "4GB"\n',
-    ],
-)
-def test_a_bad_description_is_named(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text(text)
-    with pytest.raises(UsageError, match=r"mine\.toml"):
-        description.read(file)
-
-
-def test_service_times_are_a_description_s_own_or_a_profile_s(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text('[timing]\nprofile = "sata-ssd"\nread_ns = 70000\nwrite_buffer_bytes = "8MB"\n')
-    level = FACTORS["drive.data"].parse("drive.data", str(file)).canonical
-
-    def asked(timing: str) -> object:
-        described = wishes.parse({"data": level, "data.capacity": "1GB", "timing": timing}).data.described
-        assert described is not None
-        return described.configuration("d", tmp_path).get("timing")
-
-    mine = {"profile": "sata-ssd", "read_ns": 70000, "write_buffer_bytes": 8 << 20}
-    assert asked("on") == mine
-    assert asked("hdd-7200") == {"profile": "hdd-7200"}
-    assert asked("off") is None
-    assert wishes.parse({"data": "ssd", "timing": "off"}).data.described == wishes.parse({"data": "ssd"}).data.described
 
 
 @pytest.mark.parametrize(

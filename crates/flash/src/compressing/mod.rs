@@ -145,7 +145,8 @@ impl<O: Observer> Compressing<O> {
 }
 
 impl CompressingConfig {
-    fn check(&self) -> Result<(), FlashError> {
+    /// Whether there can be such a drive; takes no memory.
+    pub fn check(&self) -> Result<(), FlashError> {
         self.policy.check()?;
         self.throttling.check()?;
         if !self.granularity.is_power_of_two() || self.granularity > BLOCK_BYTES {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.bench.errors import DamagedError, DriveError, SpaceError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Ageing, Trait
 
@@ -18,7 +18,7 @@ SNAPSHOT_BYTES = 1 << 30
 
 class FakeDrive:
     """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change;
-    `told` is what it says of itself, `wears` how it is to be aged."""
+    `told` is what it says of itself, `wears` how it is to be aged, `unsound` what a check finds."""
 
     kind = "directory"
 
@@ -35,6 +35,7 @@ class FakeDrive:
         self.faults = dict(faults or {})
         self.told: dict[str, Trait] = {}
         self.wears: Ageing | None = None
+        self.unsound = ""
         self._root = root
         self._free_bytes = free_bytes
         self._keep_snapshots = keep_snapshots
@@ -116,11 +117,13 @@ class FakeDrive:
         """See `Drive`."""
         return self.wears
 
-    def discard(self, directory: Path) -> None:
+    def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`."""
         self._require_ours(directory)
         self.calls.append(f"discard {directory.name}")
         self.contents.pop(directory, None)
+        if check and self.unsound:
+            raise DamagedError(self.unsound)
 
     def release(self) -> None:
         """See `Drive`."""

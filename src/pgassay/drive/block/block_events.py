@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from pgassay.drive.block import calls, messages
+from pgassay.drive.block import calls, messages, privileges
 
 TRACEFS = Path("/sys/kernel/tracing")
 _EVENT = "events/block/block_rq_issue"
@@ -80,7 +80,7 @@ class Listener:
 @contextlib.contextmanager
 def listening(device: Path, raw: Path, tracefs: Path = TRACEFS) -> Iterator[Listener]:
     """An instance that hears of this device alone, copying to the new file `raw`; raises `DriveError`."""
-    if os.geteuid() != 0:
+    if not privileges.may_mount():
         raise messages.not_privileged("recording a block device")
     number = device.stat().st_rdev
     with _mounted(tracefs):

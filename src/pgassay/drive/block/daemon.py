@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive.block import _launch, memory, messages
+from pgassay.drive.block import _launch, memory, messages, privileges
 from pgassay.drive.block.control import SocketControl
 
 PROGRAM = "pgassay-drive"
@@ -40,7 +40,7 @@ def find(environment: Mapping[str, str] = os.environ) -> Path:
 
 def require(environment: Mapping[str, str] = os.environ) -> None:
     """Raise `DriveError` unless emulated drives can run here, before anything is made."""
-    if os.geteuid() != 0:
+    if not privileges.may_mount():
         raise messages.not_privileged("an emulated drive")
     find(environment)
     if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
@@ -48,6 +48,20 @@ def require(environment: Mapping[str, str] = os.environ) -> None:
     group = memory.root_group()
     if group is not None and group.limit_bytes is not None:
         raise messages.limited_memory(str(group.processes.parent), group.limit_bytes)
+
+
+def check(configuration: Mapping[str, Any], kind: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Raise `UsageError`, in the program's own words, for a drive that cannot be; nothing is made."""
+    done = subprocess.run(
+        [str(find(environment)), "check"],
+        input=json.dumps(configuration),
+        capture_output=True,
+        text=True,
+        timeout=READY_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise messages.impossible_drive(kind, *complaint(done.stderr))
 
 
 def start(
@@ -117,20 +131,30 @@ def running(directory: Path) -> int | None:
     return pid if os.fsencode(directory / CONFIGURATION) in words else None  # a zombie has no words
 
 
-def last_words(directory: Path) -> str:
-    """The last line of its log."""
+def last_words(directory: Path) -> tuple[str, str]:
+    """The last complaint in its log, and the hint behind it."""
     try:
-        lines = (directory / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return complaint((directory / LOG).read_text(encoding="utf-8", errors="replace"))
     except OSError:
-        return ""
-    return lines[-1].removeprefix(f"{PROGRAM}: ").removeprefix("error: ") if lines else ""
+        return "", ""
+
+
+def complaint(text: str) -> tuple[str, str]:
+    """The last complaint of the program in what it printed, and the hint behind it; either may be empty."""
+    said, hint = "", ""
+    for line in text.splitlines():
+        if line.startswith("hint: "):
+            hint = line.removeprefix("hint: ")
+        elif line.strip() and line.strip() != "ready":
+            said, hint = line.removeprefix(f"{PROGRAM}: "), ""
+    return said, hint
 
 
 def _wait_ready(process: "subprocess.Popen[bytes]", directory: Path) -> None:
     deadline = time.monotonic() + READY_S
     while True:
         if process.poll() is not None:
-            raise messages.daemon_failed(directory / LOG, last_words(directory))
+            raise messages.daemon_failed(directory / LOG, *last_words(directory))
         if "ready" in (directory / LOG).read_text(encoding="utf-8", errors="replace").splitlines():
             return
         if time.monotonic() > deadline:

@@ -1,7 +1,8 @@
 """What an emulated drive is: a preset (`ssd`, `csd`), or a description file in TOML, with single values laid over.
 
 A file has the tables of `pgassay simulate` that describe a drive (`[drive]`, `[timing]`) and `[emulation]` for what
-only a running drive has: codec, store. The flash model itself checks the keys of `[drive]`; see docs/drives.md.
+only a running drive has: codec, store. Which keys the first two may have is said by the program that emulates the
+drive, before anything is made (`daemon.check`); see docs/drives.md.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,12 @@ PROFILES = ("tlc-nvme", "sata-ssd", "hdd-7200")
 ROTATING = ("hdd-7200",)
 _TABLES = ("drive", "timing", "emulation")
 _EMULATION = ("codec", "store", "store_bytes", "threads", "watchdog_s")
+_NUMBERS: Mapping[str, tuple[type, int, int]] = {
+    "store_bytes": (int, 1, 1 << 60),
+    "threads": (int, 1, 64),
+    "watchdog_s": (float, 1, 3600),
+}
+"""Of `[emulation]`: type, least and most."""
 
 
 @dataclass(frozen=True)
@@ -89,29 +97,27 @@ def read(path: Path) -> Description:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as failure:
         raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
-    except tomllib.TOMLDecodeError as failure:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
         raise messages.bad_description(path, f"not valid TOML: {failure}") from None
     for table in document:
         if table not in _TABLES:
             raise messages.bad_description(path, f'unknown table "{table}"; the tables are {", ".join(_TABLES)}')
-    drive = {key: _plain(path, key, value) for key, value in document.get("drive", {}).items()}
-    emulation = {key: _plain(path, key, value) for key, value in document.get("emulation", {}).items()}
-    for key in emulation:
-        if key not in _EMULATION:
-            raise messages.bad_description(path, f'unknown key "emulation.{key}"')
-    timing = _timing(path, document["timing"]) if "timing" in document else None
+    drive = _table(path, document, "drive")
+    emulation = _emulation(path, _table(path, document, "emulation"))
+    timing = _timing(path, _table(path, document, "timing")) if "timing" in document else None
     compresses = drive.get("kind", "page-mapped") == "compressing"
     codec = emulation.pop("codec", "zstd-1" if compresses else "none")
     if codec not in CODECS:
         raise messages.bad_description(path, f'unknown codec "{codec}"; one of {", ".join(CODECS)}')
-    if emulation.get("store", "memory") not in STORES:
-        raise messages.bad_description(path, f"emulation.store must be one of {', '.join(STORES)}")
     capacity = _capacity(path, drive)
     return Description(path.stem, drive, codec, capacity_bytes=capacity, timing=timing, **emulation)
 
 
 def _capacity(path: Path, drive: dict[str, Any]) -> int | None:
     """What the host sees, taken out of the table: `user_bytes`, unless more is promised than there is flash for."""
+    for key in ("logical_bytes", "user_bytes"):
+        if key in drive:
+            _require_number(path, f"drive.{key}", drive[key], int, 1, 1 << 44)
     promised: int | None = drive.pop("logical_bytes", None)
     if promised is None:
         promised = drive.pop("user_bytes", None)
@@ -156,11 +162,34 @@ def digest(path: Path) -> str:
         raise messages.bad_description(path, (failure.strerror or str(failure)).lower()) from None
 
 
-def _timing(path: Path, table: Any) -> Mapping[str, Any]:
-    """The service times; the daemon checks which keys the profile has."""
+def _table(path: Path, document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One table with sizes and percentages as numbers; empty where there is none."""
+    table = document.get(name, {})
     if not isinstance(table, dict):
-        raise messages.bad_description(path, '"timing" must be a table')
-    timing = {key: _plain(path, key, value) for key, value in table.items()}
+        raise messages.bad_description(path, f'"{name}" must be a table')
+    return {key: _plain(path, f"{name}.{key}", value) for key, value in table.items()}
+
+
+def _emulation(path: Path, emulation: dict[str, Any]) -> dict[str, Any]:
+    for key, value in emulation.items():
+        if key not in _EMULATION:
+            raise messages.bad_description(path, f'unknown key "emulation.{key}"')
+        if key in _NUMBERS:
+            _require_number(path, f"emulation.{key}", value, *_NUMBERS[key])
+    if emulation.get("store", "memory") not in STORES:
+        raise messages.bad_description(path, f"emulation.store must be one of {', '.join(STORES)}")
+    return emulation
+
+
+def _require_number(path: Path, key: str, value: Any, kind: type, least: int, most: int) -> None:
+    fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+    if not fits or not least <= value <= most:
+        what = "a whole number" if kind is int else "a number"
+        raise messages.bad_description(path, f"{key} must be {what} from {least} to {most}")
+
+
+def _timing(path: Path, timing: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The service times; the daemon checks which keys the profile has."""
     profile = timing.get("profile", PROFILES[0])
     if profile not in PROFILES:
         raise messages.bad_description(path, f'unknown timing.profile "{profile}"; one of {", ".join(PROFILES)}')
@@ -172,6 +201,8 @@ def _timing(path: Path, table: Any) -> Mapping[str, Any]:
 
 def _plain(path: Path, key: str, value: Any) -> Any:
     """Sizes and percentages as numbers; all else as it is."""
+    if not isinstance(value, str | int | float) or (isinstance(value, float) and not isfinite(value)):
+        raise messages.bad_description(path, f"{key} must be a number, a word, true or false")
     if not isinstance(value, str):
         return value
     if value.endswith("%"):

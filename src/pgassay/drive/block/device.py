@@ -99,7 +99,7 @@ def attach(
         raise
     drive.unmounted = give_back
     if drive_writes:
-        drive.start = f"preconditioned by {drive_writes} drive writes"
+        drive.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
     return drive
 
 

@@ -141,20 +141,25 @@ class BlockDrive:
         """See `Drive`."""
         return self._ageing
 
-    def discard(self, directory: Path) -> None:
+    def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`: unmounted; the contents go with the next restore."""
         if self._held is None and directory.parent == self._point:
             return
         self._require_stopped(directory)
         with self._saying("discard a clone"):
-            self._leave()
+            self._unmount()
+            try:
+                if check:
+                    self._check()
+            finally:
+                self.volume.detach()
 
     def check(self) -> None:
-        """Check the file system, unmounted; raises `DriveError` if it is damaged or in use."""
+        """Check the file system, unmounted, and the disk; raises `DamagedError`, or `DriveError` if it is in use."""
         if self._held is not None:
             raise messages.held("a check", self._held)
         try:
-            self._kernel.check(self.volume.attach(), self.filesystem)
+            self._check()
         finally:
             self.volume.detach()
 
@@ -173,10 +178,18 @@ class BlockDrive:
         self._kernel.mount(self.volume.attach(), self._point, self.filesystem)
 
     def _leave(self) -> None:
+        self._unmount()
+        self.volume.detach()
+
+    def _unmount(self) -> None:
         if self._held is not None:
             self._kernel.unmount(self._point)
             self._held = None
-        self.volume.detach()
+
+    def _check(self) -> None:
+        """Of what is not mounted."""
+        self._kernel.check(self.volume.attach(), self.filesystem)
+        self.volume.check()
 
     def _place(self, name: str) -> Path:
         if not NAME_PATTERN.fullmatch(name):

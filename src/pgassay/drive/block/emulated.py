@@ -14,7 +14,7 @@ from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Trait
 from pgassay.drive import messages as drive_messages
-from pgassay.drive.block import calls, daemon
+from pgassay.drive.block import calls, daemon, messages
 from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketControl
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
@@ -34,6 +34,9 @@ class Daemon(Protocol):
 
     def require(self) -> None:
         """Raise `DriveError` unless such drives can run here."""
+
+    def check(self, description: Description) -> None:
+        """Raise `UsageError` unless there can be such a drive (its capacity is known); nothing is made."""
 
     def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
         """Returns when it is ready; raises `DriveError`."""
@@ -154,6 +157,12 @@ class EmulatedVolume:
         self._at_rest("drop", fresh)
         self._worn[key] = Worn.of(told)
 
+    def check(self) -> None:
+        """See `Volume`: map, store, model and counts against each other, every stored block read."""
+        told = self._open().ask("fsck", patience_s=AGEING_PATIENCE_S)
+        if told.get("damaged"):
+            raise messages.drive_damaged(self._home, [str(each) for each in told.get("problems", ())])
+
     def record(self, path: Path | None) -> None:
         """Begin to record the write trace, or end it."""
         self._open().ask("record", path=None if path is None else str(path))
@@ -203,6 +212,10 @@ class RealDaemon:
     def require(self) -> None:
         """See `Daemon`."""
         daemon.require()
+
+    def check(self, description: Description) -> None:
+        """See `Daemon`."""
+        daemon.check(description.configuration(description.kind, Path("/")), description.kind)
 
     def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
         """See `Daemon`."""

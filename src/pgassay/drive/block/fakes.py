@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import DriveError
+from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive.block import daemon, sparse
 from pgassay.drive.block.control import SOCKET, Control
+from pgassay.drive.block.description import Description
 from pgassay.drive.block.filesystems import Filesystem
 
 
@@ -69,7 +70,7 @@ class FakeKernel:
     def check(self, device: Path, filesystem: Filesystem) -> None:
         """See `Kernel`."""
         if self.damaged:
-            raise DriveError(f'the file system on "{device}" is damaged: as planned')
+            raise DamagedError(f'the file system on "{device}" is damaged: as planned')
 
     def question(self, device: Path, filesystem: Filesystem) -> str:
         """See `Kernel`."""
@@ -77,13 +78,14 @@ class FakeKernel:
 
 
 class FakeControl:
-    """See `block.control.Control`: a disk in `directory`/fuse/disk, snapshots beside it."""
+    """See `block.control.Control`: a disk in `directory`/fuse/disk, snapshots beside it. `problems`: what it finds."""
 
     def __init__(self, directory: Path, configuration: Mapping[str, Any]) -> None:
         self._configuration = configuration
         self._disk = directory / daemon.FUSE / daemon.DISK
         self._kept = directory / "kept"
         self._trace: Path | None = None
+        self.problems: list[str] = []
         self._disk.parent.mkdir(exist_ok=True)
         self._kept.mkdir(exist_ok=True)
         with self._disk.open("xb") as file:
@@ -111,7 +113,7 @@ class FakeControl:
             "snapshots": self._snapshots,
             "record": lambda: self._record(request.get("path")),
             "age": lambda: {"settled": True, "write_amplification": 1.5, "drive_writes": 2.0},
-            "fsck": lambda: {"damaged": 0},
+            "fsck": lambda: {"damaged": len(self.problems), "problems": self.problems},
         }
         if do not in deeds:
             return {"error": f'unknown request "{do}"', "hint": ""}
@@ -151,13 +153,18 @@ class FakeControl:
 
 
 class FakeDaemon:
-    """See `block.emulated.Daemon`; `running` shows what was not ended."""
+    """See `block.emulated.Daemon`; `running` shows what was not ended, `checked` what it was asked about."""
 
     def __init__(self) -> None:
+        self.checked: list[Description] = []
         self.running: dict[Path, FakeControl] = {}
 
     def require(self) -> None:
         """See `Daemon`."""
+
+    def check(self, description: Description) -> None:
+        """See `Daemon`."""
+        self.checked.append(description)
 
     def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
         """See `Daemon`."""

@@ -108,6 +108,9 @@ class ImageVolume:
         """A file says nothing; what holds of it is read back from the kernel."""
         return {}
 
+    def check(self) -> None:
+        """See `Volume`: there is nothing to a file."""
+
     def close(self) -> None:
         """See `Volume`."""
         self.detach()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgassay.bench.running import Completed, Runner
-from pgassay.drive.block import calls, messages
+from pgassay.drive.block import calls, messages, privileges
 from pgassay.drive.block.filesystems import Filesystem
 
 _TIMEOUT_S = 300.0
@@ -56,7 +56,7 @@ class LinuxKernel:
 
     def require(self, filesystem: Filesystem) -> None:
         """See `Kernel`."""
-        if os.geteuid() != 0:
+        if not privileges.may_mount():
             raise messages.not_privileged("a drive with a file system of its own")
         if not os.access(_LOOP_CONTROL, os.R_OK | os.W_OK):
             raise messages.no_device_node(_LOOP_CONTROL, "an image under a file system")

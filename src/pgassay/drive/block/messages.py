@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.bench.errors import DamagedError, DriveError, SpaceError
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
 
@@ -12,9 +12,7 @@ _WITHOUT = "use drive.data=directory here"
 
 def not_privileged(doing: str) -> DriveError:
     """Mounting and loop devices want root."""
-    return DriveError(
-        f"{doing} needs root, or the capabilities CAP_SYS_ADMIN and CAP_MKNOD", f"run pgassay as root, or {_WITHOUT}"
-    )
+    return DriveError(f"{doing} needs root with the capability CAP_SYS_ADMIN", f"run pgassay as root, or {_WITHOUT}")
 
 
 def no_device_node(path: Path, doing: str) -> DriveError:
@@ -152,9 +150,21 @@ def bad_description(path: Path, why: str) -> UsageError:
     return UsageError(f'"{path}" describes no drive: {why}', "see docs/drives.md")
 
 
-def unclean(device: Path, said: str) -> DriveError:
+def impossible_drive(kind: str, said: str, hint: str) -> UsageError:
+    """The emulating program's own words about a drive that it was asked for, before anything was made."""
+    return UsageError(
+        f'there cannot be such a drive "{kind}": {said or "no reason given"}', hint or "see docs/drives.md"
+    )
+
+
+def unclean(device: Path, said: str) -> DamagedError:
     """A file system check found something."""
-    return DriveError(f'the file system on "{device}" is damaged: {said}')
+    return DamagedError(f'the file system on "{device}" is damaged: {said}')
+
+
+def drive_damaged(home: Path, problems: Sequence[str]) -> DamagedError:
+    """An emulated drive's own check found something."""
+    return DamagedError(f'the emulated drive in "{home}" is damaged: {"; ".join(problems)}')
 
 
 def no_daemon() -> DriveError:
@@ -165,9 +175,9 @@ def no_daemon() -> DriveError:
     )
 
 
-def daemon_failed(log: Path, said: str) -> DriveError:
+def daemon_failed(log: Path, said: str, hint: str = "") -> DriveError:
     """It ended, or never became ready."""
-    return DriveError(f"the emulated drive did not start: {said or 'no reason given'}", f"its log is {log}")
+    return DriveError(f"the emulated drive did not start: {said or 'no reason given'}", hint or f"its log is {log}")
 
 
 def daemon_silent(socket: Path, why: str) -> DriveError:

@@ -67,5 +67,8 @@ class Volume(Protocol):
     def traits(self) -> Mapping[str, Trait]:
         """What the drive says that it is; empty for one that cannot be asked."""
 
+    def check(self) -> None:
+        """Whether what it keeps is sound; raises `DamagedError`. Contents are the file system's matter."""
+
     def close(self) -> None:
         """Give everything back; calling it twice is harmless."""

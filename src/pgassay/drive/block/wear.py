@@ -4,9 +4,11 @@ What the file system does not use is filled to the asked live share first, and s
 docs/drives.md, "Fresh and aged".
 """
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import DriveError
 from pgassay.drive.block.emulated import EmulatedVolume
 
 TOLERANCE = 0.01
@@ -27,10 +29,16 @@ class Wear:
         """See `Ageing`."""
         self.volume.record(self.home / TRACE)
 
-    def finish(self, key: str) -> None:
+    def abandon(self) -> None:
         """See `Ageing`."""
-        self.volume.record(None)
+        with contextlib.suppress(DriveError):  # it may be the drive that has failed
+            self.volume.record(None)
+        (self.home / TRACE).unlink(missing_ok=True)
+
+    def finish(self, key: str) -> None:
+        """See `Ageing`; raises `DriveError`, too, where the record is not complete."""
         try:
+            self.volume.record(None)
             self.volume.age_kept(
                 key,
                 mode="trace",

@@ -1,0 +1,46 @@
+"""Is what a trial leaves sound? With `drive.check = "on"`, at the end of each: tables, indexes, file system, drive.
+
+While the server runs, amcheck looks at every table and B-tree index, as pg_amcheck does (manual, "amcheck"). Once the
+drive is unmounted, the file system's own tool does, and an emulated drive looks at itself (`Drive.discard`).
+"""
+
+from collections.abc import Mapping
+
+from pgassay.bench.errors import QueryError
+from pgassay.bench.server import Server
+from pgassay.lab import messages
+
+DATA, DRIVE, NOT_CHECKED = "damaged_data", "damaged_drive", "not_checked"
+_TABLES_SINCE = 14
+_PERMANENT = "c.relpersistence <> 't'"
+_INSTALLED = "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'"
+_INDEXES = (
+    "SELECT count(bt_index_check(c.oid, true)) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+    " JOIN pg_am a ON a.oid = c.relam"
+    f" WHERE a.amname = 'btree' AND c.relkind = 'i' AND {_PERMANENT} AND i.indisready AND i.indisvalid"
+)
+_TABLES = (
+    "SELECT c.oid::regclass::text, v.blkno, v.msg FROM pg_class c JOIN pg_am a ON a.oid = c.relam,"
+    " LATERAL verify_heapam(c.oid) v"
+    f" WHERE a.amname = 'heap' AND c.relkind IN ('r', 'm', 't') AND {_PERMANENT} LIMIT 1"
+)
+
+
+def wanted(drive: Mapping[str, str]) -> bool:
+    """Is it asked for? Of `Setup.drive`."""
+    return drive.get("check", "off") == "on"
+
+
+def of_relations(server: Server) -> dict[str, str]:
+    """What is wrong with the tables and indexes, by code, the first of it; empty if all is well."""
+    if not server.query(_INSTALLED):
+        return {NOT_CHECKED: messages.NO_AMCHECK}
+    server.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
+    try:
+        server.query(_INDEXES)
+        found = server.query(_TABLES) if server.version.major >= _TABLES_SINCE else []
+    except QueryError as error:
+        if not server.alive():
+            raise
+        return {DATA: error.message}
+    return {DATA: messages.damaged_page(*found[0])} if found else {}

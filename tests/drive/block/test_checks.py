@@ -1,0 +1,155 @@
+"""What is asked before a drive is made, and after it was used: by the program, the file system and the drive itself."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.bench.errors import DamagedError
+from pgassay.bench.store import Needs
+from pgassay.drive import wishes
+from pgassay.drive.attaching import Attacher
+from pgassay.drive.block import daemon, privileges
+from pgassay.drive.block.description import PRESETS, Description
+from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
+from pgassay.errors import UsageError
+from tests.drive import places
+from tests.drive.test_daemon import PROGRAM
+
+built = pytest.mark.skipif(not PROGRAM.exists(), reason="pgassay-drive is not built; make setup builds it")
+CSD = replace(PRESETS["csd"], capacity_bytes=1 << 30)
+
+
+@pytest.fixture
+def bench() -> Attacher:
+    return places.attacher()
+
+
+def attach(bench: Attacher, place: Path, **levels: str) -> Any:
+    wanted = {name.replace("_", ".", 1): level for name, level in levels.items()}
+    return bench.attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 1, 64 << 20))
+
+
+@pytest.mark.parametrize(
+    ("flash", "more", "says"),
+    [
+        ({"polcy": "fifo"}, {}, "polcy"),
+        ({"kind": "tape"}, {}, "tape"),
+        ({"over_provisioning": 0}, {}, "over-provisioning"),
+        ({"over_provisioning": "much"}, {}, "much"),
+        ({"pages_per_block": 0}, {}, "0"),
+        ({"policy": "d-choices", "choices": 0}, {}, "at least 1 block"),
+        ({"kind": "compressing", "granularity_bytes": 3}, {}, "granularity"),
+        ({}, {"timing": {"profile": "tlc-nvme", "seek_ns": 3}}, "seek_ns"),
+        ({}, {"timing": {"read_ns": "slow"}}, "slow"),
+        ({}, {"capacity_bytes": (1 << 30) + 1}, "multiple of 4096"),
+    ],
+)
+@built
+def test_a_drive_that_cannot_be_is_refused_before_it_is_made(
+    flash: dict[str, Any], more: dict[str, Any], says: str
+) -> None:
+    described = replace(Description("mine", flash, "none", capacity_bytes=1 << 30), **more)
+    with pytest.raises(UsageError, match='there cannot be such a drive "mine"') as caught:
+        daemon.check(described.configuration("mine", Path("/")), "mine")
+    assert says in caught.value.message
+    assert caught.value.hint
+
+
+@built
+def test_the_program_takes_what_it_is_given_and_makes_nothing(tmp_path: Path) -> None:
+    daemon.check(CSD.configuration("csd", tmp_path), "csd")
+    assert list(tmp_path.iterdir()) == []
+    empty = subprocess.run([PROGRAM, "check"], input="", capture_output=True, text=True, check=False)
+    assert (empty.returncode, "invalid configuration" in empty.stderr) == (2, True)
+
+
+def test_drives_of_a_study_are_asked_about_as_they_will_be(bench: Attacher, tmp_path: Path) -> None:
+    drive = attach(bench, tmp_path, data="csd", data_capacity="1GB", data_policy="fifo", timing="sata-ssd")
+    program = bench.program
+    assert isinstance(program, FakeDaemon)
+    (asked,) = program.checked
+    assert (asked.capacity_bytes, asked.flash["policy"], asked.timing) == (1 << 30, "fifo", {"profile": "sata-ssd"})
+    json.dumps(asked.configuration("x", tmp_path))
+    drive.release()
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        ("pgassay-drive: no room\nhint: make it smaller\n", "no room", "make it smaller"),
+        ("pgassay-drive: memory cannot be locked\npgassay-drive: no room\n", "no room", ""),
+        ("ready\n", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_complaint_is_told_with_its_hint(text: str, said: str, hint: str) -> None:
+    assert daemon.complaint(text) == (said, hint)
+
+
+@pytest.mark.parametrize(
+    "levels", [{"data": "image"}, {"data": "csd", "wal": "image"}, {"data": "image", "wal": "csd"}]
+)
+def test_what_a_check_finds_is_told_once_all_is_given_back(
+    bench: Attacher, tmp_path: Path, levels: dict[str, str]
+) -> None:
+    kernel = bench.kernel
+    assert isinstance(kernel, FakeKernel)
+    drive = attach(bench, tmp_path, **levels)
+    directory = drive.workspace("prepare")
+    if "wal" in levels:
+        (directory / "pg_wal").mkdir()
+        drive.lay_out(directory)
+    drive.take_snapshot("k", directory)
+    clone = drive.clone("k", "trial-1")
+    drive.discard(clone, check=True)
+    kernel.damaged = True
+    clone = drive.clone("k", "trial-2")
+    with pytest.raises(DamagedError, match="is damaged"):
+        drive.discard(clone, check=True)
+    assert (kernel.devices, kernel.mounted) == ({}, {})
+    clone = drive.clone("k", "trial-3")
+    drive.discard(clone)
+    drive.release()
+
+
+def test_an_emulated_drive_looks_at_itself(bench: Attacher, tmp_path: Path) -> None:
+    program = bench.program
+    assert isinstance(program, FakeDaemon)
+    drive = attach(bench, tmp_path, data="csd", data_capacity="1GB")
+    directory = drive.workspace("prepare")
+    (control,) = program.running.values()
+    control.problems.append("segment 3 has 5 live bytes, its count says 6")
+    with pytest.raises(DamagedError, match="segment 3"):
+        drive.discard(directory, check=True)
+    drive.release()
+
+
+def test_a_record_that_nobody_finishes_goes_with_the_attempt(bench: Attacher, tmp_path: Path) -> None:
+    drive = attach(bench, tmp_path, data="csd", data_capacity="1GB", state="aged")
+    drive.take_snapshot("k", drive.workspace("prepare"))
+    ageing = drive.ageing()
+    ageing.abandon()
+    for _ in range(2):  # the second attempt finds no trace of the first
+        clone = drive.clone("k", "wear")
+        ageing.begin()
+        drive.discard(clone)
+        assert list(tmp_path.rglob("ageing.trace"))
+        ageing.abandon()
+        assert list(tmp_path.rglob("ageing.trace")) == []
+    drive.release()
+
+
+def test_root_without_the_capability_may_not_mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status = tmp_path / "status"
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    status.write_text("Name:\tx\nCapEff:\t000001ffffffffff\n")
+    assert privileges.may_mount(status)
+    status.write_text(f"CapEff:\t{(1 << 41) - 1 - (1 << 21):016x}\n")
+    assert not privileges.may_mount(status)
+    assert privileges.may_mount(tmp_path / "not told")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert not privileges.may_mount(status)
