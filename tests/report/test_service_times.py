@@ -42,6 +42,10 @@ def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> Non
     assert speeds
     assert all(each.verdict.text.endswith(f"({service_times.LABEL})") for each in speeds)
     assert {each.verdict.kind for each in speeds} == {Kind.BETTER, Kind.EQUIVALENT}
+    late = dict.fromkeys(findings.service_errors, 0.5)
+    findings.__dict__["service_errors"] = late
+    told = findings.judged(findings.primary)
+    assert all(each.verdict.text.endswith("emulated service times, which a drive missed by 50%)") for each in told)
     sizes = findings.judged(findings.responses["table_bytes"])
     assert not any(service_times.LABEL in each.verdict.text for each in sizes)
 

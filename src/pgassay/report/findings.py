@@ -180,7 +180,7 @@ class Findings:
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         resolution, most, failure = self.study.design.resolution, self.study.design.blocks_max, self._failure(effect)
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
-        return service_times.labelled(self.study, response, effect, found)
+        return service_times.labelled(self.study, response, effect, found, self.service_errors)
 
     @cached_property
     def verdicts(self) -> tuple[Judged, ...]:

@@ -36,14 +36,21 @@ def errors_of(trials: Iterable[TrialRecord]) -> Errors:
     return found
 
 
-def labelled(study: Study, response: Response, effect: Effect, found: Verdict) -> Verdict:
-    """The verdict, with the label where it is on a speed of drives with emulated service times."""
+def labelled(study: Study, response: Response, effect: Effect, found: Verdict, errors: Errors) -> Verdict:
+    """The verdict, with the label where it is on a speed of drives with emulated service times.
+
+    Within one drive speeds are compared however late it answered, so the label tells where it did not keep its times.
+    """
     if not is_speed(response) or found.kind in (Kind.NOT_COMPARED, Kind.FAILED):
         return found
     place = (effect.treatment, effect.condition, effect.covariate)
     mine = (arm for arm in study.arms if (arm.treatment.name, arm.condition.name, arm.covariate.name) == place)
-    levels = (study.levels_of(arm) for arm in mine)
-    return replace(found, text=f"{found.text} ({LABEL})") if any(map(timed, levels)) else found
+    if not any(timed(study.levels_of(arm)) for arm in mine):
+        return found
+    beside = (study.design.baseline.name, *place[1:])
+    worst = max((error for each in (place, beside) if (error := errors.get(each)) is not None), default=0.0)
+    missed = f", which a drive missed by {worst:.0%}" if worst > ACCEPTABLE_ERROR else ""
+    return replace(found, text=f"{found.text} ({LABEL}{missed})")
 
 
 def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
@@ -56,5 +63,6 @@ def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     if worst is not None and worst > ACCEPTABLE_ERROR:
         yield (
             f"a drive answered up to {worst:.0%} later than the device it stands for: beyond "
-            f"{ACCEPTABLE_ERROR:.0%} speeds of different drives are not compared"
+            f"{ACCEPTABLE_ERROR:.0%} speeds of different drives are not compared (a slower profile or a "
+            "quieter machine would help)"
         )
