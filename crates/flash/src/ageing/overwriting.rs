@@ -59,8 +59,8 @@ pub struct Steady {
 /// Calls `write_window`, which writes about one drive write of the load in question, until the write amplification of
 /// two windows in a row differs by less than `tolerance` (relative), `limit` times at most.
 ///
-/// As long as there is fresh flash, little or nothing has to be moved and two windows may agree without being steady, on
-/// a compressing drive for several drive writes. So both windows must also have erased as many blocks.
+/// As long as there is fresh flash, little or nothing has to be moved and two windows may agree without being steady,
+/// on a compressing drive for several drive writes. So both windows must also have erased as many blocks.
 pub fn until_steady<D: Drive>(
     drive: &mut D,
     tolerance: f64,
