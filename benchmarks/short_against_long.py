@@ -66,16 +66,26 @@ class State:
         asked = {name: str(value) for name, value in vars(arguments).items() if name not in ("blocks", "state")}
         if self._file is None:
             return
-        if not self._file.exists():
+        whole = self._whole_lines()
+        if not whole:
             self._append(asked)
             return
-        first, *rest = self._file.read_text(encoding="utf-8").splitlines(keepends=True)
+        first, *rest = whole
         if json.loads(first) != asked:
             raise SystemExit(f"{self._file} holds the trials of another question: {first.strip()}")
-        whole = [line for line in rest if line.endswith("\n")]  # a killed writer may leave half of one
-        self._file.write_text(first + "".join(whole), encoding="utf-8")
-        for line in map(json.loads, whole):
+        for line in map(json.loads, rest):
             self.known[line["block"], line["length"], line["level"]] = Done(**line["done"])
+
+    def _whole_lines(self) -> list[str]:
+        """What is there; half a line that a killed writer left is cut off, and nothing else is ever written anew."""
+        if self._file is None or not self._file.exists():
+            return []
+        text = self._file.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]
+        if len(whole) < len(text):
+            with self._file.open("rb+") as file:
+                file.truncate(len(whole))
+        return whole.decode().splitlines()
 
     def keep(self, block: int, length: str, level: str, done: Done) -> None:
         """One trial more."""

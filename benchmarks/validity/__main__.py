@@ -7,7 +7,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from math import sqrt
+from math import nan, sqrt
 
 import numpy as np
 
@@ -15,7 +15,20 @@ from benchmarks.validity.agreement import disagreements
 from benchmarks.validity.answers import Answer, answers
 from benchmarks.validity.cells import CELLS, Cell
 from benchmarks.validity.rates import Rates, rates
-from benchmarks.validity.steadiness import FALSE_ALARM_MAX, LENGTHS, Alarm, alarms, broken_alarm, broken_power, power
+from benchmarks.validity.steadiness import (
+    FALSE_ALARM_MAX,
+    KNOWN_LENGTHS,
+    LENGTHS,
+    Alarm,
+    Found,
+    alarms,
+    broken_alarm,
+    broken_known_power,
+    broken_power,
+    known_alarms,
+    known_power,
+    power,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,24 +80,37 @@ def _remark(row: Rates) -> str:
 
 def _print_answers(rows: Sequence[Answer]) -> int:
     print("\nblocks to a verdict at ±2 %; half of the contrasts have the effect, the others none")
-    print("arms  CV %  effect %  horizon   quartiles        forecast")
+    print("arms  CV %  effect %  horizon   quartiles        forecast   after calibration")
     broken = 0
     for row in rows:
         broken += len(row.failures)
         low, median, high = row.quartiles
+        first, middle, last = row.calibrated or (nan, nan, nan)
         print(
             f"{row.treatments:4} {100 * row.cv:5.0f} {100 * row.effect:9.0f} {row.blocks_max:8}   "
             f"{low:4.0f} {median:4.0f} {high:4.0f}   {row.forecast if row.forecast is not None else '-':>8}   "
+            f"{first:6.0f} {middle:4.0f} {last:4.0f}   "
             f"{', '.join(row.failures)}"
         )
     return broken
 
 
 def _print_steadiness(trials: int, seed: int) -> int:
-    print(f"\ntrials without cycles called cyclic, {trials} of each kind (at most {100 * FALSE_ALARM_MAX:.0f} %)")
-    print("kind           " + "".join(f"{seconds:>7} s" for seconds in LENGTHS))
+    broken = _print_alarms("by their seconds", LENGTHS, alarms(trials, seed), trials)
+    print("\ncheckpoint-like dips found, period right within a fifth")
+    broken += _print_power((found, broken_power(found)) for found in power(max(50, trials // 10), seed))
+    fewer = max(200, trials // 5)
+    broken += _print_alarms("by their checkpoints", KNOWN_LENGTHS, known_alarms(fewer, seed), fewer)
+    print("\ncheckpoint-like dips found where their beginnings are known, to a second")
+    known = known_power(max(50, trials // 10), seed)
+    return broken + _print_power((found, broken_known_power(found)) for found in known)
+
+
+def _print_alarms(how: str, lengths: Sequence[int], found: Iterable[Alarm], trials: int) -> int:
+    print(f"\ntrials without cycles called cyclic {how}, {trials} of each kind (at most {100 * FALSE_ALARM_MAX:.0f} %)")
+    print("kind           " + "".join(f"{seconds:>7} s" for seconds in lengths))
     rows: dict[str, list[Alarm]] = {}
-    for alarm in alarms(trials, seed):
+    for alarm in found:
         rows.setdefault(alarm.kind, []).append(alarm)
     broken = 0
     for kind, mine in rows.items():
@@ -92,10 +118,13 @@ def _print_steadiness(trials: int, seed: int) -> int:
         broken += worse
         shares = "".join(f"{100 * alarm.share:7.2f} %" for alarm in mine)
         print(f"{kind:<15}{shares}{'  BROKEN' if worse else ''}")
-    print("\ncheckpoint-like dips found, period right within a fifth")
+    return broken
+
+
+def _print_power(rows: Iterable[tuple[Found, bool]]) -> int:
     print("window s  cycles  depth %  noise %  memory   found %")
-    for found in power(max(50, trials // 10), seed):
-        missed = broken_power(found)
+    broken = 0
+    for found, missed in rows:
         broken += missed
         print(
             f"{found.seconds:8} {found.cycles:7.0f} {100 * found.depth:8.0f} {100 * found.noise:8.0f} "

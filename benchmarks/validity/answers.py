@@ -1,22 +1,29 @@
-"""How soon the answer comes, and whether the forecast knew."""
+"""How soon the answer comes, and whether the forecast knew: from the true noise, and from what a calibration finds."""
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 
 from benchmarks.validity.cells import Cell
 from benchmarks.validity.simulate import logs, look
 from pgassay.analysis.forecast import blocks_to_settle
+from pgassay.analysis.variance_components import variance_components
 
 RESOLUTION = 0.02
 ANSWER_BLOCKS = 8
 FORECAST_SHARE = 0.25
+CALIBRATION = (3, 5, 2)
+"""Clusters, blocks and runs after each restart: what `pgassay calibrate` measures at least."""
+CALIBRATIONS = 200
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Blocks to the verdict on one contrast: simulated median and quartiles, and what the forecast said."""
+    """Blocks to the verdict on one contrast: simulated median and quartiles, and what the forecast said.
+
+    `calibrated` are the quartiles of the forecasts that so many simulated calibrations lead to.
+    """
 
     treatments: int
     cv: float
@@ -25,6 +32,7 @@ class Answer:
     quartiles: tuple[float, float, float]
     forecast: int | None
     bound: int | None
+    calibrated: tuple[float, float, float] | None = None
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -33,9 +41,19 @@ class Answer:
         median = self.quartiles[1]
         if self.bound is not None and median > self.bound:
             found.append("time to answer")
-        if np.isfinite(median) and (self.forecast is None or abs(self.forecast - median) > FORECAST_SHARE * median):
+        if _astray(self.forecast, median, self.blocks_max):
             found.append("forecast")
+        if self.calibrated is not None and _astray(self.calibrated[1], median, self.blocks_max):
+            found.append("forecast after calibration")
         return tuple(found)
+
+
+def _astray(forecast: float | None, median: float, blocks_max: int) -> bool:
+    """More than the share away from the median; where most studies never settle, short of the horizon."""
+    said = inf if forecast is None else forecast
+    if not np.isfinite(median):
+        return said < (1.0 - FORECAST_SHARE) * blocks_max
+    return abs(said - median) > FORECAST_SHARE * median
 
 
 ASKED = (
@@ -66,9 +84,26 @@ def answers(studies: int, seed: int) -> list[Answer]:
         paths = look(logs(cell, studies, true, np.random.default_rng([seed, row])), blocks_max)
         settled = paths.settled_at(margin)[:, true[1:] == true[1]]
         low, median, high = np.quantile(settled, [0.25, 0.5, 0.75], method="inverted_cdf")
-        forecast = blocks_to_settle(
-            sqrt(2.0 * log(1.0 + cv * cv)), float(true[1]), margin, comparisons=cell.comparisons, blocks_max=blocks_max
-        )
+        noise = sqrt(log(1.0 + cv * cv))
+        forecast = _forecast(cell, noise, float(true[1]))
+        calibrated = _calibrated(cell, noise, float(true[1]), np.random.default_rng([seed, row, 1]))
         quartiles = (float(low), float(median), float(high))
-        found.append(Answer(treatments, cv, effect, blocks_max, quartiles, forecast, bound))
+        found.append(Answer(treatments, cv, effect, blocks_max, quartiles, forecast, bound, calibrated))
     return found
+
+
+def _forecast(cell: Cell, noise: float, effect: float) -> int | None:
+    """As a plan makes it: a contrast has the square root of two times the noise of a trial."""
+    return blocks_to_settle(
+        sqrt(2.0) * noise, effect, log(1.0 + RESOLUTION), comparisons=cell.comparisons, blocks_max=cell.blocks
+    )
+
+
+def _calibrated(cell: Cell, noise: float, effect: float, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Quartiles of the forecasts after calibrations of a machine with this noise."""
+    said = []
+    for values in rng.normal(0.0, noise, (CALIBRATIONS, *CALIBRATION)):
+        blocks = _forecast(cell, variance_components(values).deviation()[0], effect)
+        said.append(inf if blocks is None else float(blocks))
+    low, median, high = np.quantile(said, [0.25, 0.5, 0.75], method="inverted_cdf")
+    return float(low), float(median), float(high)

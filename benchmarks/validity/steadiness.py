@@ -1,7 +1,8 @@
 """How often a series without cycles is called cyclic, and how often checkpoints' cycles are found.
 
 Simulated seconds of transactions: noise with and without memory, walks, steps, warm-ups, drift and stalls for the false
-alarms; dips that recover, as after a checkpoint, with wandering periods for the power.
+alarms; dips that recover, as after a checkpoint, with wandering periods for the power. The same again where it is known
+when checkpoints began, which takes fewer cycles.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
 from pgassay.analysis.cycles import FALSE_ALARM, cycles
+from pgassay.analysis.known_cycles import repetition
 from pgassay.analysis.steadiness import TOLERANCE
 
 Floats = npt.NDArray[np.float64]
@@ -22,6 +24,9 @@ FALSE_ALARM_MAX = 2 * FALSE_ALARM
 POWER_LEAST = 0.9
 """Of cycles as deep as `JUDGED`, from as many on in the window."""
 JUDGED = (0.3, 0.03, 0.0, 7)
+KNOWN_FROM = 4
+"""Of cycles as deep as that, whose beginnings are known, so few are enough; two are found in four of five windows."""
+KNOWN_LENGTHS = (66, 120, 300)
 _WARM_UP_S = 300
 
 
@@ -73,15 +78,25 @@ def dips(
     rng: np.random.Generator, trials: int, seconds: int, period_s: float, depth: float, memory: float, noise: float
 ) -> Floats:
     """Sudden dips that recover within a third of the period; each cycle's length wanders by 5 %."""
+    return dips_and_starts(rng, trials, seconds, period_s, depth, memory, noise)[0]
+
+
+def dips_and_starts(
+    rng: np.random.Generator, trials: int, seconds: int, period_s: float, depth: float, memory: float, noise: float
+) -> tuple[Floats, list[list[float]]]:
+    """The same, and when each dip inside the window began (s)."""
+    starts: list[list[float]] = []
     found = 1.0 + remembering(rng, trials, seconds, memory, noise)
     for row in found:
         begin = float(rng.uniform(-period_s, 0.0))
+        starts.append([])
         while begin < seconds:
+            starts[-1] += [begin] if begin >= 0.0 else []
             end = begin + period_s * float(rng.normal(1.0, 0.05))
             mine = np.arange(max(0, int(np.ceil(begin))), min(seconds, int(np.ceil(end))))
             row[mine] -= depth * np.exp(-(mine - begin) / (period_s / 3))
             begin = end
-    return found
+    return found, starts
 
 
 def called(seconds: Floats) -> npt.NDArray[np.bool_]:
@@ -122,4 +137,46 @@ def broken_power(found: Found) -> bool:
     """Deep cycles in usual noise, seven of them or more, and yet not found?"""
     depth, noise, memory, many = JUDGED
     judged = found.depth >= depth and found.noise <= noise and found.memory <= memory and found.cycles >= many
+    return judged and found.share < POWER_LEAST
+
+
+def regular(rng: np.random.Generator, trials: int, seconds: int, many: int) -> list[list[float]]:
+    """Moments of `many` checkpoints that the series know nothing of; each cycle's length wanders by 5 %."""
+    period_s = seconds / (many + 0.1)
+    gaps = period_s * rng.normal(1.0, 0.05, (trials, many))
+    gaps[:, 0] *= rng.uniform(0.1, 0.9, trials)
+    return [[start for start in row if start < seconds] for row in gaps.cumsum(axis=1).tolist()]
+
+
+def repeats(series: Floats, starts: list[list[float]]) -> npt.NDArray[np.bool_]:
+    """Which are called cyclic by their checkpoints."""
+    found = [repetition(row, begun) for row, begun in zip(series, starts, strict=True)]
+    return np.array([one is not None and one.chance < FALSE_ALARM and one.swing >= TOLERANCE for one in found])
+
+
+def known_alarms(trials: int, seed: int) -> Iterator[Alarm]:
+    """False alarms of every kind and length with checkpoints beside them, two to five cycles in a window."""
+    rng = np.random.default_rng([seed, 1])
+    for seconds in KNOWN_LENGTHS:
+        for kind, series in steady(rng, trials, seconds):
+            shares = [float(repeats(series, regular(rng, trials, seconds, many)).mean()) for many in (2, 3, 5)]
+            yield Alarm(kind, seconds, max(shares))
+
+
+def known_power(trials: int, seed: int) -> Iterator[Found]:
+    """Cycles found where their beginnings are known, from two in a window on."""
+    rng = np.random.default_rng([seed, 2])
+    for seconds, many in ((66, 2), (120, 2), (120, 4), (300, 2), (300, 4), (300, 10)):
+        for depth in (0.1, 0.3):
+            for memory, noise in ((0.0, 0.03), (0.5, 0.05), (0.5, 0.15)):
+                # A little more than `many` periods, so that so many whole cycles fit whatever their lengths.
+                series, starts = dips_and_starts(rng, trials, seconds, seconds / (many + 0.3), depth, memory, noise)
+                seen = [[start + float(rng.uniform()) for start in row] for row in starts]  # counted once a second
+                yield Found(many, seconds, depth, noise, memory, float(repeats(series, seen).mean()))
+
+
+def broken_known_power(found: Found) -> bool:
+    """Deep cycles in usual noise whose beginnings are known, and yet not found?"""
+    depth, noise, memory, _ = JUDGED
+    judged = found.depth >= depth and found.noise <= noise and found.memory <= memory and found.cycles >= KNOWN_FROM
     return judged and found.share < POWER_LEAST

@@ -31,3 +31,9 @@ def test_the_causes_of_many_spoilt_trials_are_counted(trial: TrialRecord) -> Non
     told = losses.sentence([trial, steal, busy])
     assert told == "2 of 3 trials were spoilt from outside and are left out (foreign_cpu in 2, steal in 1)"
     assert losses.sentence([trial] * 10 + [busy]) == ""
+
+
+def test_a_treatment_that_was_set_aside_has_not_failed() -> None:
+    assert losses.failed("set aside: it needs about 300 more blocks, so …") is None
+    assert losses.failed("3 trials in a row failed by its own doing") is not None
+    assert losses.failed(None) is None

@@ -2,11 +2,12 @@
 
 Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
 points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them. Cycles are
-looked for in the seconds themselves (`cycles`); the levels of batches see only two or three long and deep ones.
+looked for in the seconds themselves (`cycles`), two or three of them with the help of the moments at which checkpoints
+began (`known_cycles`); the levels of batches see only long and deep ones.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from math import isfinite
@@ -15,6 +16,7 @@ import numpy as np
 
 from pgassay.analysis.changes import changes
 from pgassay.analysis.cycles import FALSE_ALARM, cycles
+from pgassay.analysis.known_cycles import repetition
 from pgassay.analysis.series import BATCH_S, MISSING_MAX, Floats, batches, bridged
 
 TOLERANCE = 0.02
@@ -51,9 +53,16 @@ class Course:
     missing: float
 
 
-def course(seconds: Floats) -> Course:
-    """Of one series, shape (seconds,)."""
-    return courses(np.asarray(seconds, dtype=np.float64)[None, :])[0]
+def course(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
+    """Of one series, shape (seconds,); `starts_s`, seconds from its beginning, is when checkpoints began, if known."""
+    series = np.asarray(seconds, dtype=np.float64)[None, :]
+    found = courses(series)[0]
+    if not len(starts_s) or found.kind in (Steadiness.CYCLIC, Steadiness.UNKNOWN):
+        return found
+    known = repetition(bridged(series)[0][0], starts_s)
+    if known is None or known.chance >= FALSE_ALARM or known.swing < TOLERANCE:
+        return found
+    return replace(found, kind=Steadiness.CYCLIC, steady_from_s=None, period_s=known.period_s)
 
 
 def courses(seconds: Floats) -> tuple[Course, ...]:

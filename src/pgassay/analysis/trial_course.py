@@ -12,7 +12,7 @@ import numpy as np
 
 from pgassay.analysis.autocorrelation import errors_of_means
 from pgassay.analysis.series import Floats
-from pgassay.analysis.steadiness import Steadiness, courses
+from pgassay.analysis.steadiness import Course, Steadiness, course, courses
 from pgassay.analysis.warmup import cuts
 
 NS = 1_000_000_000
@@ -36,24 +36,34 @@ UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
 
 def trial_courses(seconds: Floats) -> tuple[TrialCourse, ...]:
     """Of series of equal length, shape (trials, seconds); NaN where a second is missing."""
+    return _with_errors(seconds, courses(seconds))
+
+
+def _with_errors(seconds: Floats, found: Sequence[Course]) -> tuple[TrialCourse, ...]:
     ends, settled = cuts(seconds)
     cut = np.where(settled, ends, np.nan).tolist()
     errors = errors_of_means(seconds).tolist()
     return tuple(
-        TrialCourse(course.kind, end if isfinite(end) else None, error if isfinite(error) else None, course.period_s)
-        for course, end, error in zip(courses(seconds), cut, errors, strict=True)
+        TrialCourse(each.kind, end if isfinite(end) else None, error if isfinite(error) else None, each.period_s)
+        for each, end, error in zip(found, cut, errors, strict=True)
     )
 
 
-def trial_course(monotonic_ns: Sequence[int], values: Sequence[float | None]) -> TrialCourse:
-    """Of one trial's samples, one a second, in order of time; a second without a sample is a missing one."""
+def trial_course(
+    monotonic_ns: Sequence[int], values: Sequence[float | None], starts_ns: Sequence[int] = ()
+) -> TrialCourse:
+    """Of one trial's samples, one at the end of each second, in order of time; one that is not there is a missing one.
+
+    `starts_ns`: when checkpoints began, where that is known, by the same clock.
+    """
     if not monotonic_ns:
         return UNKNOWN
     ends = np.asarray(monotonic_ns, dtype=np.int64)
     places = np.rint((ends - ends[0]) / NS).astype(np.int64)
     seconds = np.full((1, int(places[-1]) + 1), np.nan)
     seconds[0, places] = np.asarray(values, dtype=np.float64)
-    return trial_courses(seconds)[0]
+    starts_s = [(start - int(ends[0])) / NS + 1.0 for start in starts_ns]
+    return _with_errors(seconds, (course(seconds[0], starts_s),))[0]
 
 
 def spread_out(trials: Sequence[int] | np.ndarray, monotonic_ns: np.ndarray, values: Floats) -> dict[int, TrialCourse]:

@@ -17,6 +17,9 @@ from pgassay.study.responses import Better, Response, Scale
 SETTLED = "settled"
 """How the reason in a journal begins when an arm leaves the design because it is decided, not because it fails."""
 
+SET_ASIDE = "set aside"
+"""How it begins when an arm leaves because the rest of the budget can decide others, and not this one."""
+
 
 class Kind(StrEnum):
     """What a verdict says. `different` is for responses of which neither direction is better."""

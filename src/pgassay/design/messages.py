@@ -1,7 +1,7 @@
 """What the design says to people: why an arm left, why a run ended, and what a budget can and cannot do."""
 
 from pgassay.analysis.messages import duration, percent, plural
-from pgassay.analysis.verdicts import SETTLED
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED
 
 
 def kept_order(factor: str) -> str:
@@ -38,6 +38,17 @@ def baseline_fails(baseline: str, outcomes: int) -> str:
 def all_settled() -> str:
     """The run ends because it knows."""
     return "every verdict is settled"
+
+
+def set_aside(blocks: int | None) -> str:
+    """An arm leaves because its verdict is out of reach, and others' are not."""
+    needs = "no number of blocks in reach would tell" if blocks is None else f"it needs about {blocks} more blocks"
+    return f"{SET_ASIDE}: {needs}, so what is left of the budget goes to those that it can decide"
+
+
+def others_settled(aside: int) -> str:
+    """The run ends because it knows what it can know."""
+    return f"every verdict in reach is settled; {aside} {plural('treatment', aside)} set aside"
 
 
 def nothing_left() -> str:

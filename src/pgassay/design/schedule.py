@@ -6,8 +6,9 @@ uninterrupted one would. Within a block the order is `blocks.order`; trials spoi
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
-from pgassay.analysis.verdicts import SETTLED, Verdict
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design import messages
 from pgassay.design.blocks import order
 from pgassay.design.history import INVALID, History
@@ -25,6 +26,10 @@ SPOILT_BLOCKS_MAX = 3
 
 GRACE = 0.1
 """Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
+
+HOPELESS = 2.0
+"""An arm that needs more than so many times the blocks that it could get if all the rest of the budget were its own.
+Far more, since a forecast from five blocks is rough."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[s
         _failing(study, history)
         or _rest_of_block(study, seed, history)
         or _settled(study, history, verdicts or {})
+        or _hopeless(study, history, verdicts or {})
         or _end(study, history)
         or _start_block(study, seed, history)
     )
@@ -145,8 +151,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
         arm for arm in arms if is_baseline(study, arm) and arm.name not in decided and _has_mates(study, arm) is False
     ]
     if not open_arms and not alone:
-        by_verdict = decided or any(reason.startswith(SETTLED) for reason in history.drops.values())
-        return Stop(messages.all_settled() if by_verdict else messages.nothing_left())
+        return Stop(_why_done(history, decided=bool(decided)))
     for arm in arms:
         if arm.name in decided:
             return Drop(arm, messages.settled(verdicts[arm.name].text), failed=False)
@@ -154,6 +159,50 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
         if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in open_arms):
             return Drop(arm, messages.nothing_to_compare(), failed=False)
     return None
+
+
+def _why_done(history: History, *, decided: bool) -> str:
+    """Why no arm is open any more."""
+    aside = sum(reason.startswith(SET_ASIDE) for reason in history.drops.values())
+    if aside:
+        return messages.others_settled(aside)
+    settled = decided or any(reason.startswith(SETTLED) for reason in history.drops.values())
+    return messages.all_settled() if settled else messages.nothing_left()
+
+
+def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Drop | None:
+    """An arm that the rest of the budget cannot decide is set aside where it would keep others from their verdict.
+
+    While there is time for all it stays, since its interval gets narrower. Its own data decide about fewer looks at it,
+    never about more, so error rates hold.
+    """
+    design = study.design
+    if design.budget_s is None or history.block < design.blocks_min:
+        return None
+    left_s = design.budget_s - history.elapsed_s
+    arms = in_play(study, history)
+    open_arms = [arm for arm in arms if arm.name in verdicts and not is_baseline(study, arm)]
+    still = {arm.name: _blocks_needed(verdicts[arm.name]) for arm in open_arms}
+    lost = [arm for arm in open_arms if still[arm.name] > HOPELESS * _alone(study, history, arm, left_s)]
+    near = [still[arm.name] for arm in open_arms if arm not in lost]
+    if not lost or not near or max(near) * history.block_s(tuple(arm.name for arm in arms)) <= left_s:
+        return None
+    if history.block_s(tuple(arm.name for arm in arms if arm not in lost)) > left_s:
+        return None
+    worst = max(lost, key=lambda arm: still[arm.name])
+    return Drop(worst, messages.set_aside(verdicts[worst.name].more_blocks), failed=False)
+
+
+def _blocks_needed(verdict: Verdict) -> float:
+    return inf if verdict.more_blocks is None else float(verdict.more_blocks)
+
+
+def _alone(study: Study, history: History, arm: Arm, left_s: float) -> float:
+    """The blocks that `arm` could still get if nobody but its baseline took part."""
+    mates = [other.name for other in study.arms if _same_cell(arm, other) and is_baseline(study, other)]
+    block_s = history.block_s((arm.name, *mates))
+    fit = left_s // block_s if block_s > 0.0 else inf
+    return max(1.0, min(fit, study.design.blocks_max - history.block))
 
 
 def _end(study: Study, history: History) -> Stop | None:

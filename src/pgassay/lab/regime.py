@@ -67,17 +67,23 @@ def unfinished(samples: Iterable[Sample], started_ns: int, window_ns: int) -> fl
 
     A part of a cycle holds more of the burst than of the calm after it, so a large share makes a window less true.
     """
+    ended_ns = started_ns + window_ns
+    begun = [moment for moment in checkpoints_ns(samples, started_ns) if moment <= ended_ns]
+    return (ended_ns - begun[-1]) / window_ns if begun and window_ns > 0 else None
+
+
+def checkpoints_ns(samples: Iterable[Sample], started_ns: int) -> list[int]:
+    """When checkpoints were first counted since `started_ns`, to a second: at their beginning, or at their end where
+    the checkpointer was too late to say so before. Either way once in each cycle."""
     moments: dict[int, float] = {}
     for sample in samples:
         if sample.source == _SOURCE and sample.name in _NAMES and sample.value is not None:
             moments[sample.monotonic_ns] = moments.get(sample.monotonic_ns, 0.0) + sample.value
-    ended_ns = started_ns + window_ns
-    rises = [
+    return [
         later
         for (sooner, before), (later, after) in pairwise(sorted(moments.items()))
-        if after > before and sooner >= started_ns - _SECOND_NS and later <= ended_ns
+        if after > before and sooner >= started_ns - _SECOND_NS
     ]
-    return (ended_ns - rises[-1]) / window_ns if rises and window_ns > 0 else None
 
 
 _SECOND_NS = 1_000_000_000

@@ -110,7 +110,7 @@ class Findings:
 
     @cached_property
     def dropped(self) -> Mapping[str, str]:
-        """Arms taken out of play because they failed, with the reason; settled ones are no failures."""
+        """Arms that left without a verdict, with the reason: they failed, or were set aside; settled ones have one."""
         drops = {each.arm: each.reason for each in self.decisions if each.step is Step.DROP}
         return {arm: reason for arm, reason in drops.items() if not reason.startswith(SETTLED)}
 
@@ -284,7 +284,7 @@ class Findings:
 
     def _failure(self, effect: Effect) -> str | None:
         place = (effect.treatment, effect.condition, effect.covariate)
-        return losses.failure(self.trials, place) or self.dropped.get(words.place(*place))
+        return losses.failure(self.trials, place) or losses.failed(self.dropped.get(words.place(*place)))
 
 
 def varied_names(study: Study) -> Sequence[str]:

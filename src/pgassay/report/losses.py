@@ -6,6 +6,7 @@ Told beside the verdicts, where a reader looks for why there are none (docs/tria
 from collections import Counter
 from collections.abc import Sequence
 
+from pgassay.analysis.verdicts import SET_ASIDE
 from pgassay.record.values import Status, TrialRecord
 
 MANY = 0.1
@@ -33,3 +34,8 @@ def failure(trials: Sequence[TrialRecord], place: tuple[str, str, str]) -> str |
         return None
     told = [f"{reason.code}: {reason.detail}" for reason in mine[-1].reasons]
     return "; ".join(told) or None
+
+
+def failed(reason: str | None) -> str | None:
+    """Why a treatment was dropped, where it failed; one that was set aside keeps the verdict that it has."""
+    return None if reason is None or reason.startswith(SET_ASIDE) else reason

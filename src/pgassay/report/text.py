@@ -69,6 +69,9 @@ def _verdicts(findings: Findings) -> Iterator[str]:
             [place, words.effect(effect, findings.primary), words.counted(effect.blocks, "block"), judged.verdict.text]
         )
     yield from _columns(rows)
+    if findings.verdicts:
+        first = findings.verdicts[0].effect
+        yield f"  in brackets: {first.level:.0%} intervals, for all of them together; {first.method}"
     if lost := losses.sentence(findings.trials):
         yield f"  {lost}"
 

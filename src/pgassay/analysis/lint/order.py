@@ -64,18 +64,20 @@ def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
 
 
 def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Treatments whose runs came one after another, or repetitions that always had the same order."""
-    if len(benchmark.groups) < 2 or any(run.position is None for run in benchmark.runs):
+    """Treatments whose runs came one after another, or repetitions that always had the same order, in every condition.
+
+    Nobody compares across conditions, and scripts often loop over them outermost.
+    """
+    if any(run.position is None for run in benchmark.runs):
         return ()
-    order = [run.arm for run in sorted(benchmark.runs, key=lambda run: run.position or 0)]
-    repeats = max(len(runs) for runs in benchmark.groups.values())
-    changes = sum(one != other for one, other in pairwise(order))
-    if repeats > 1 and changes == len(benchmark.groups) - 1:
-        evidence = f"all runs of a treatment follow each other: {order[0]} first, {order[-1]} last"
-    elif repeats > 1 and _same_rounds(order, len(benchmark.groups)):
-        evidence = f"{repeats} rounds in the same order, {order[0]} always first"
-    else:
+    orders: dict[str, list[str]] = {}
+    for run in sorted(benchmark.runs, key=lambda run: run.position or 0):
+        orders.setdefault(run.condition, []).append(run.arm)
+    compared = [order for order in orders.values() if len(set(order)) > 1 and len(set(order)) < len(order)]
+    found = [_fixed(order) for order in compared]
+    if not found or not all(found):
         return ()
+    evidence = found[0] if len(found) == 1 else f"in each of {len(found)} conditions; in the first: {found[0]}"
     return (
         Finding(
             "fixed-order",
@@ -86,9 +88,16 @@ def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
     )
 
 
-def _same_rounds(order: list[str], size: int) -> bool:
-    rounds = [tuple(order[start : start + size]) for start in range(0, len(order), size)]
-    return len(rounds) > 1 and len(set(rounds)) == 1 and len(set(rounds[0])) == size
+def _fixed(order: list[str]) -> str:
+    """How the order was fixed, in words; empty where it was not."""
+    arms = len(set(order))
+    if sum(one != other for one, other in pairwise(order)) == arms - 1:
+        return f"all runs of a treatment follow each other: {order[0]} first, {order[-1]} last"
+    rounds = [tuple(order[start : start + arms]) for start in range(0, len(order), arms)]
+    whole, rest = [each for each in rounds if len(each) == arms], rounds[-1]
+    same = len(whole) > 1 and len(set(rounds[0])) == arms and set(whole) == {rounds[0]}
+    same = same and rest == rounds[0][: len(rest)]
+    return f"{len(rounds)} rounds in the same order, {order[0]} always first" if same else ""
 
 
 def _groups(benchmark: Benchmark, least: int) -> dict[str, tuple[float, ...]]:
