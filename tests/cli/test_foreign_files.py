@@ -141,6 +141,20 @@ def test_real_outputs_and_logs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "7 columns: say --log-has lag" in capsys.readouterr().err
 
 
+def test_logs_with_and_without_retries_beside_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    """--log-has tells what a seventh column is; a log of six has none, and is read as it stands."""
+    lines = [f"0 {number} 500 0 {1700000000 + number // 100} {number % 100 * 10000}" for number in range(1, 601)]
+    put("six/log.1", "".join(f"{line}\n" for line in lines))
+    put("seven/log.2", "".join(f"{line} 0\n" for line in lines))
+    run = imported("six", "seven", "--log-has", "retries")
+    assert {trial.treatment for trial in run.trials} == {"folder=six", "folder=seven"}
+    assert len({trial.responses["tps"] for trial in run.trials}) == 1
+    assert main(["import", "six", "seven", "--out", "other"]) == 2
+    told = capsys.readouterr().err
+    assert "all runs are of one treatment" in told
+    assert "left out: seven/log.2: log.2 has 7 columns: say --log-has lag" in told
+
+
 def test_a_log_alone_with_its_output_adds_quantiles_and_must_agree(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"0 {number} 500 0 {1700000000 + number // 100} {number % 100 * 10000}" for number in range(1, 601)]
     for treatment in "ab":

@@ -18,6 +18,8 @@ from pgassay.record.foreign.values import ABORTED, ForeignRun, Reading, Second
 from pgassay.record.values import Reason
 
 SUGGESTED = ("scale", "clients", "threads", "protocol", "script", "folder")
+_COLUMNS = 6
+"""Of a log without lag and retries."""
 _HEAD_LINES = 1000
 _NS = 1_000_000_000
 
@@ -68,8 +70,9 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
 
 
 def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> Reading | str:
-    """The run of which only the log is left; or why it tells nothing."""
-    log = read_log(files, has_lag=has_lag, has_retries=has_retries)
+    """The run of which only the log is left; or why it tells nothing. A log of six columns has neither of the two."""
+    plain = all(len(row) == _COLUMNS for path in files for row in _head(path))
+    log = read_log(files, has_lag=has_lag and not plain, has_retries=has_retries and not plain)
     if isinstance(log, str):
         return log
     if log.first_us is None or log.last_us is None or log.last_us <= log.first_us:
@@ -90,15 +93,18 @@ def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retr
 def read_log(files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> PgbenchLog | str:
     """All threads' files; or why they are not every transaction of one run."""
     for path in files:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            rows = [line.split() for _, line in zip(range(_HEAD_LINES), file, strict=False)]
-        fault = _not_every_transaction(rows, 6 + has_lag + has_retries)
+        fault = _not_every_transaction(_head(path), _COLUMNS + has_lag + has_retries)
         if fault:
             return f"{path.name} {fault}"
     try:
         return read_pgbench_logs([str(path) for path in files], has_lag=has_lag, has_retries=has_retries)
     except (PgbenchLogError, OSError, ValueError) as failure:
         return str(failure)
+
+
+def _head(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return [line.split() for _, line in zip(range(_HEAD_LINES), file, strict=False)]
 
 
 def log_runs(files: Sequence[Path]) -> Mapping[Path, list[Path]]:

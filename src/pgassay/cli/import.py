@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import _foreign_files, messages
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.record.foreign.judging import Placed
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, judge, write."""
     from pgassay.record.foreign import blocks, judging, seconds
-    from pgassay.record.foreign.messages import no_such_response
+    from pgassay.record.foreign.messages import no_such_response, with_left_out
     from pgassay.record.foreign.writing import Source, write_run
 
     reading, roles = _foreign_files.gather(arguments.files, _foreign_files.parse_options(arguments), compared=True)
@@ -64,7 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
         remarks=remarks,
     )
     path = (arguments.out or Path("runs", f"imported-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")).absolute()
-    study = _study_toml(arguments, reading, placed, primary, numbers, choice.value)
+    try:
+        study = _study_toml(arguments, reading, placed, primary, numbers, choice.value)
+    except UsageError as error:
+        raise with_left_out(error, source.left_out) from None
     if arguments.out is None:
         path.parent.mkdir(parents=True, exist_ok=True)
     write_run(path, _header(reading), study, source, list(zip(numbers, placed, strict=True)))

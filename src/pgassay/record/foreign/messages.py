@@ -62,6 +62,12 @@ def one_treatment(name: str) -> UsageError:
     )
 
 
+def with_left_out(error: UsageError, left_out: Iterable[tuple[str, str]]) -> UsageError:
+    """The same, and what was left out before: it may be what is missing."""
+    reasons = "; ".join(f"{place}: {reason}" for place, reason in list(left_out)[:3])
+    return UsageError(error.message, f"{error.hint}; left out: {reasons}") if reasons else error
+
+
 def baseline_unknown(given: str, treatments: Iterable[str]) -> UsageError:
     """`--baseline` that names none of the treatments, or several."""
     return UsageError(f'baseline "{given}" is not one treatment', f"the treatments are: {'; '.join(treatments)}")
