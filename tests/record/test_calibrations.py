@@ -52,6 +52,8 @@ def test_the_nearest_load_is_taken_and_its_differences_told() -> None:
     assert near.setting.differences(HERE) == ("clients=8",)
     assert HERE.differences(replace(HERE, postgres="18")) == ("postgres=15",)
     assert Setting("", "", "", "15", {}).differences(_with_load())[0] == "clients=default"
+    assert HERE.differences(_with_load(age="none", cache="prewarmed", checkpoint="cycle", warmup="0s")) == ()
+    assert HERE.differences(_with_load(age="2x", cache="cold")) == ("age=none", "cache=prewarmed")
 
 
 @pytest.mark.parametrize(

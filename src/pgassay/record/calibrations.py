@@ -18,6 +18,18 @@ from pgassay.record.errors import saying
 
 FORMAT = 1
 FILE = "calibration.json"
+_UNSAID: Mapping[str, str] = {
+    "age": "none",
+    "cache": "prewarmed",
+    "checkpoint": "cycle",
+    "vacuum": "off",
+    "warmup": "0s",
+}
+"""What these options of a load mean where they are not given."""
+
+
+def _said(load: Mapping[str, str], name: str) -> str:
+    return load.get(name, _UNSAID.get(name, "default"))
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,7 @@ class Setting:
         """What differs beyond the place, as `clients=8`, in this setting's words."""
         names = sorted(self.load.keys() | other.load.keys())
         found = [
-            f"{name}={self.load.get(name, 'default')}" for name in names if self.load.get(name) != other.load.get(name)
+            f"{name}={_said(self.load, name)}" for name in names if _said(self.load, name) != _said(other.load, name)
         ]
         return tuple(found if self.postgres == other.postgres else [f"postgres={self.postgres}", *found])
 

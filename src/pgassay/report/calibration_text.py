@@ -12,6 +12,8 @@ from pgassay.report.calibration import PRIMARY, CalibrationFindings
 from pgassay.report.plain import finite
 
 SHOWN_OTHERS = 8
+_ROUNDING = 1e-12
+"""The logarithms of equal numbers and their mean may differ by as much."""
 
 
 def render(found: CalibrationFindings) -> str:
@@ -105,6 +107,8 @@ def _noise(noise: Noise) -> str:
 
 
 def _percent(share: float) -> str:
+    if abs(share) < _ROUNDING:
+        return "0 %"
     return f"{share * 100:.2g} %" if isfinite(share) else words.MISSING
 
 
