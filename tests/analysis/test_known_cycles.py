@@ -112,6 +112,59 @@ def test_false_alarms_are_few() -> None:
     assert np.mean(list(shares.values())) <= 0.02
 
 
+# 200 real seconds of simple-update (1/s): checkpoints by WAL every 26 to 40 s (counted at the moments below), and
+# others who kept 20 processes runnable on two processors. Its levels came back after 80 s, as chance will have it.
+BESIDE_NEIGHBOURS = [
+    365, 926, 708, 673, 679, 857, 846, 846, 785, 733, 947, 995, 1280, 869, 846, 830, 928, 779, 694, 567, 681, 775,
+    646, 642, 644, 637, 717, 653, 650, 698, 612, 585, 601, 1025, 594, 558, 728, 727, 708, 883, 884, 702, 849, 847,
+    783, 874, 666, 741, 601, 699, 732, 766, 1071, 985, 612, 656, 978, 889, 931, 554, 647, 914, 787, 563, 882, 591,
+    767, 989, 715, 1265, 909, 1093, 661, 939, 1422, 1368, 1280, 733, 589, 848, 1152, 489, 504, 764, 829, 796, 959,
+    817, 829, 647, 2168, 968, 1034, 589, 612, 619, 484, 637, 707, 760, 709, 677, 566, 563, 458, 374, 494, 594, 553,
+    552, 474, 534, 801, 612, 587, 598, 682, 587, 581, 572, 638, 429, 495, 531, 507, 756, 568, 626, 525, 475, 626,
+    521, 466, 511, 461, 445, 520, 480, 516, 437, 445, 486, 532, 485, 419, 467, 617, 498, 430, 1361, 2227, 845, 725,
+    632, 619, 617, 508, 591, 762, 710, 620, 468, 702, 939, 498, 556, 939, 758, 491, 527, 850, 515, 437, 505, 764,
+    529, 773, 533, 555, 786, 304, 764, 779, 526, 608, 672, 568, 438, 424, 585, 640, 564, 525, 484, 380, 584, 549,
+    470, 426, 412,
+]  # fmt: skip
+COUNTED_S = (16.8, 51.8, 77.7, 111.7, 151.7, 190.7)
+
+
+def test_real_levels_that_come_back_are_no_cycles() -> None:
+    series = np.asarray(BESIDE_NEIGHBOURS, dtype=np.float64)
+    assert course(series).kind is Steadiness.SLOWING, "from 760 and 910 to 600 from second 95 on"
+    assert course(series, COUNTED_S).kind is Steadiness.SLOWING
+    known = repetition(series, COUNTED_S)
+    assert known is not None
+    assert known.period_s == pytest.approx(34.8, abs=0.1), "five whole cycles, none of which stands out of that noise"
+    assert known.chance > 0.1
+
+
+# Full-page images of 100 transactions in 200 other real seconds of the same study: each checkpoint begins them anew.
+IMAGES = [
+    22, 64, 46, 40, 12, 16, 10, 8, 3, 6, 2, 2, 1, 1, 0, 1, 0, 10, 56, 34, 61, 29, 17, 13, 10, 5, 5, 3, 3, 2, 1, 1, 1,
+    0, 20, 73, 59, 25, 25, 20, 11, 5, 8, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0, 1, 44, 52, 103, 35, 47, 27, 13, 12, 11, 4, 7,
+    2, 3, 2, 2, 1, 1, 0, 0, 0, 1, 8, 40, 68, 63, 33, 37, 15, 14, 7, 6, 3, 3, 1, 1, 1, 0, 0, 0, 0, 0, 0, 16, 51, 66,
+    52, 40, 37, 21, 15, 16, 6, 6, 5, 3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 21, 76, 54, 47, 42, 30, 24, 17, 17, 14, 10, 6,
+    5, 6, 5, 6, 3, 4, 2, 2, 2, 2, 2, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 4, 37, 76, 73, 59, 45, 38, 38, 42, 20, 18,
+    17, 11, 13, 7, 6, 6, 6, 5, 3, 4, 4, 3, 2, 2, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 20, 59, 70, 50, 82, 29, 42, 32,
+    25,
+]  # fmt: skip
+BEGUN_S = (18.7, 34.7, 54.7, 76.7, 97.7, 120.7, 155.7, 191.7)
+
+
+def test_real_cycles_of_unequal_length_are_found_by_their_beginnings_only() -> None:
+    """Cycles by WAL of 16 to 36 s: no single period, for which a search among periods could look."""
+    series = np.asarray(IMAGES, dtype=np.float64)
+    assert course(series).kind is not Steadiness.CYCLIC
+    found = course(series, BEGUN_S)
+    assert found.kind is Steadiness.CYCLIC
+    assert found.period_s == pytest.approx(24.7, abs=0.1)
+    two = course(series[:77], BEGUN_S[:3])
+    assert two.kind is Steadiness.CYCLIC, "three of them are enough"
+    late = [start + 1.5 for start in BEGUN_S]
+    assert course(series, late).kind is Steadiness.CYCLIC, "counted up to two seconds late"
+
+
 @pytest.mark.thorough
 def test_false_alarms_and_power_are_as_is_said() -> None:
     assert [alarm for alarm in known_alarms(400, 11) if broken_alarm(alarm, 400)] == []

@@ -3,7 +3,7 @@
 Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
 points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them. Cycles are
 looked for in the seconds themselves (`cycles`), two or three of them with the help of the moments at which checkpoints
-began (`known_cycles`); the levels of batches see only long and deep ones.
+began (`known_cycles`). Levels that come back prove nothing: noise with a long memory gives them in one trial of five.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,6 @@ TOLERANCE = 0.02
 """Levels within this share of each other count as one."""
 
 LEAST_BATCHES = 6
-CYCLE_CORRELATION = 0.4
-"""A series repeats itself when its correlation with itself, a period later, is above this."""
 
 
 class Steadiness(StrEnum):
@@ -95,9 +93,6 @@ def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: 
     if steady == 0:
         return Course(Steadiness.FLAT, levels, 0, None, missing)
     one_way = len(values) > 2 and _one_way(values)
-    period = None if one_way else _period(means)  # what is left of a trend without it repeats itself by chance
-    if period is not None:
-        return Course(Steadiness.CYCLIC, levels, None, float(period * BATCH_S), missing)
     if steady is not None and steady <= count // 2:
         before, after = sums[steady] / steady, (sums[-1] - sums[steady]) / (count - steady)
         kind = Steadiness.WARMING if after > before else Steadiness.SLOWING
@@ -119,22 +114,3 @@ def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[
 def _one_way(values: Sequence[float]) -> bool:
     steps = np.diff(np.asarray(values))
     return bool((steps > 0.0).all() or (steps < 0.0).all())
-
-
-def _period(means: Floats) -> int | None:
-    """The lag, in batches, of the first peak of the autocorrelation after it was negative; at least two cycles."""
-    count = len(means)
-    places = np.arange(count) - (count - 1) / 2
-    rest = means - means.mean()
-    rest -= (rest @ places) / (places @ places) * places
-    power = float(rest @ rest)
-    if power == 0.0:
-        return None
-    lags = range(1, count // 2 + 1)
-    # Each lag has fewer pairs than the one before; scaled, so that a true period has a correlation near 1.
-    correlations = [float(rest[lag:] @ rest[:-lag]) / power * count / (count - lag) for lag in lags]
-    below = next((place for place, value in enumerate(correlations) if value < 0.0), None)
-    if below is None:
-        return None
-    peak = int(np.argmax(correlations[below:])) + below
-    return lags[peak] if correlations[peak] >= CYCLE_CORRELATION and peak > below else None
