@@ -80,7 +80,7 @@ def doubt(errors: Iterable[float | None]) -> str:
         return ""
     return (
         f"a drive answered {worst:.0%} later than the times it was asked for, "
-        f"more than {ACCEPTABLE_ERROR:.0%}: this machine is too slow for it"
+        f"more than {ACCEPTABLE_ERROR:.0%}: this machine is too slow or too busy for it"
     )
 
 

@@ -199,4 +199,4 @@ def _times(value: float | None, against: float | None) -> str:
 
 
 def _years(value: float | None) -> str:
-    return words.MISSING if value is None else f"{value:.2g} years"
+    return words.MISSING if value is None else f"{value:.2g} years" if value < 99.5 else f"{value:,.0f} years"
