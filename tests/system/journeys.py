@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pgassay.drive.block import leftovers
 from pgassay.record.decisions import Decision, decisions_in
 from pgassay.record.reading import Run
 
@@ -28,6 +29,8 @@ TINY = (
 )  # fmt: skip
 ANYWHERE = ("--allow-busy", "--allow-volatile")
 PATIENCE_S = 110.0
+LONG_S = 600.0
+"""For the journeys of tests marked slow, on a machine that has other work."""
 _POLL_S = 0.02
 
 
@@ -105,10 +108,10 @@ class Place:
         return [*(f"server {pid}" for pid in self.servers()), *map(str, (*clones, *taking, *sockets, *made))]
 
 
-def finished(process: "subprocess.Popen[str]") -> "subprocess.CompletedProcess[str]":
+def finished(process: "subprocess.Popen[str]", patience_s: float = PATIENCE_S) -> "subprocess.CompletedProcess[str]":
     """Wait for the end; one that does not come is killed and is an error."""
     try:
-        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        stdout, stderr = process.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
@@ -184,5 +187,7 @@ def place() -> Iterator[Place]:
         servers = found.servers()
         for pid in servers:
             os.kill(pid, signal.SIGKILL)
+        for session in (found.data / "pgassay" / "sessions").glob("*"):
+            leftovers.undo(session)  # of a lab that was killed because it took too long
         shutil.rmtree(path)
     assert servers == []

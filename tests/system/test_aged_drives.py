@@ -4,17 +4,17 @@ import pytest
 
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
-from tests.system.journeys import Place, finished
+from tests.system.journeys import LONG_S, Place, finished
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 LEVELS = ("--set", "drive.data=csd", "--set", "drive.data.capacity=auto", "--set", "drive.state=aged")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(700)
 def test_an_aged_drive_says_what_it_is_and_whether_it_was_steady(journey: Place) -> None:
     real.require("csd")
-    done = finished(journey.run("aged", *LEVELS))
+    done = finished(journey.run("aged", *LEVELS), LONG_S)
     assert done.returncode == 0, done.stderr
     trials = [trial for trial in journey.record("aged").trials if trial.status.value == "valid"]
     assert len({trial.treatment for trial in trials}) == 2

@@ -5,14 +5,14 @@ import pytest
 from pgassay.record.values import Status
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
-from tests.system.journeys import Place, finished
+from tests.system.journeys import LONG_S, Place, finished
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 SMALL = ("--set", "drive.data.capacity=1GB", "--set", "drive.data.store_bytes=768MB", "--set", "drive.check=on")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(700)
 @pytest.mark.parametrize(
     ("kind", "filesystem", "more"),
     [
@@ -23,7 +23,8 @@ SMALL = ("--set", "drive.data.capacity=1GB", "--set", "drive.data.store_bytes=76
 def test_every_trial_leaves_all_sound(journey: Place, kind: str, filesystem: str, more: tuple[str, ...]) -> None:
     real.require(kind, filesystem)
     levels = (f"drive.data={kind}", f"drive.data.filesystem={filesystem}", *more)
-    done = finished(journey.run("sound", *SMALL, *(word for level in levels for word in ("--set", level))))
+    words = (word for level in levels for word in ("--set", level))
+    done = finished(journey.run("sound", *SMALL, *words), LONG_S)
     assert done.returncode == 0, done.stderr
     trials = journey.record("sound").trials
     assert len(trials) == 10
