@@ -149,11 +149,13 @@ def lengths(plan: Mapping[str, Any]) -> str:
     if plan["trial_s"] is None:
         return "their length is unknown until the first trial"
     whole = _span(words.duration(plan["time_min_s"]), words.duration(plan["time_max_s"]))
-    source = "as calibrated" if plan["trial_calibrated"] else f"{words.duration(plan['load_s'])} of it under load"
+    length, loaded = words.duration(plan["trial_s"]), words.duration(plan["load_s"])
+    under = "" if loaded == length else f", {loaded} of it under load"
+    source = ", as calibrated" if plan["trial_calibrated"] else under
     first = plan["preparation_s"]
     prepared = f", {words.duration(first)} of it for snapshots" if first >= _TOLD_S else ""
     ageing = f", {words.duration(plan['ageing_s'])} for ageing the drives" if plan["ageing_s"] else ""
-    return f"a trial about {words.duration(plan['trial_s'])}, {source}: {whole}{prepared}{ageing}"
+    return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
 
 
 def _noise(plan: Mapping[str, Any]) -> str:
