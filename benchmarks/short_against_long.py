@@ -1,7 +1,7 @@
 """Do short trials estimate the same effect as long ones in the same regime (whole checkpoint cycles)?
 
-usage: python benchmarks/short_against_long.py [--blocks N] [--short S] [--long S] [--scale N] [--data-dir DIR]
-       python benchmarks/short_against_long.py --study page-size --size default --levels build.block_size=8kB,4kB
+usage: python -m benchmarks.short_against_long [--blocks N] [--short S] [--long S] [--scale N] [--data-dir DIR]
+       python -m benchmarks.short_against_long --study page-size --size default --levels build.block_size=8kB,4kB
               --set server.checkpoint_timeout=30s --short 66 --long 1000 --scale 100 [--allow-deb-src]
 
 Two treatments on a real server (table FILLFACTOR 100 and 75, or any two levels of a study). Every block holds each
