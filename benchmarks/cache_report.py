@@ -1,28 +1,32 @@
 """Does the report of the largest published study stay quick? 13 554 trials of `cache --as-published`, synthetic times.
 
-The report is made in a process of its own, as `pgassay report --no-figures` does it; printed are its seconds and the
-greatest memory that it had, against the aims of 5 s and 1 GB.
+The report is made in a process of its own, as `pgassay report --no-figures` does it, once to have Python's modules
+compiled and the page's script put together, as any earlier report has left them, and then again; printed are the
+second one's time by the clock and of the processors, and its greatest memory, against the aims of 5 s and 1 GB.
 
     python benchmarks/cache_report.py [--blocks 251] [--directory DIR]
 """
 
 import argparse
+import os
 import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.record_scale import UnsafeDisk, timed
 from pgassay.load.cacheprobe.responses import RESPONSES
 from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.series import Sampled
 from pgassay.record.values import LevelRecord, Status, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
-from pgassay.study.levels import Arm
+from pgassay.study.levels import Arm, Level
 from pgassay.study.recorded import parse_recorded
 from pgassay.study.units import parse_memory
 
@@ -31,12 +35,20 @@ DECLARED = (*RESPONSES, *COSTS)
 TRIALS_PER_BLOCK = 54
 AIM_S, AIM_BYTES = 5.0, 10**9
 HOLDS_INDEX_BYTES = 2 << 30
+RELATIONS = {"relation.table.random_bytes": 16.6e9, "relation.index.random_random_idx_bytes": 1.7e9}
+REGIME: dict[str, str | float | None] = {
+    "window_s": 9.5, "warmup_s": 100.0, "checkpoint": "none", "checkpoint_cycles": 0.0, "checkpoint_cut_off": None,
+    "checkpoint_words": "the burst after a checkpoint", "cache": "cold", "age": "none", "start_state": "copied",
+    "steadiness": "unknown", "truncation_s": None, "tps_error": None, "cycle_s": None,
+}  # fmt: skip
+STEPS = ("clone", "start", "settle", "measure", "stop", "give_back")
 REPORT = """
 import resource, sys, time
 started = time.perf_counter()
 from pgassay.cli import main
 status = main(["report", sys.argv[1], "--no-figures"])
-print(status, time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(status, time.perf_counter() - started, time.process_time(), used.ru_maxrss * 1024)
 """
 
 
@@ -53,9 +65,9 @@ class Row:
         self.value = float(second * (meter + 1))
 
 
-def record(number: int, block: int, arm: Arm, chance: random.Random) -> TrialRecord:
-    """A trial as cacheprobe leaves one, with planted times."""
-    levels = {name: level.typed for name, level in arm.levels.items()}
+def record(number: int, block: int, arm: Arm, held: Mapping[str, Level], chance: random.Random) -> TrialRecord:
+    """A trial as cacheprobe leaves one, with planted times: as many levels, counters, settings and steps."""
+    levels = {name: level.typed for name, level in {**held, **arm.levels}.items()}
     holds = parse_memory(levels["server.shared_buffers"]) >= HOLDS_INDEX_BYTES
     idx1 = 0.1 * (1 + chance.gauss(0, 0.1))
     idx2 = idx1 * (1.0 if holds else 3.0) * (1 + chance.gauss(0, 0.1))
@@ -74,8 +86,10 @@ def record(number: int, block: int, arm: Arm, chance: random.Random) -> TrialRec
         started_wall_ns=number * 10**9,
         finished_wall_ns=number * 10**9 + 60,
         responses=found,
-        counters={f"wal.counter_{count}": float(count * number) for count in range(60)},
+        counters={**{f"wal.counter_{count}": float(count * number) for count in range(60)}, **RELATIONS},
         settings={f"setting_{count}": "on" for count in range(20)},
+        regime=REGIME,
+        timings_s={step: chance.random() for step in STEPS},
         seed=number,
     )
 
@@ -90,9 +104,24 @@ def make(path: Path, blocks: int) -> None:
     with RunDirectory.create(path, header, write(document), {}, UnsafeDisk()) as run:
         for block in range(1, blocks + 1):
             for arm in study.arms:
-                staging = run.begin_trial(run.next_number)
-                run.commit_trial(staging, record(staging.number, block, arm, chance), series)
+                number = run.next_number
+                decided = Decision(Step.NEXT, "0" * 64, float(number), float(number), arm.name, number, block, 1)
+                run.decide(decided.as_data())
+                staging = run.begin_trial(number)
+                run.commit_trial(staging, record(staging.number, block, arm, study.fixed, chance), series)
         run.finish("all written")
+
+
+def report(path: Path, caches: Path) -> tuple[float, float, float]:
+    """Seconds by the clock and of CPU, and bytes of memory at most; `caches` has compiled modules and the script."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPYCACHEPREFIX": str(caches / "bytecode"), "XDG_CACHE_HOME": str(caches / "cache")}
+    command = [sys.executable, "-c", REPORT, str(path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    status, seconds, used, most = said.stdout.split()[-4:]
+    if status != "0":
+        raise SystemExit(f"pgassay report ended with status {status}")
+    return float(seconds), float(used), float(most)
 
 
 def main() -> None:
@@ -106,11 +135,12 @@ def main() -> None:
         if not path.exists():
             trials = options.blocks * TRIALS_PER_BLOCK
             timed(f"write {trials} trials, without fsync", lambda: make(path, options.blocks))
-        said = subprocess.run([sys.executable, "-c", REPORT, str(path)], capture_output=True, text=True, check=True)
-        status, seconds, most = said.stdout.split()[-3:]
-        print(f"report: {float(seconds):.1f} s, at most {float(most) / 1e6:.0f} MB (exit status {status})")
+        first, _, _ = report(path, Path(place))
+        print(f"first report, which compiles Python's modules and puts the page's script together: {first:.1f} s")
+        seconds, used, most = report(path, Path(place))
+        print(f"report: {seconds:.1f} s (CPU {used:.1f} s), at most {most / 1e6:.0f} MB")
         print(f"ratio to the aims of {AIM_S:.0f} s and {AIM_BYTES / 1e9:.0f} GB:", end=" ")
-        print(f"{float(seconds) / AIM_S:.2f} and {float(most) / AIM_BYTES:.2f}")
+        print(f"{seconds / AIM_S:.2f} and {most / AIM_BYTES:.2f}")
         size = (path / "report" / "report.html").stat().st_size
         print(f"page: {size / 1e6:.1f} MB")
 

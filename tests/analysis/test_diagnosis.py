@@ -110,3 +110,17 @@ def test_any_evidence_gets_an_answer(
     found = diagnose(Evidence(per_s, seen, cpu, cores, 4, busy=busy, foreign=foreign))
     assert (found.cause is Cause.UNDECIDED) == (not any(each.decides for each in found.candidates))
     assert all(each.strength >= 0.0 for each in found.candidates)
+
+
+def test_a_capacity_that_is_used_several_times_over_was_measured_wrongly_and_decides_nothing() -> None:
+    slow = Capacity("disk_flushes_per_transaction", "flushing the device", 100.0, "a disk study")
+    evidence = Evidence(
+        800.0, waits(wal_flush=0.2, client=0.4, on_cpu=0.4), costs(150.0, disk_flushes_per_transaction=1.0), 2.0, 4,
+        busy=0.2, capacities=(slow,),
+    )  # fmt: skip
+    found = diagnose(evidence)
+    assert found.cause is Cause.UNDECIDED
+    flush = next(each for each in found.candidates if each.cause is Cause.WAL_FLUSH)
+    assert flush.strength < 0.6
+    assert any("800% of what flushing the device can do is in use" in each for each in flush.evidence)
+    assert any("understated and decides nothing" in each for each in flush.evidence)

@@ -64,6 +64,7 @@ def _commit(
         started_wall_ns=1_700_000_000 * 10**9,
         finished_wall_ns=(1_700_000_000 + staging.number) * 10**9,
         responses={} if lost else found,
+        regime={"checkpoint": "none", "checkpoint_words": "the burst after a checkpoint", "cache": "cold"},
         reasons=(Reason("hugepage_error", "wanted 140 huge pages of 2MB, this machine gave 3"),) if lost else (),
     )
     run.commit_trial(staging, record, ())

@@ -141,5 +141,19 @@ def test_what_cannot_be_diagnosed_is_refused(
     assert "error:" in capsys.readouterr().err
 
 
+def test_a_disk_study_has_no_server_to_diagnose(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", str(folder / "disk")]) == 2
+    said = capsys.readouterr().err
+    assert "asked the drive by itself" in said
+    assert f"hint: its capacities speak in the diagnosis of other runs: pgassay diagnose RUN --disk {folder}" in said
+
+
+def test_a_disk_study_says_first_what_it_found_and_shows_what_was_measured(folder: Path) -> None:
+    said = text.render(_open(folder / "disk"))
+    head, _, _ = said.partition("Why (costs of an I/O")
+    assert "the drive: no sign of a cache beneath the guest" in head
+    assert "no cost of a transaction explains space" not in said
+
+
 def _open(path: Path) -> Findings:
     return Findings(Run.open(path))

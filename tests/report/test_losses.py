@@ -19,10 +19,12 @@ def test_a_treatment_that_never_worked_is_named_by_its_outcome(trial: TrialRecor
     reason = Reason("row_too_large", "row is too big: size 4024, maximum size 2016")
     failed = replace(trial, status=Status.OUTCOME, reasons=(reason,))
     spoilt = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "why"),))
-    assert losses.failure([spoilt, failed], place) == "row_too_large: row is too big: size 4024, maximum size 2016"
-    assert losses.failure([failed, trial], place) is None  # it worked once
-    assert losses.failure([spoilt], place) is None  # nothing of its own doing
-    assert losses.failure([failed], ("another", "", "")) is None
+    said = "row_too_large: row is too big: size 4024, maximum size 2016"
+    assert losses.failures([spoilt, failed, spoilt]) == {place: said}
+    assert losses.failures([failed, trial]) == {}, "it worked once"
+    assert losses.failures([trial, failed]) == {}
+    assert losses.failures([spoilt]) == {}, "nothing of its own doing"
+    assert losses.failures([replace(trial, treatment="another"), failed]) == {place: said}
 
 
 def test_the_causes_of_many_spoilt_trials_are_counted(trial: TrialRecord) -> None:

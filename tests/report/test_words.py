@@ -93,3 +93,33 @@ def test_facts_become_rows() -> None:
         ("cpu.flags", "a, b"),
         ("disks[0].name", "vda"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no trial was spoilt", "No trial was spoilt"),
+        ("host.huge_pages=2MB: slow", "host.huge_pages=2MB: slow"),
+        ("pgassay diagnose RUN shows it", "pgassay diagnose RUN shows it"),
+        ("shared_buffers is large", "shared_buffers is large"),
+        ("medians, before the first probes", "Medians, before the first probes"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_unless_with_a_name(text: str, shown: str) -> None:
+    assert words.sentence(text) == shown
+
+
+def test_host_factors_are_adopted_by_the_kernel_and_by_postgresql() -> None:
+    levels = {name: Level(typed, typed) for name, typed in (
+        ("host.huge_pages", "2MB"), ("host.transparent_huge_pages", "never"), ("host.memory", "512MB"),
+        ("host.cores", "4"),
+    )}  # fmt: skip
+    reserve, on, transparent, memory, cores = advice(Combination(levels), {})
+    assert "vm.nr_hugepages" in reserve
+    assert "huge_pages = 'on'" in on
+    assert "transparent_hugepage/enabled" in transparent
+    assert "MemoryMax=512M" in memory
+    assert "CPUAffinity" in cores
+    none = advice(Combination({"host.huge_pages": Level("none", "none"), "host.cores": Level("all", "all")}), {})
+    assert none == ["ALTER SYSTEM SET huge_pages = 'off'; restart the server", "host.cores = all: nothing to set"]

@@ -21,8 +21,12 @@ def costs(
     blocks_max: int,
     looks: Looks = "every block",
     level: float = LEVEL,
+    only: tuple[str, str, str] | None = None,
 ) -> tuple[Effect, ...]:
-    """Effects on every response with `cost=True` that has observations (by name), simultaneous over all of them."""
+    """Effects on every response with `cost=True` that has observations (by name), simultaneous over all of them.
+
+    `only` names the one (treatment, condition, covariate) to give, with intervals as wide as among all.
+    """
     chosen = [response for response in responses if response.cost and observations.get(response.name)]
     family = sum(_comparisons(observations[response.name], baseline) for response in chosen)
     return tuple(
@@ -36,6 +40,7 @@ def costs(
             comparisons=max(1, family),
             looks=looks,
             level=level,
+            arms=None if only is None else [only],
             equivalence=False,
         )
     )

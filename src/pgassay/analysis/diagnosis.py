@@ -14,6 +14,8 @@ from pgassay.analysis.bounds import Capacity
 
 FULL = 0.9
 """A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""
+BELIEVABLE = 2.0
+"""A resource in use for more than this was busy, or asked otherwise, when it was measured: it decides nothing."""
 MOST = 0.5
 """Waits of this share of the backends' time in service are where the time goes."""
 CLIENT_MOST = 0.6
@@ -118,8 +120,11 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
             strength, decides = in_service, in_service >= MOST and not saturated and client < CLIENT_MOST
             said.append(f"backends wait {words} {in_service:.0%} of their time in service")
         for name, used, source in _in_use(evidence, costs):
-            strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
+            believable = used <= BELIEVABLE
+            if believable:
+                strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
             understated = ", so that is understated" if used > 1.0 else ""
+            understated += "" if believable else " and decides nothing"
             said.append(f"{used:.0%} of what {name} can do is in use ({source}){understated}")
         if said:
             yield Candidate(cause, strength, decides, tuple(said))
@@ -173,7 +178,8 @@ def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
     program = evidence.costs.get("client_cpu_us_per_transaction")
     if program is not None and evidence.threads:
         used = program * evidence.per_s / (evidence.threads * 1e6)
-        said.append(f"the load program uses {used:.0%} of its {evidence.threads} threads' time")
+        threads = "its one thread's" if evidence.threads == 1 else f"its {evidence.threads} threads'"
+        said.append(f"the load program uses {used:.0%} of {threads} time")
         strength, decides = min(1.0, used), used >= FULL
     asked = evidence.rate_asked
     if asked and evidence.per_s >= (1.0 - 0.05) * asked:

@@ -51,7 +51,8 @@ def factorial(
     mains = {name: terms for name, terms in _main_terms(treatments, baseline).items() if terms}
     pairs = {name: terms for name, terms in _interaction_terms(treatments, baseline).items() if terms}
     known = tables(observations, response.scale)
-    certainty = Certainty(level, max(1, (len(mains) + len(pairs)) * len(known)), blocks_max, looks == "every block")
+    comparisons = max(1, (len(mains) + len(pairs)) * len(known))
+    certainty = Certainty(level, comparisons, blocks_max, looks == "every block", equivalence=False)
 
     def effects(named: Mapping[str, list[Term]]) -> tuple[Effect, ...]:
         found = []

@@ -43,6 +43,21 @@ class Layout:
             for place, members in rows.items()
         }
 
+    @cached_property
+    def _columns(self) -> Mapping[str, tuple[float | None, ...]] | None:
+        """Every response as a column where all trials tell the same ones in one order; None where they do not."""
+        names = tuple(self.trials[0].responses) if self.trials else ()
+        if any(tuple(trial.responses) != names for trial in self.trials):
+            return None
+        columns = zip(*(trial.responses.values() for trial in self.trials), strict=True)
+        return dict(zip(names, columns, strict=True))
+
+    def column(self, response: str) -> Sequence[float | None]:
+        """Each trial's value of a response, None where it has none."""
+        if self._columns is None:
+            return [trial.responses.get(response) for trial in self.trials]
+        return self._columns.get(response) or (None,) * len(self.trials)
+
     def _group(self, rows: Sequence[int]) -> Group:
         blocks = tuple(self.trials[row].block for row in rows)
         return Group(np.asarray(rows, dtype=np.intp), blocks, len(set(blocks)) == len(blocks))
@@ -53,7 +68,8 @@ class Observed(Sequence[Observation]):
 
     def __init__(self, layout: Layout, response: str) -> None:
         self.layout = layout
-        self._values = [trial.responses.get(response) for trial in layout.trials]
+        self._values = layout.column(response)
+        self._tables: dict[Scale, dict[Cell, Table]] = {}
 
     def __len__(self) -> int:
         return len(self._values)
@@ -71,8 +87,22 @@ class Observed(Sequence[Observation]):
     def __iter__(self) -> Iterator[Observation]:
         return (self[row] for row in range(len(self)))
 
+    def of_treatments(self) -> Mapping[str, list[float]]:
+        """What each treatment's trials yielded, in all cells, without what is missing."""
+        found: dict[str, list[float]] = {}
+        for members in self.layout.groups.values():
+            for treatment, group in members.items():
+                told = (self._values[row] for row in group.rows.tolist())
+                found.setdefault(treatment, []).extend(value for value in told if value is not None)
+        return found
+
     def tables(self, scale: Scale) -> dict[Cell, Table]:
-        """See the function of this name."""
+        """See the function of this name; arranged once, since effects, summaries and claims all ask for them."""
+        if scale not in self._tables:
+            self._tables[scale] = self._arranged(scale)
+        return self._tables[scale]
+
+    def _arranged(self, scale: Scale) -> dict[Cell, Table]:
         numbers = np.array(self._values, dtype=np.float64)  # None becomes NaN
         usable = np.isfinite(numbers)
         if scale is Scale.RATIO:

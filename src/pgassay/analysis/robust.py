@@ -4,6 +4,7 @@ They look at the same block-wise contrasts without trusting the mean, once, at t
 the effect's own interval, a few odd blocks carry it. Never over seconds: those within a trial are not replicates.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, log
@@ -43,31 +44,46 @@ def hodges_lehmann(effect: Effect, level: float = 0.95) -> Companion | None:
     n = len(values)
     if n == 0:
         return None
-    first, second = np.triu_indices(n)
-    walsh = np.sort((values[first] + values[second]) / 2.0)
+    first, second = _pairs(n)
     rank, attained = _rank(n, level)
+    last = len(first) - 1
+    places = (rank, last // 2, last - last // 2, last - rank)
+    walsh = np.partition((values[first] + values[second]) / 2.0, places)  # in order at these places is enough
     return Companion(
-        estimate=_back(float(np.median(walsh)), effect),
+        estimate=_back(float((walsh[places[1]] + walsh[places[2]]) / 2.0), effect),
         low=_back(float(walsh[rank]), effect),
-        high=_back(float(walsh[-1 - rank]), effect),
+        high=_back(float(walsh[last - rank]), effect),
         level=attained,
         method="Hodges–Lehmann, interval from Wilcoxon's signed ranks",
     )
 
 
-def bootstrap(effect: Effect, level: float = 0.95) -> Companion | None:
-    """Bias-corrected and accelerated bootstrap (Efron 1987) of the mean contrast, resampling whole blocks.
+def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[Companion | None, ...]:
+    """Bias-corrected and accelerated bootstrap (Efron 1987) of each mean contrast, resampling whole blocks.
 
-    None below two blocks. With five or six blocks bootstrap intervals are too narrow; the method says how many.
+    None below two blocks. With five or six blocks bootstrap intervals are too narrow; the method says how many. Effects
+    of equally many blocks share one product of matrices.
     """
-    values = _contrasts(effect)
-    n = len(values)
-    if n < 2:
-        return None
-    mean = float(values.mean())
+    columns = [_contrasts(effect) for effect in effects]
+    found: list[Companion | None] = [None] * len(effects)
+    for n in {len(column) for column in columns if len(column) > 1}:
+        places = [place for place, column in enumerate(columns) if len(column) == n]
+        means = np.sort((_resamples(n) @ np.stack([columns[place] for place in places], axis=1)).T, axis=1)
+        for place, resampled in zip(places, means, strict=True):
+            found[place] = _accelerated(effects[place], columns[place], resampled, level)
+    return tuple(found)
+
+
+def bootstrap(effect: Effect, level: float = 0.95) -> Companion | None:
+    """Of one effect."""
+    return bootstraps((effect,), level)[0]
+
+
+def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) -> Companion:
+    """From the sorted means of the resamples."""
+    n, mean = len(values), float(values.mean())
     if float(np.ptp(values)) == 0.0:
         return Companion(_back(mean, effect), _back(mean, effect), _back(mean, effect), level, _bootstrap_method(n))
-    means = np.sort(_resamples(n) @ values)
     below = (np.count_nonzero(means < mean) + np.count_nonzero(means <= mean)) / (2.0 * RESAMPLES)
     bias = float(ndtri(below))
     without = (values.sum() - values) / (n - 1)
@@ -102,6 +118,12 @@ def _back(value: float, effect: Effect) -> float:
     if effect.scale is not Scale.RATIO:
         return value
     return exp(value) if value < log(1e300) else inf
+
+
+@lru_cache(maxsize=4)
+def _pairs(blocks: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Every pair of blocks, each with itself too: the Walsh averages."""
+    return np.triu_indices(blocks)
 
 
 @lru_cache(maxsize=1024)

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report import messages as refusals
     from pgassay.report.collection import paused
     from pgassay.report.diagnosing import diagnosed
-    from pgassay.report.disk_capacities import of_study
+    from pgassay.report.disk_capacities import is_disk, of_study
     from pgassay.report.findings import Findings
     from pgassay.report.plain import to_json
 
@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
         findings = Findings(open_run(arguments.run), disk)
         found = diagnosed(findings)
         if not found:
-            raise refusals.nothing_to_diagnose(arguments.run)
+            disk_study = any(map(is_disk, findings.trials))
+            raise (refusals.disk_study_alone if disk_study else refusals.nothing_to_diagnose)(arguments.run)
         if arguments.json:
             plain = {"format": 1, "run": str(findings.run.path), "capacities": findings.disk, "arms": found}
             print(to_json(plain))

@@ -8,7 +8,7 @@ recommended (see `crash_safety`), so its risks are not told here.
 from collections.abc import Iterable, Mapping, Sequence
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import build_adoption
+from pgassay.report import build_adoption, host_adoption
 from pgassay.study.levels import Combination
 
 _LOSES = ("off", "local", "false", "0", "no")
@@ -28,7 +28,8 @@ def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
     """A step for each level of the treatment, with its risk; `adopted` as from `adopted_by`."""
     found: list[str] = []
     for name, level in treatment.levels.items():
-        found += build_adoption.steps(name, level.typed) or [_step(name, level.typed, adopted.get(name, ""))]
+        own = build_adoption.steps(name, level.typed) or host_adoption.steps(name, level.typed)
+        found += own or [_step(name, level.typed, adopted.get(name, ""))]
     return list(dict.fromkeys(found))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import altair as alt
 
-from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour
+from pgassay.report.legends import WIDTH, Title
+from pgassay.report.style import chart_of, colour, levels_below_each_other, step
 
 WHISKER = 1.5
 OUTLIERS_MAX = 20
@@ -43,7 +44,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def boxed(rows: Iterable[Mapping[str, Any]], treatments: tuple[str, ...], title: str, number_format: str) -> Any:
+def boxed(rows: Iterable[Mapping[str, Any]], treatments: tuple[str, ...], title: Title, number_format: str) -> Any:
     """A box for each treatment and place, from rows with `treatment`, `condition` and `value`; the caller facets it."""
     grouped: dict[tuple[str, str], list[float]] = {}
     for row in rows:
@@ -52,14 +53,14 @@ def boxed(rows: Iterable[Mapping[str, Any]], treatments: tuple[str, ...], title:
     scale = alt.Scale(zero=False, nice=True, padding=12)
     axis = alt.Axis(format=number_format)
     base = chart_of(found).encode(
-        y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=LEVELS_BELOW_EACH_OTHER),
+        y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=levels_below_each_other(treatments)),
         color=colour(treatments).legend(None),
         tooltip=[alt.Tooltip("treatment:N"), *(alt.Tooltip(f"{each}:Q", format=",.4~g") for each in FIVE)],
     )
     whiskers = base.mark_rule().encode(x=alt.X("low:Q", scale=scale, title=title, axis=axis), x2="high:Q")
     halves = base.mark_bar(opacity=0.55).encode(x=alt.X("q1:Q", scale=scale), x2="q3:Q")
     middles = base.mark_tick(thickness=2).encode(x=alt.X("median:Q", scale=scale), color=alt.value("black"))
-    return (whiskers + halves + middles).properties(width=WIDTH, height=alt.Step(STEP))
+    return (whiskers + halves + middles).properties(width=WIDTH, height=alt.Step(step(treatments, STEP)))
 
 
 def together(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -11,8 +11,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.compare import compare
+from pgassay.analysis.observed import arms
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import Status
 from pgassay.report import words
 from pgassay.report.part import Part
 from pgassay.study.levels import label
@@ -85,19 +86,8 @@ class CacheFindings:
 
     def values(self, response: str) -> Mapping[Spot, list[float]]:
         """Every valid trial's value of a response, by its spot."""
-        found = {
-            spot: [value for trial in trials if (value := trial.responses.get(response)) is not None]
-            for spot, trials in self._valid.items()
-        }
-        return {spot: values for spot, values in found.items() if values}
-
-    @cached_property
-    def _valid(self) -> Mapping[Spot, list[TrialRecord]]:
-        found: dict[Spot, list[TrialRecord]] = {}
-        for trial in self.findings.trials:
-            if trial.status is Status.VALID and trial.treatment in self.spots:
-                found.setdefault(self.spots[trial.treatment], []).append(trial)
-        return found
+        told = self.findings.observations(response).of_treatments()
+        return {spot: told[name] for name, spot in self.spots.items() if told.get(name)}
 
     @cached_property
     def recoveries(self) -> Mapping[str, Recovery]:
@@ -119,16 +109,14 @@ class CacheFindings:
     def _advice(self, series: str) -> Advice | None:
         response = self.findings.responses[PATTERN]
         names = {name: spot.size for name, spot in self.spots.items() if spot.series == series}
-        seen = [each for each in self.findings.observations(PATTERN) if each.treatment in names]
-        values: dict[str, list[float]] = {}
-        for each in seen:
-            if each.value is not None:
-                values.setdefault(each.treatment, []).append(each.value)
+        seen, told = self.findings.observations(PATTERN), self.values(PATTERN)
+        values = {name: told[self.spots[name]] for name in names if self.spots[name] in told}
         logs = {name: [log(value) for value in mine] for name, mine in values.items()}
         if len(logs) < 2:
             return None
         best = min(logs, key=lambda name: fsum(logs[name]) / len(logs[name]))
-        effects = compare(seen, response, best, blocks_max=self.findings.study.design.blocks_max, primary=True)
+        most, own = self.findings.study.design.blocks_max, [arm for arm in arms(seen) if arm[0] in names]
+        effects = compare(seen, response, best, blocks_max=most, primary=True, arms=own, equivalence=False)
         found = recommend(
             names[best], {names[each.treatment]: each for each in effects}, self.findings.study.design.resolution
         )
@@ -188,16 +176,22 @@ def _recovery_note(series: str, found: Recovery) -> str:
 
 
 def _advice_part(cache: CacheFindings) -> Part:
-    head = ("with", "recommended shared_buffers", "not told from the best", "all probes", "against the best")
+    head = (
+        "with",
+        "recommended shared_buffers",
+        "sizes not told from the best",
+        "its probes, median",
+        "its probes ÷ the best size's",
+    )
     rows = []
     response = cache.findings.responses[PATTERN]
     for each in cache.advice:
         found = each.recommendation
         alike = [format_bytes(size) for size in found.alike]
         against = (
-            "the best"
+            "it is the best"
             if found.size == found.best
-            else f"{found.low:.3f} … {found.high:.3f} × {format_bytes(found.best)}"
+            else f"[{found.low:.3f}, {found.high:.3f}], best: {format_bytes(found.best)}"
         )
         rows.append(
             (

@@ -11,15 +11,21 @@ import altair as alt
 from pgassay.report.boxes import FIVE, box_of
 from pgassay.report.cache import BUFFERS, MOMENTS, SHARES
 from pgassay.report.findings import Findings
-from pgassay.report.style import PALETTE, WIDTH, chart_of, panels
+from pgassay.report.legends import WIDTH, legend_of
+from pgassay.report.style import PALETTE, chart_of, panels
 from pgassay.study.units import format_bytes
 
 FLAT_SIZES = 12
+_TIMES = {
+    "idx1": "Index probes before the scan (idx1)",
+    "seq": "Sequential scan (seq)",
+    "idx2": "Index probes after the scan (idx2)",
+}
 
 
 def charts(findings: Findings) -> Iterator[tuple[str, str, str, Any]]:
     """Name, title, caption and chart of every figure that this run has data for."""
-    for time, what in (("idx1", "Index probes before the scan"), ("seq", "Scan"), ("idx2", "Index probes after it")):
+    for time, what in _TIMES.items():
         chart = boxes(findings, time)
         if chart is not None:
             yield f"cache-{time}", f"{what} over shared_buffers", _BOXES, chart
@@ -46,7 +52,7 @@ def boxes(findings: Findings, time: str) -> Any | None:
         points += [{**place, "value": value} for value in outside]
     order = [format_bytes(size) for size in cache.sizes]
     series = [each or "all" for each in cache.series]
-    colour = alt.Color("series:N", scale=_colours(series), sort=series, title=None, legend=alt.Legend(orient="top"))
+    colour = alt.Color("series:N", scale=_colours(series), sort=series, title=None, legend=legend_of(series))
     x, offset = (
         alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
         alt.XOffset("series:N", sort=series),

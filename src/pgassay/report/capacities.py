@@ -63,9 +63,20 @@ def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[Measured]:
 
 def _threads(trials: Sequence[TrialRecord]) -> Iterator[Measured]:
     """The load program cannot use more processors than it has threads."""
-    counts = {level.canonical for trial in trials if (level := trial.levels.get(_JOBS)) is not None}
-    if len(counts) == 1 and (count := counts.pop()).isdigit() and int(count) > 0:
-        yield Measured(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {count}")
+    counts = {jobs for trial in trials if (jobs := _jobs(trial)) is not None}
+    if len(counts) == 1:
+        count, asked = counts.pop()
+        if count.isdigit() and int(count) > 0:
+            yield Measured(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {asked}")
+
+
+def _jobs(trial: TrialRecord) -> tuple[str, str] | None:
+    """How many threads, and the level that says so: a number, or `clients`, as many as these."""
+    level = trial.levels.get(_JOBS)
+    if level is None:
+        return None
+    clients = trial.levels.get("load.clients") if level.canonical == "clients" else level
+    return None if clients is None else (clients.canonical, level.canonical)
 
 
 def costs_with_cpu(costs: Mapping[str, float | None]) -> dict[str, float | None]:

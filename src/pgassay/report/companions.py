@@ -11,14 +11,14 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.best import chances_of
-from pgassay.analysis.bounds import Bounds, bounds
+from pgassay.analysis.bounds import Bounds, Capacity, bounds
 from pgassay.analysis.curves import Curve, curves
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.observations import Cell
 from pgassay.analysis.observed import tables
-from pgassay.analysis.robust import Companion, bootstrap, hodges_lehmann
+from pgassay.analysis.robust import Companion, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import drive_itself
 from pgassay.report.capacities import capacities, costs_with_cpu
@@ -26,6 +26,7 @@ from pgassay.report.covariates import in_order
 from pgassay.report.diagnosing import Diagnosed, diagnosed
 from pgassay.report.part import Part
 from pgassay.report.scaling import YARDSTICK, Processors, Scaling, processors_of, scalings
+from pgassay.report.trials import by_arm
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -64,12 +65,14 @@ class Companions:
     def rows(self) -> tuple[Beside, ...]:
         """One for each of the primary's comparisons."""
         unsteady = {(each.treatment, each.condition, each.covariate): each for each in self._instabilities}
+        bounded = [judged.effect for judged in self._findings.verdicts if judged.effect.bounded]
+        resampled = dict(zip((each.place for each in bounded), bootstraps(bounded), strict=True))
         found = []
         for judged in self._findings.verdicts:
             effect = judged.effect
             place = (effect.treatment, effect.condition, effect.covariate)
             chance = self.chances.get(Cell(effect.condition, effect.covariate), {}).get(effect.treatment)
-            robust = (hodges_lehmann(effect), bootstrap(effect)) if effect.bounded else (None, None)
+            robust = (hodges_lehmann(effect), resampled[effect.place]) if effect.bounded else (None, None)
             found.append(Beside(effect, *robust, chance, unsteady.get(place)))
         return tuple(found)
 
@@ -113,9 +116,10 @@ class Companions:
         found = curves(seen, findings.primary, blocks_max=blocks_max, looks=findings.looks)
         names = list(dict.fromkeys(arm.covariate.name for arm in findings.study.arms))
         order = {name: place for place, name in enumerate(in_order(names))}
+        places = list(dict.fromkeys((arm.treatment.name, arm.condition.name) for arm in findings.study.arms))
         return tuple(
             replace(curve, points=tuple(sorted(curve.points, key=lambda point: order.get(point.covariate, len(order)))))
-            for curve in found
+            for curve in sorted(found, key=lambda curve: places.index((curve.treatment, curve.condition)))
         )
 
     @cached_property
@@ -156,9 +160,13 @@ class Companions:
                 for row in findings.summaries(response):
                     place = (row.treatment, row.condition, row.covariate)
                     medians.setdefault(place, {})[response.name] = row.median
-        known = capacities(findings.run.host, findings.study, findings.trials, findings.disk)
+        trials = by_arm(findings.trials)
+
+        def known(place: tuple[str, str, str]) -> tuple[Capacity, ...]:
+            return capacities(findings.run.host, findings.study, trials.get(place, ()), findings.disk)
+
         return tuple(
-            Bounded(*place, bounds(costs_with_cpu(costs), known, rate))
+            Bounded(*place, bounds(costs_with_cpu(costs), known(place), rate))
             for place, costs in medians.items()
             if (rate := costs.get(RATE)) is not None and isfinite(rate)
         )

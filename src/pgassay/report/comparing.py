@@ -7,6 +7,8 @@ speed in them, since a page's image goes into the WAL once in each checkpoint cy
 from math import prod
 
 from pgassay.analysis.factorial import confounded
+from pgassay.design.blocks import cautions
+from pgassay.report.work import work_of
 from pgassay.study.model import Study
 
 TRANSACTIONS = "load.transactions"
@@ -33,6 +35,9 @@ def layout(study: Study) -> str:
 
 def equality(study: Study) -> str:
     """What was equal between the treatments when costs were taken: the transactions, the time, or that differed."""
+    own = work_of(study).equality
+    if own:
+        return own
     where = study.fixed.get(TRANSACTIONS)
     if TRANSACTIONS in (*study.factors, *study.conditions, *study.covariates):
         return "costs of a transaction are compared at equal work where transactions are counted, else at equal time"
@@ -45,3 +50,10 @@ def equality(study: Study) -> str:
     )
     hint = f" (at equal work: pgassay run {EQUAL_WORK})" if _PAGES in study.factors else ""
     return f"{told}{hint}"
+
+
+def order(study: Study) -> str:
+    """In which order a block ran its treatments; a factor that chance did not order is named with what that costs."""
+    if not study.design.fixed_order:
+        return "every treatment ran once in random order"
+    return f"every treatment ran once; {'; '.join(cautions(study))}"

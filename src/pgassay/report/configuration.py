@@ -4,12 +4,17 @@
 what each server said of itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeVar
 
 from pgassay.record.values import LevelRecord, Status, TrialRecord
 
+Value = TypeVar("Value")
+LISTED_MAX = 12
+"""Of the levels that one treatment had."""
+_CONFIRMED = " (confirmed)"
 _FACTORS_OF = {
     "block_size": {"build.block_size"},
     "wal_block_size": {"build.wal_block_size"},
@@ -44,11 +49,10 @@ def side_by_side(trials: Sequence[TrialRecord], varied: Sequence[str]) -> tuple[
     """Every setting that some server had beyond the built-in default; a value that changed within one is joined."""
     treatments = treatments_of(trials)
     seen: dict[str, dict[str, list[str]]] = {}
-    for trial in trials:
-        if trial.status is Status.INVALID:
-            continue
-        for name, value in trial.settings.items():
-            values = seen.setdefault(name, {}).setdefault(trial.treatment, [])
+    kept = (trial for trial in trials if trial.status is not Status.INVALID)
+    for treatment, settings in _different((trial, trial.settings) for trial in kept):
+        for name, value in settings.items():
+            values = seen.setdefault(name, {}).setdefault(treatment, [])
             if value not in values:
                 values.append(value)
     rows = []
@@ -84,17 +88,40 @@ def _joint(names: Sequence[str]) -> str:
 
 
 def levels_read_back(trials: Sequence[TrialRecord]) -> Mapping[str, Mapping[str, str]]:
-    """Factor name to treatment to its level, with what the running system said of it."""
-    found: dict[str, dict[str, str]] = {}
-    for trial in trials:
-        for name, level in trial.levels.items():
-            found.setdefault(name, {}).setdefault(trial.treatment, _said(level))
-    return found
+    """Factor name to treatment to its levels, with what the running system said of them.
+
+    A treatment has several levels of a condition or a covariate, or of what was not read back alike in all its trials.
+    """
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for treatment, levels in _different((trial, trial.levels) for trial in trials):
+        for name, level in levels.items():
+            found.setdefault(name, {}).setdefault(treatment, {})[_said(level)] = None
+    return {name: {treatment: _listed(list(said)) for treatment, said in of.items()} for name, of in found.items()}
+
+
+def _listed(said: Sequence[str]) -> str:
+    """`1, 2, 4 (confirmed)`; what was said in different ways one after the other."""
+    if len(said) == 1:
+        return said[0]
+    shown = [*said[:LISTED_MAX], *(["…"] if len(said) > LISTED_MAX else [])]
+    if all(each.endswith(_CONFIRMED) for each in said):
+        return f"{', '.join(each.removesuffix(_CONFIRMED) for each in shown)}{_CONFIRMED}"
+    return "; ".join(shown)
+
+
+def _different(told: Iterable[tuple[TrialRecord, Mapping[str, Value]]]) -> Iterator[tuple[str, Mapping[str, Value]]]:
+    """Treatments with what their trials told, the very same mapping once: the record shares those that are equal."""
+    seen = set()
+    for trial, mapping in told:
+        key = (trial.treatment, id(mapping))
+        if key not in seen:
+            seen.add(key)
+            yield trial.treatment, mapping
 
 
 def _said(level: LevelRecord) -> str:
     if level.read_back is None:
         return f"{level.typed} (as asked; nothing tells)"
     if level.read_back == level.canonical:
-        return f"{level.typed} (confirmed)"
+        return f"{level.typed}{_CONFIRMED}"
     return f"{level.typed} (the running system says {level.read_back})"

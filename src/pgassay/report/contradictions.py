@@ -54,8 +54,9 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     """The costs that moved most between the same two treatments."""
     observed = {name: findings.observations(name) for name, each in findings.responses.items() if each.cost}
     blocks_max = findings.study.design.blocks_max
-    every = costs(observed, findings.run.responses, baseline, blocks_max=blocks_max, looks=findings.looks)
-    found = explain(effect, [each for each in every if each.response != effect.response], findings.run.responses)
+    declared = findings.run.responses
+    beside = costs(observed, declared, baseline, blocks_max=blocks_max, looks=findings.looks, only=effect.place)
+    found = explain(effect, [each for each in beside if each.response != effect.response], declared)
     moved = (*found.along, *found.against)[:SHOWN]
     listed = ", ".join(
         f"{findings.responses[each.response].title} {amount(each, findings.responses[each.response])}" for each in moved

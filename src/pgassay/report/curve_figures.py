@@ -9,10 +9,13 @@ import altair as alt
 
 from pgassay.report import words
 from pgassay.report.covariates import number_of
-from pgassay.report.style import WIDTH, chart_of, colour, data, panels
+from pgassay.report.legends import WIDTH, wrapped
+from pgassay.report.style import at_points, chart_of, colour, data, panels
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+
+_HEIGHT = 260
 
 
 def along_covariates(findings: "Findings") -> Any | None:
@@ -22,7 +25,9 @@ def along_covariates(findings: "Findings") -> Any | None:
         return None
     numeric = all(isinstance(row["at"], float) for row in rows)
     title = ", ".join(findings.study.covariates)
-    x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False)) if numeric else alt.X("at:N", title=title, sort=None)
+    x = alt.X("at:N", title=title, sort=None)
+    if numeric:
+        x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=at_points(row["at"] for row in rows))
     colours = colour(tuple(treatment.name for treatment in findings.study.treatments))
     _, unit = _scale(findings)
     tooltip = ["treatment:N", "value:Q", "low:Q", "high:Q", "blocks:Q"]
@@ -31,9 +36,10 @@ def along_covariates(findings: "Findings") -> Any | None:
     lines = base.mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
     bounded = base.transform_filter("isValid(datum.high)")
     band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
-    y = alt.Y("low:Q", title=f"{findings.primary.title}, {unit}" if unit else findings.primary.title)
+    named = f"{findings.primary.title}, {unit}" if unit else findings.primary.title
+    y = alt.Y("low:Q", title=wrapped(named, _HEIGHT))
     shown = band.encode(x=x, color=colours, y=y, y2="high:Q") + lines
-    chart = shown.properties(width=WIDTH, height=260)
+    chart = shown.properties(width=WIDTH, height=_HEIGHT)
     if several:
         return chart.facet(data=data(rows), row=panels("condition")).resolve_scale(y="independent")
     return chart

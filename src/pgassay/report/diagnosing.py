@@ -27,6 +27,7 @@ _COSTS = (
     "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
     "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
 )  # fmt: skip
+_TOLD = (*_RATES, *(f"waits_{kind}_share" for kind in _KINDS), *_COSTS, "cpu_busy_share", "foreign_cpu_share")
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,7 @@ def _cores(findings: "Findings", trial: TrialRecord) -> float | None:
 
 
 def _medians(trials: list[TrialRecord]) -> dict[str, float | None]:
-    told = {name for trial in trials for name in trial.responses}
-    return {name: middle(trial.responses.get(name) for trial in trials) for name in told}
+    return {name: middle(trial.responses.get(name) for trial in trials) for name in _TOLD}
 
 
 def _count(text: str) -> int | None:

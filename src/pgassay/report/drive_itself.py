@@ -4,10 +4,10 @@ From the trials of the driver `fio`: direct reads of one thread, the pattern `re
 only write. Nothing for other studies.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.cliff import Cliff, cliff
+from pgassay.analysis.cliff import SECONDS_LEAST, cliff
 from pgassay.analysis.disk_caches import Sign, reread, too_fast
 from pgassay.record.values import Status, TrialRecord
 from pgassay.report.part import Part
@@ -30,20 +30,30 @@ def part(findings: "Findings") -> Part | None:
     drives: dict[str, list[TrialRecord]] = {}
     for trial in trials:
         drives.setdefault(trial.treatment, []).append(trial)
-    falls = _cliffs(findings, trials)
+    rates = _rates(findings, [trial for trial in trials if _level(trial, "pattern") in _WRITING])
     for treatment, mine in drives.items():
         place = treatment or "the drive"
         signs = list(_signs(mine))
         rows += [(place, sign.text) for sign in signs]
         if not signs:
             rows.append((place, "no sign of a cache beneath the guest"))
-        found = [(trial.number, falls[trial.number]) for trial in mine if trial.number in falls]
-        if found:
-            numbers = ", ".join(str(number) for number, _ in found)
-            rows.append((place, f"{found[0][1].text} (in {len(found)} of its trials: {numbers})"))
-        elif any(_level(trial, "pattern") in _WRITING for trial in mine):
-            rows.append((place, "no cliff under sustained writing in windows of this length"))
+        written = {trial.number: rates[trial.number] for trial in mine if trial.number in rates}
+        if written:
+            rows.append((place, _sustained(written)))
     return Part("The drive itself", tuple(rows), (_CAVEAT,))
+
+
+def _sustained(rates: Mapping[int, Sequence[float]]) -> str:
+    """What trials that only write say of a cliff, by number and rate of each second."""
+    long = {number: each for number, each in rates.items() if len(each) >= SECONDS_LEAST}
+    if not long:
+        return f"windows are too short to see a cliff under sustained writing: below {SECONDS_LEAST} s"
+    falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
+    if not falls:
+        most = max(sum(each) for each in long.values())
+        return f"no cliff under sustained writing in windows of this length (up to {most / 1e9:.3g} GB written)"
+    numbers = ", ".join(map(str, falls))
+    return f"{next(iter(falls.values())).text} (in {len(falls)} of {len(long)} trials that only write: {numbers})"
 
 
 def _signs(trials: list[TrialRecord]) -> Iterator[Sign]:
@@ -60,23 +70,22 @@ def _signs(trials: list[TrialRecord]) -> Iterator[Sign]:
     yield from (sign for sign in found if sign is not None)
 
 
-def _cliffs(findings: "Findings", trials: list[TrialRecord]) -> Mapping[int, Cliff]:
-    """By number of the trial; the series holds writes of every second."""
-    found = {}
-    for trial in trials:
-        if _level(trial, "pattern") not in _WRITING:
-            continue
-        import polars as pl
+def _rates(findings: "Findings", trials: Sequence[TrialRecord]) -> Mapping[int, list[float]]:
+    """Bytes written in each second, by trial; a trial whose seconds cannot be read is left out, and told so."""
+    if not trials:
+        return {}
+    import polars as pl
 
-        io_bytes = parse_memory(_level(trial, "io_size"))
-        rows = findings.run.trial_series(trial.number).filter(
-            (pl.col("source") == "fio") & (pl.col("name") == "write_iops")
-        )
-        rates = [value * io_bytes for value in rows.sort("monotonic_ns").collect()["value"] if value is not None]
-        fall = cliff(rates)
-        if fall is not None:
-            found[trial.number] = fall
-    return found
+    sizes = {trial.number: parse_memory(_level(trial, "io_size")) for trial in trials}
+    table = findings.seconds.gather(
+        lambda series: series.filter(
+            (pl.col("source") == "fio") & (pl.col("name") == "write_iops") & pl.col("trial").is_in(sorted(sizes))
+        ).select("trial", "monotonic_ns", "value")
+    )
+    found: dict[int, list[float]] = {number: [] for number in sizes}
+    for number, value in table.sort("trial", "monotonic_ns").select("trial", "value").drop_nulls().iter_rows():
+        found[number].append(value * sizes[number])
+    return {number: rates for number, rates in found.items() if rates}
 
 
 _DEFAULTS = {"driver": "pgbench", "threads": "1", "depth": "1", "direct": "on", "io_size": "8kB"}

@@ -11,7 +11,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
-from pgassay.report.trials import middle, valid_by_place
+from pgassay.report.trials import by_treatment, middle, valid_by_place
 
 _EMULATED = ("ssd", "csd", "description:")
 _DRIVES = ("drive.data", "drive.wal")
@@ -37,7 +37,7 @@ AS_FOUND = "as it was found"
 
 def parts(findings: Findings) -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no drive counts."""
-    for place, mine in valid_by_place(findings.trials).items():
+    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         found = _part(findings, mine, words.place(*place))
         if found is not None:
             yield found
@@ -45,7 +45,8 @@ def parts(findings: Findings) -> Iterator[Part]:
 
 def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part | None:
     treatments = [each.name for each in findings.study.treatments]
-    of = {each: [trial for trial in trials if trial.treatment == each] for each in treatments}
+    known = by_treatment(trials)
+    of = {each: known.get(each, ()) for each in treatments}
     rows = []
     for name, title in _ROWS:
         values = {each: middle(trial.responses.get(name) for trial in of[each]) for each in treatments}
@@ -60,7 +61,7 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
         rows.append(("write amplification over time, first and second half", *shown))
     rows.append(("so its write amplification is", *(_verdict(of[each], halves[each]) for each in treatments)))
     title = f"The drives by their own count{f': {where}' if where else ''}"
-    return Part(title, (("", *treatments), *rows), tuple(_notes(trials)))
+    return Part(title, (("", *map(words.headed, treatments)), *rows), tuple(_notes(trials)))
 
 
 def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:

@@ -7,19 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pgassay.record.values import Status
-from pgassay.report import boxes, cache_figures, curve_figures, scaling_figures, series_figures, tradeoff_figures, words
+from pgassay.report import (
+    cache_figures,
+    curve_figures,
+    scaling_figures,
+    series_figures,
+    tradeoff_figures,
+    trial_figures,
+    words,
+)
 from pgassay.report.findings import Findings
 from pgassay.report.forest import forest, row_of
-from pgassay.report.style import LEVELS_BELOW_EACH_OTHER, WIDTH, chart_of, colour, panels, styled
+from pgassay.report.style import colour, panels, specified
 from pgassay.study.responses import Response, Scale
 
 CHECKED_TRIALS = 1000
 _PANELS_MAX = 12
 """Of costs, a panel an arm: more are for the tables."""
+_COSTS_REACH = 300.0
+"""Per cent beyond which a cost is drawn at the edge: blocks found in a cache may be fifty times as many."""
 
 
 @dataclass(frozen=True)
@@ -54,90 +62,24 @@ def _figures(findings: Findings) -> tuple[Figure, ...]:
     return tuple(figure for figure in made if figure is not None)
 
 
-def _values(findings: Findings, response: Response) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for trial in findings.trials:
-        value = trial.responses.get(response.name)
-        if trial.status is Status.VALID and value is not None:
-            rows.append(
-                {
-                    "treatment": trial.treatment,
-                    "condition": words.place(trial.condition, trial.covariate),
-                    "block": trial.block,
-                    "trial": trial.number,
-                    "value": value,
-                }
-            )
-    divisor, _ = words.scale_of((row["value"] for row in rows), response)
-    return [{**row, "value": row["value"] / divisor} for row in rows]
-
-
 def _treatments(findings: Findings) -> tuple[str, ...]:
     return tuple(treatment.name for treatment in findings.study.treatments)
 
 
-def _axis(findings: Findings, response: Response) -> str:
-    values = (trial.responses.get(response.name) for trial in findings.trials if trial.status is Status.VALID)
-    _, unit = words.scale_of((value for value in values if value is not None), response)
-    return f"{response.title}, {unit}" if unit else response.title
-
-
-def _format(response: Response) -> str:
-    """How an axis writes its numbers: shares in per cent."""
-    return "%" if response.unit == "share" else ",.10~r"
-
-
 def distribution(findings: Findings, response: Response) -> Figure | None:
     """Every valid trial's value, a panel for each condition and covariate point; None without any."""
-    rows = _values(findings, response)
-    if not rows:
+    found = trial_figures.by_treatment(findings, response)
+    if found is None:
         return None
-    treatments = _treatments(findings)
-    if len(rows) > boxes.DOTS_MAX:
-        chart = boxes.boxed(rows, treatments, _axis(findings, response), _format(response))
-        return _distribution(findings, response, chart, boxes.CAPTION)
-    base = chart_of(rows).encode(
-        y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=LEVELS_BELOW_EACH_OTHER),
-        x=alt.X(
-            "value:Q",
-            scale=alt.Scale(zero=False, nice=True, padding=12),
-            title=_axis(findings, response),
-            axis=alt.Axis(format=_format(response)),
-        ),
-    )
-    dots = base.mark_circle(size=55, opacity=0.75).encode(
-        color=colour(treatments).legend(None),
-        yOffset=alt.YOffset("block:O"),
-        tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
-    )
-    medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
-    layered = (dots + medians).properties(width=WIDTH, height=58 * len(treatments))
-    return _distribution(
-        findings, response, layered, "Each dot is one trial, shifted by its block; the bar is the median."
-    )
-
-
-def _distribution(findings: Findings, response: Response, chart: Any, caption: str) -> Figure:
-    return Figure(
-        f"distribution-{response.name}".replace("_", "-"),
-        f"{_capital(response.title)} of every trial",
-        caption,
-        styled(_by_place(chart, findings)).to_dict(),
-    )
-
-
-def _by_place(chart: Any, findings: Findings) -> Any:
-    places = dict.fromkeys(words.place(arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
-    return chart.facet(row=panels("condition", tuple(places))) if len(places) > 1 else chart
+    name = f"distribution-{response.name}".replace("_", "-")
+    return Figure(name, f"{_capital(response.title)} of every trial", found[1], specified(found[0]))
 
 
 def _effects(findings: Findings) -> Figure | None:
     rows = []
     for judged in findings.verdicts:
         effect = judged.effect
-        row = row_of(
-            effect, " · ".join(part for part in (effect.treatment, effect.condition, effect.covariate) if part)
-        )
+        row = row_of(effect, words.place(*effect.place))
         if row:
             rows.append(row)
     if not rows:
@@ -155,7 +97,7 @@ def _effects(findings: Findings) -> Figure | None:
         f"Effect on {findings.primary.title}",
         f"Point: estimate; bar: {level:.0%} interval, valid for all comparisons together and at every look;"
         " a bar that reaches the edge goes beyond it.",
-        styled(chart).to_dict(),
+        specified(chart),
     )
 
 
@@ -173,43 +115,28 @@ def _costs(findings: Findings) -> Figure | None:
     if not 0 < len(shown) <= _PANELS_MAX:
         return None
     base = forest(
-        rows, names, "change against the baseline, % (shares: points)", colour(_treatments(findings)).legend(None)
+        rows,
+        names,
+        "change against the baseline, % (shares: points)",
+        colour(_treatments(findings)).legend(None),
+        most=_COSTS_REACH,
     )
     chart = base.facet(row=panels("panel", shown)) if len(shown) > 1 else base
     return Figure(
         "costs",
         f"Costs of {findings.work.article} against the baseline",
         "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
-        " a bar that reaches the edge goes beyond it.",
-        styled(chart).to_dict(),
+        " what reaches the edge goes beyond it, as its number tells.",
+        specified(chart),
     )
 
 
 def _over_blocks(findings: Findings) -> Figure | None:
-    rows = _values(findings, findings.primary)
-    if not rows:
+    found = trial_figures.over_blocks(findings)
+    if found is None:
         return None
-    treatments = _treatments(findings)
-    if len(rows) > boxes.DOTS_MAX:
-        rows, treatments = boxes.together(rows), (boxes.TOGETHER,)
-    lines = (
-        chart_of(rows)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("block:O", title="block (repetition)", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", scale=alt.Scale(zero=False), title=_axis(findings, findings.primary)),
-            color=colour(treatments),
-            shape=alt.Shape("treatment:N", sort=list(treatments), legend=None),
-            tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
-        )
-        .properties(width=WIDTH, height=220)
-    )
-    return Figure(
-        "over-blocks",
-        f"{_capital(findings.primary.title)} over the blocks",
-        "What moves all lines together is the machine; effects are taken inside each block, where it cancels.",
-        styled(_by_place(lines, findings)).to_dict(),
-    )
+    title = f"{_capital(findings.primary.title)} over the blocks"
+    return Figure("over-blocks", title, found[1], specified(found[0]))
 
 
 def _seconds(findings: Findings) -> Figure | None:
@@ -220,7 +147,7 @@ def _seconds(findings: Findings) -> Figure | None:
         "per-second",
         "Transactions per second, second by second",
         "Every trial is a line; grey: the warm-up, kept and marked. Dips that recur are checkpoints.",
-        styled(found).to_dict(),
+        specified(found),
     )
 
 
@@ -232,7 +159,7 @@ def _curve(findings: Findings) -> Figure | None:
         "curve",
         f"{_capital(findings.primary.title)} along {', '.join(findings.study.covariates)}",
         "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
-        styled(found).to_dict(),
+        specified(found),
     )
 
 
@@ -245,7 +172,7 @@ def _scaling(findings: Findings) -> Figure | None:
         "Fits: where it bends, and where it peaks",
         "Points: means over blocks with their intervals. Grey: where the kink lies. Shaded: what the data leave to the "
         "Universal Scalability Law, point by point. The yardstick is scaled to the curve's first point. Secondary.",
-        styled(found).to_dict(),
+        specified(found),
     )
 
 
@@ -258,15 +185,14 @@ def _tradeoff(findings: Findings) -> Figure | None:
         "Space against speed",
         "Small: a trial; large: a treatment's medians. Dashed: the Pareto front, the treatments that none with a "
         "comparable speed beats on both sides. Up and to the left is better. Secondary.",
-        styled(found).to_dict(),
+        specified(found),
     )
 
 
 def _caches(findings: Findings) -> list[Figure]:
     """Of the cache study; nothing for others."""
     return [
-        Figure(name, title, caption, styled(chart).to_dict())
-        for name, title, caption, chart in cache_figures.charts(findings)
+        Figure(name, title, caption, specified(chart)) for name, title, caption, chart in cache_figures.charts(findings)
     ]
 
 

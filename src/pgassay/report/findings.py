@@ -4,11 +4,10 @@ Everything comes from the run directory and the analysis; nothing here touches t
 reads the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pgassay.analysis import claims as claim_analysis
 from pgassay.analysis.capacities import Measured
 from pgassay.analysis.claims import ClaimJudgement
 from pgassay.analysis.comparable import Errors, screened
@@ -16,7 +15,6 @@ from pgassay.analysis.compare import Looks, compare
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
-from pgassay.analysis.observations import Observation
 from pgassay.analysis.observed import Layout, Observed
 from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.trial_course import TrialCourse
@@ -25,7 +23,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import Status, TrialRecord
-from pgassay.report import contradictions, losses, overhead, scaling_claims, service_times, words
+from pgassay.report import claims, losses, overhead, service_times, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
 from pgassay.report.courses import courses_of, told
@@ -34,7 +32,6 @@ from pgassay.report.overload import overloads
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds
 from pgassay.report.work import work_of
-from pgassay.study.levels import label
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
 from pgassay.study.responses import Response
@@ -133,7 +130,7 @@ class Findings:
     def _layout(self) -> Layout:
         return Layout(self.trials)
 
-    def observations(self, response: str) -> Sequence[Observation]:
+    def observations(self, response: str) -> Observed:
         """The valid trials' values."""
         if response not in self._observed:
             self._observed[response] = Observed(self._layout, response)
@@ -155,18 +152,35 @@ class Findings:
         """How often the data were looked at before they were complete: imported ones were not."""
         return "once" if self.imported else "every block"
 
-    def effects(self, response: Response, baseline: str | None = None) -> tuple[Effect, ...]:
-        """Every treatment against the baseline; the primary's are simultaneous."""
-        compared = compare(
+    def effects(
+        self,
+        response: Response,
+        baseline: str | None = None,
+        only: Collection[str] | None = None,
+        *,
+        equivalence: bool = False,
+    ) -> tuple[Effect, ...]:
+        """Every treatment, or `only` these, against the baseline; the primary's are simultaneous over all.
+
+        `equivalence`: with the inner interval, which verdicts take; its looks take time.
+        """
+        against, primary = baseline or self.baseline, response.name == self.study.primary and baseline is None
+        found = compare(
             self.observations(response.name),
             response,
-            baseline or self.baseline,
+            against,
             blocks_max=self.study.design.blocks_max,
+            comparisons=sum(treatment != against for treatment, _, _ in self._places) if primary else 1,
             looks=self.looks,
-            primary=response.name == self.study.primary and baseline is None,
-            arms=[(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms],
+            primary=primary,
+            arms=[place for place in self._places if only is None or place[0] in only],
+            equivalence=equivalence,
         )
-        return screened(compared, self.study, response, baseline or self.baseline, self.service_errors)
+        return screened(found, self.study, response, against, self.service_errors)
+
+    @cached_property
+    def _places(self) -> Sequence[tuple[str, str, str]]:
+        return [(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms]
 
     @cached_property
     def service_errors(self) -> Errors:
@@ -175,7 +189,8 @@ class Findings:
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects with verdicts."""
-        return tuple(Judged(effect, self._verdict(effect, response)) for effect in self.effects(response))
+        compared = self.effects(response, equivalence=True)
+        return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
 
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         resolution, most, failure = self.study.design.resolution, self.study.design.blocks_max, self._failure(effect)
@@ -209,7 +224,7 @@ class Findings:
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
         """The authors' findings, each marked."""
-        return tuple(self._judge(claim_index) for claim_index in range(len(self.study.claims)))
+        return tuple(claims.judged(self, claim) for claim in self.study.claims)
 
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:
@@ -244,7 +259,7 @@ class Findings:
     @cached_property
     def regimes(self) -> tuple[str, ...]:
         """What the numbers are true for, in words."""
-        return regimes_of(self.trials)
+        return regimes_of(self.trials, self.work)
 
     @cached_property
     def overhead(self) -> str:
@@ -268,30 +283,15 @@ class Findings:
         """How busy others were in the windows that count, in words; empty where it was not measured."""
         return overhead.disturbance(self.trials)
 
-    def _judge(self, index: int) -> ClaimJudgement:
-        claim = self.study.claims[index]
-        fitted = scaling_claims.judged(claim, self.companions)
-        if fitted is not None:
-            return fitted
-        response = self.responses.get(claim.response)
-        against = ", ".join(f"{name}={typed}" for name, typed in claim.against.items())
-        known = [treatment.name for treatment in self.study.treatments]
-        baseline, effect = against if against in known else self.baseline, None
-        if response is not None and not claim.untestable and against in ("", baseline):
-            effect = claim_analysis.effect_of(claim, self.effects(response, baseline))
-        judged = claim_analysis.judge(claim, effect, blocks_max=self.study.design.blocks_max)
-        return replace(judged, why=contradictions.why(self, judged, effect, baseline))
+    @cached_property
+    def _failures(self) -> Mapping[tuple[str, str, str], str]:
+        return losses.failures(self.trials)
 
     def _failure(self, effect: Effect) -> str | None:
-        place = (effect.treatment, effect.condition, effect.covariate)
-        return losses.failure(self.trials, place) or losses.failed(self.dropped.get(words.place(*place)))
+        dropped = losses.failed(self.dropped.get(words.place(*effect.place)))
+        return self._failures.get(effect.place) or dropped
 
 
 def varied_names(study: Study) -> Sequence[str]:
     """Factors, conditions and covariates, in order."""
     return [*study.factors, *study.conditions, *study.covariates]
-
-
-def held(study: Study) -> str:
-    """What was held, as one line."""
-    return label(study.fixed)

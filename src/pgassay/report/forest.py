@@ -9,32 +9,42 @@ from typing import Any
 import altair as alt
 
 from pgassay.analysis.effects import Effect
-from pgassay.report.style import WIDTH, chart_of
+from pgassay.report.legends import WIDTH, wrapped
+from pgassay.report.style import chart_of, levels_below_each_other, step
 from pgassay.study.responses import Scale
 
 _REACH_MIN = 100.0
 _INFINITE = 1e12
+_STEP = 40
 
 
-def forest(rows: list[dict[str, Any]], order: Sequence[str], title: str, colours: Any) -> Any:
-    """Estimates with intervals around the line of no effect, in per cent."""
-    reach = _reach(rows)
-    scale = alt.Scale(domain=[-reach, reach], clamp=True) if reach else alt.Scale(nice=True)
+def forest(
+    rows: list[dict[str, Any]], order: Sequence[str], title: str, colours: Any, *, most: float | None = None
+) -> Any:
+    """Estimates with intervals around the line of no effect, in per cent. Nothing is drawn beyond `most`."""
+    reach = _reach(rows, most)
+    # Nothing falls by more than all of it, so the axis ends there.
+    scale = alt.Scale(domain=[-min(reach, _REACH_MIN), reach], clamp=True) if reach else alt.Scale(nice=True)
+    named = any("=" in name for name in order)
+    axis = levels_below_each_other(order) if named else alt.Axis()
     drawn = chart_of(rows)
     base = drawn.encode(
-        y=alt.Y("label:N", sort=list(order), title=None),
+        y=alt.Y("label:N", sort=list(order), title=None, axis=axis),
         tooltip=["label:N", "text:N", "blocks:Q"],
     )
     line = drawn.mark_rule(strokeDash=[4, 3], color="#666").encode(x=alt.XDatum(0))
-    bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q", color=colours)
+    x = alt.X("low:Q", title=wrapped(title, WIDTH), scale=scale)
+    bars = base.mark_rule(strokeWidth=3).encode(x=x, x2="high:Q", color=colours)
     points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
     texts = base.mark_text(dy=-11, fontSize=11).encode(x="estimate:Q", text="text:N")
-    return (line + bars + points + texts).properties(width=WIDTH, height=alt.Step(40))
+    height = alt.Step(step(order, _STEP) if named else _STEP)
+    return (line + bars + points + texts).properties(width=WIDTH, height=height)
 
 
-def _reach(rows: Sequence[Mapping[str, Any]]) -> float | None:
+def _reach(rows: Sequence[Mapping[str, Any]], most: float | None) -> float | None:
     """Where bars are cut off, so that one that tells nothing does not hide all others; None if none is so long."""
     reach = max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows))
+    reach = reach if most is None else min(reach, most)
     return reach if any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows) else None
 
 

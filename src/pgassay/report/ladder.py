@@ -77,9 +77,12 @@ class Ladder:
 
 
 def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
-    """A ladder for every place in which something was written; none for runs that tell no bytes at all."""
+    """A ladder for every place in which something was written; none for loads that only read."""
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
-    steps = STEPS if findings.work == TRANSACTION else tuple(each for each in STEPS if each.title not in OF_THE_SERVER)
+    work = findings.work
+    if not work.device_writes:
+        return ()
+    steps = STEPS if work.server_writes else tuple(each for each in STEPS if each.title not in OF_THE_SERVER)
     places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
     found = []
     for place in places:
@@ -108,5 +111,5 @@ def shown(value: float | None) -> str:
 
 def text(ladder: Ladder, work: Work = TRANSACTION) -> list[list[str]]:
     """The rows of a table on a terminal: rung, bytes of each treatment, source. The sources follow as notes."""
-    head = [f"written per {work.name}", *ladder.treatments]
+    head = [f"written per {work.name}", *map(words.headed, ladder.treatments)]
     return [head, *([rung.title, *map(shown, rung.bytes_per_transaction)] for rung in ladder.rungs)]

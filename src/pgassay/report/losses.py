@@ -4,11 +4,13 @@ Told beside the verdicts, where a reader looks for why there are none (docs/tria
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pgassay.analysis.verdicts import SET_ASIDE
 from pgassay.record.values import Status, TrialRecord
 
+Place = tuple[str, str, str]
+"""Treatment, condition and covariate."""
 MANY = 0.1
 """A larger share of spoilt trials is told."""
 
@@ -23,17 +25,22 @@ def sentence(trials: Sequence[TrialRecord]) -> str:
     return f"{len(spoilt)} of {len(trials)} trials were spoilt from outside and are left out ({named})"
 
 
-def failure(trials: Sequence[TrialRecord], place: tuple[str, str, str]) -> str | None:
-    """Why a treatment never worked (its condition and covariate given too); None where it did, or never ran."""
-    mine = [
-        trial
-        for trial in trials
-        if (trial.treatment, trial.condition, trial.covariate) == place and trial.status is not Status.INVALID
-    ]
-    if not mine or any(trial.status is Status.VALID for trial in mine):
-        return None
-    told = [f"{reason.code}: {reason.detail}" for reason in mine[-1].reasons]
-    return "; ".join(told) or None
+def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
+    """Why each treatment that never worked did not; none that worked once, or that only others spoilt."""
+    last: dict[Place, TrialRecord] = {}
+    worked: set[Place] = set()
+    for trial in trials:
+        place = (trial.treatment, trial.condition, trial.covariate)
+        if trial.status is Status.VALID:
+            worked.add(place)
+        elif trial.status is Status.OUTCOME:
+            last[place] = trial
+    told = {
+        place: "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
+        for place, trial in last.items()
+        if place not in worked
+    }
+    return {place: text for place, text in told.items() if text}
 
 
 def failed(reason: str | None) -> str | None:

@@ -17,6 +17,14 @@ def nothing_to_diagnose(path: Path) -> UsageError:
     )
 
 
+def disk_study_alone(path: Path) -> UsageError:
+    """There is no load on a server to diagnose."""
+    return UsageError(
+        f'"{path}" asked the drive by itself: nothing stops it but the drive',
+        f"its capacities speak in the diagnosis of other runs: pgassay diagnose RUN --disk {path}",
+    )
+
+
 def one_run() -> UsageError:
     """There is nothing to compare with."""
     return UsageError("one run is no comparison", "name two runs or more, the first is compared with")
@@ -36,7 +44,10 @@ def different_primaries(first: str, other: str, path: Path) -> UsageError:
 
 def no_common_arms(path: Path) -> UsageError:
     """Runs of one study without a single common combination."""
-    return UsageError(f'"{path}" has no valid trials of any combination that the first run has')
+    return UsageError(
+        f'"{path}" has no valid trials of any combination that the first run has',
+        "pgassay show RUN lists the combinations of each",
+    )
 
 
 def unread_trial(number: int, reason: str) -> str:

@@ -79,9 +79,12 @@ def compared(findings: Findings) -> tuple[Compared, ...]:
     """Every pair at every place."""
     every = pairs(findings.study)
     responses = [findings.primary, *findings.secondary] if every else []
+    partners: dict[str, list[str]] = {}
+    for pair in every:
+        partners.setdefault(pair.against, []).append(pair.treatment)
     known = {
-        (response.name, against): {_place(each): each for each in findings.effects(response, against)}
-        for against in dict.fromkeys(pair.against for pair in every)
+        (response.name, against): {_place(each): each for each in findings.effects(response, against, mine)}
+        for against, mine in partners.items()
         for response in responses
     }
     places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
@@ -151,6 +154,7 @@ def _sentence(findings: Findings, pair: Pair, effects: Sequence[Effect]) -> str:
             blocks_max=findings.study.design.blocks_max,
             comparisons=len(mechanisms),
             looks=findings.looks,
+            equivalence=False,
         )
         if _place(effect) == _place(speed) and effect.blocks
     ]

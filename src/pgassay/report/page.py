@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 
 import jinja2
-import vl_convert
 
 from pgassay.analysis.explanation import amount
 from pgassay.report import (
@@ -30,11 +29,12 @@ from pgassay.report import (
     words,
 )
 from pgassay.report.companions_text import parts
-from pgassay.report.courses import doubts
+from pgassay.report.courses import doubts, told
+from pgassay.report.curve_text import curve_sentences
 from pgassay.report.figures import Figure, figures
 from pgassay.report.findings import Findings, varied_names
 from pgassay.report.hostfacts import host_rows
-from pgassay.report.scaling_text import curve_sentences
+from pgassay.report.trials import measured
 from pgassay.report.trials_table import rows_of, shown
 
 PAGE = "report.html"
@@ -56,6 +56,8 @@ def write(findings: Findings, directory: Path, *, pictures: bool = True) -> Path
 
 def write_pictures(made: Sequence[Figure], folder: Path) -> None:
     """Every figure as PNG and SVG."""
+    import vl_convert  # a renderer of its own, which a page alone does not need
+
     folder.mkdir(exist_ok=True)
     for figure in made:
         specification = dict(figure.specification)
@@ -72,6 +74,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FunctionLoader(_template),
     )
+    environment.filters["sentence"] = words.sentence
     treatments = configuration.treatments_of(findings.trials)
     template = environment.from_string(_template("page.html"))
     specifications = json.dumps({figure.name: figure.specification for figure in made}).replace("</", "<\\/")
@@ -84,6 +87,7 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
         specifications=specifications,
         bundle=vega.script().replace("</script", "<\\/script"),
         words=words,
+        measured=measured,
         kinds=_kinds(findings),
         configuration=configuration.merged(
             treatments, configuration.side_by_side(findings.trials, varied_names(findings.study))
@@ -101,11 +105,13 @@ def html(findings: Findings, made: Sequence[Figure]) -> str:
             *space.parts(findings),
         ),
         layout=comparing.layout(findings.study),
+        order=comparing.order(findings.study),
+        seconds_told=told(findings.run.responses),
         published=published.beside(findings),
         lost=losses.sentence(findings.trials),
         equality="" if findings.imported else comparing.equality(findings.study),
         cache_parts=tuple(cache.parts(findings)),
-        curve_sentences=tuple(curve_sentences(findings.companions, findings.primary)),
+        curve_sentences=tuple(curve_sentences(findings.companions, findings.primary, findings.study.design.resolution)),
         doubts=(
             *crash_safety.warnings(findings.study),
             *findings.overloads,

@@ -82,6 +82,7 @@ def everything(findings: Findings) -> Mapping[str, Any]:
         "regimes": list(findings.regimes),
         "layout": comparing.layout(findings.study),
         "equality": comparing.equality(findings.study),
+        "order": "" if findings.imported else comparing.order(findings.study),
     }
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from pgassay.record.values import Status, TrialRecord
+from pgassay.report.work import TRANSACTION, Work
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, WORK)}
 
 
-def regimes_of(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
+def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple[str, ...]:
     """A sentence for each kind of regime among the valid trials."""
     by_mode: dict[str, list[TrialRecord]] = {}
     for trial in trials:
@@ -22,7 +23,10 @@ def regimes_of(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     found = []
     for mode, members in by_mode.items():
         found.append(_cycles(_KINDS[mode], members) if mode in _KINDS else "")
-        found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
+        if work.regime and mode == BURST:
+            found.append(work.regime)
+        else:
+            found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
         found += [str(trial.regime.get("defaults", "")) for trial in members]
     return tuple(dict.fromkeys(text for text in (*found, *_huge_pages(trials)) if text))
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 COVARIATES = ("load.clients", "load.threads")
 YARDSTICK = "cpu_yardstick_per_s"
+BAD_FIT = 0.25
+"""The spread of the points around a law, as a share, from which it describes them too badly to read figures off."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import numpy as np
 from pgassay.analysis.curves import Curve
 from pgassay.report import words
 from pgassay.report.covariates import number_of
-from pgassay.report.scaling import YARDSTICK, Scaling
+from pgassay.report.legends import WIDTH, wrapped
+from pgassay.report.scaling import BAD_FIT, YARDSTICK, Scaling
 from pgassay.report.scaling_text import place
-from pgassay.report.style import PALETTE, WIDTH, chart_of
+from pgassay.report.style import PALETTE, at_points, chart_of
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -38,7 +39,10 @@ def with_fits(findings: "Findings") -> Any | None:
 
 def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     rows = list(rows_of(findings, curve, scaling))
-    x = alt.X("clients:Q", title=findings.study.arms[0].covariate.name.partition("=")[0], scale=alt.Scale(zero=True))
+    seen = [row for row in rows if row["series"] == MEASURED]
+    name = findings.study.arms[0].covariate.name.partition("=")[0]
+    ticks = at_points([0.0, *(row["clients"] for row in seen)])
+    x = alt.X("clients:Q", title=name, scale=alt.Scale(zero=True), axis=ticks)
     y = alt.Y("value:Q", title=words.titled(findings.primary), scale=alt.Scale(zero=True))
     names = [name for name in (MEASURED, LINES, LAW, CPU) if any(row["series"] == name for row in rows)]
     scale = alt.Scale(domain=names, range=[PALETTE[(MEASURED, LINES, LAW, CPU).index(name)] for name in names])
@@ -49,21 +53,21 @@ def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
         x=x, y=y, color=colours, strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=_LEGEND), detail="series:N"
     )  # fmt: skip
     bands = chart_of([row for row in lined if "low" in row]).mark_area(opacity=0.15)
-    seen = chart_of([row for row in rows if row["series"] == MEASURED])
+    measured = chart_of(seen)
     tooltip = ["clients:Q", "value:Q", "low:Q", "high:Q"]
-    dots = seen.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colours, tooltip=tooltip)
-    bars = seen.mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=colours)
+    dots = measured.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colours, tooltip=tooltip)
+    bars = measured.mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=colours)
     shown = bands.encode(x=x, y="low:Q", y2="high:Q", color=colours) + lines + bars + dots
     kink = _kink(scaling)
     if kink is not None:
         shown = kink + shown
-    return shown.properties(width=WIDTH, height=280, title=place(scaling, findings.primary))
+    return shown.properties(width=WIDTH, height=280, title=wrapped(place(scaling, findings.primary), WIDTH))
 
 
 def _kink(scaling: Scaling) -> Any | None:
     """The kink's interval as a grey band with a line at its estimate."""
     found = scaling.kink
-    if found is None or not found.seen:
+    if found is None or not found.seen or found.misfit > BAD_FIT:
         return None
     row = [{"at": found.at.value, "low": found.at.low, "high": found.at.high}]
     span = chart_of(row).mark_rect(color="#888", opacity=0.15).encode(x="low:Q", x2="high:Q")

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
 
+from pgassay.analysis.scaling.kink import Kink
 from pgassay.analysis.scaling.profile import Estimate
 from pgassay.analysis.scaling.universal import Scalability
-from pgassay.report import stops_text, words
+from pgassay.report import words
 from pgassay.report.part import Part
-from pgassay.report.scaling import Processors, Scaling
+from pgassay.report.scaling import BAD_FIT, Processors, Scaling
 from pgassay.study.responses import Better, Response
-
-if TYPE_CHECKING:
-    from pgassay.report.companions import Companions
 
 NO_YARDSTICK = Part(
     "CPU yardstick: sysbench cpu with as many threads as clients",
@@ -49,13 +46,6 @@ def _table(title: str, scalings: Sequence[Scaling], processors: Processors, resp
     return Part(title, (head, *rows), tuple(notes))
 
 
-def curve_sentences(companions: "Companions", response: Response) -> Iterator[str]:
-    """Every curve in words: what a study of covariates alone has for a verdict."""
-    for each in companions.scalings:
-        yield from sentences(each, companions.processors, response)
-    yield from stops_text.sentences(companions.stops)
-
-
 def yardstick(scalings: Sequence[Scaling], processors: Processors) -> Part | None:
     """The same table of the CPU yardstick; None where it was not measured."""
     return _table("CPU yardstick: sysbench cpu with as many threads as clients", scalings, processors, EVENTS)
@@ -70,10 +60,8 @@ def sentences(scaling: Scaling, processors: Processors, response: Response) -> I
     """The curve in words."""
     name = place(scaling, response)
     found = scaling.kink
-    if found is not None and not found.seen:
-        yield f"{name}: no kink up to {scaling.upto:g} clients, one straight line is not excluded"
-    elif found is not None:
-        yield f"{name}: {_bend(scaling, processors)}"
+    if found is not None:
+        yield f"{name}: {_bend(found, scaling.upto, processors)}"
     if scaling.law is not None:
         yield f"{name}: {_peak(scaling.law)}"
 
@@ -81,6 +69,10 @@ def sentences(scaling: Scaling, processors: Processors, response: Response) -> I
 def _peak(law: Scalability) -> str:
     """An extrapolation only where the number shown lies beyond what was measured; within it a peak may be uncertain."""
     at = law.peak_clients
+    if law.misfit > BAD_FIT:
+        return (
+            f"the Universal Scalability Law fits badly (points lie {law.misfit:.0%} off it), so its peak says nothing"
+        )
     if law.peak_seen:
         return f"throughput peaks at about {at.value:.0f} clients and falls beyond"
     if not isfinite(at.value):
@@ -94,22 +86,26 @@ def _peak(law: Scalability) -> str:
     )
 
 
-def _bend(scaling: Scaling, processors: Processors) -> str:
-    found = scaling.kink
-    assert found is not None  # asked only for curves that have one
-    at, gain = found.at, found.gain
-    text = f"the curve bends at {at.value:.1f} clients [{at.low:.1f}, {at.high:.1f}]"
-    cores = processors.cores
-    if cores is not None:
-        within = at.low <= cores <= at.high
-        text += f"; {cores} physical cores {'are' if within else 'are not'} among what the data allow"
-    share = f"{gain.value:+.0%} of a client's throughput before [{gain.low:+.0%}, {gain.high:+.0%}]"
-    if (processors.threads_per_core or 1.0) > 1.0:
-        text += f"; beyond, another client adds {share}: what a second hardware thread adds to a core"
-    else:
-        text += f"; beyond, another client adds {share} (no second hardware threads here that could add anything)"
+def _bend(found: Kink, upto: float, processors: Processors) -> str:
+    at, gain, cores = found.at, found.gain, processors.cores
+    if found.misfit > BAD_FIT:
+        return f"two lines fit badly (points lie {found.misfit:.0%} off them), so they say nothing of a kink"
+    if not found.seen:
+        return f"no kink up to {upto:g} clients, one straight line is not excluded"
     if not found.located:
-        text += "; the bend reaches the end of what was measured, so its place is not known"
+        text = (
+            f"the curve bends, but the points do not tell where: at {at.value:.1f} clients by the best fit, anywhere "
+            f"from {at.low:.1f} to {at.high:.1f} by what is not excluded"
+        )
+    else:
+        text = f"the curve bends at {at.value:.1f} clients [{at.low:.1f}, {at.high:.1f}]"
+    if cores is not None and found.located:
+        text += (
+            f", which {'holds' if at.low <= cores <= at.high else 'leaves out'} the number of physical cores, {cores}"
+        )
+    text += f"; beyond, another client adds {gain.value:.0%} [{gain.low:.0%}, {gain.high:.0%}] of what one adds before"
+    if found.located and (processors.threads_per_core or 1.0) > 1.0:
+        text += ": what a second hardware thread adds to a core"
     return text
 
 

@@ -12,7 +12,9 @@ import altair as alt
 
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.style import WIDTH, chart_of, panels
+from pgassay.report.courses import told
+from pgassay.report.legends import WIDTH
+from pgassay.report.style import apart, chart_of, panels
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -27,6 +29,8 @@ NAME = "tps"
 
 def per_second(findings: "Findings") -> Any | None:
     """The chart_of, or None where no trial has a series of transactions per second."""
+    if not told(findings.run.responses):
+        return None
     names = _panels(findings)
     rows = rows_of(findings, names)
     if not rows:
@@ -36,14 +40,14 @@ def per_second(findings: "Findings") -> Any | None:
         y=alt.Y("value:Q", title="tps"),
         detail="trial:N",
     )
+    shades = alt.Scale(domain=["measured", "warm-up"], range=["#0072B2", "#aaaaaa"])
     shortest = min(Counter((row["trial"], row["phase"]) for row in rows).values())
     lines = base.mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE).encode(
-        color=alt.Color(
-            "phase:N", scale=alt.Scale(domain=["measured", "warm-up"], range=["#0072B2", "#aaaaaa"]), title=None
-        ),
+        color=alt.Color("phase:N", scale=shades, title=None, legend=alt.Legend(orient="top")),
         tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
     )
-    return lines.properties(width=WIDTH, height=110).facet(row=panels("panel", names))
+    faceted = lines.properties(width=WIDTH, height=110).facet(row=panels("panel", names))
+    return faceted.resolve_scale(y="independent") if apart(rows, "panel") else faceted
 
 
 def _panel(trial: TrialRecord) -> str:

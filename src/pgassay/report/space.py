@@ -5,12 +5,13 @@ study can know their names beforehand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
-from pgassay.report.trials import middle, valid_by_place
+from pgassay.report.trials import by_treatment, middle, valid_by_place
 
 _PREFIX, _SUFFIX = "relation.", "_bytes"
 _WHOLES = (("database_bytes", "database"), ("table_bytes", "all tables"), ("index_bytes", "all indexes"),
@@ -21,7 +22,7 @@ ROWS_MAX = 12
 
 def parts(findings: Findings) -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no trial told any size."""
-    for place, mine in valid_by_place(findings.trials).items():
+    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         found = _part(findings, mine, words.place(*place))
         if found is not None:
             yield found
@@ -29,16 +30,20 @@ def parts(findings: Findings) -> Iterator[Part]:
 
 def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part | None:
     treatments = [each.name for each in findings.study.treatments]
+    of = by_treatment(trials)
     rows = []
     relations: dict[str, dict[str, float]] = {}
-    for name in dict.fromkeys(name for trial in trials for name in trial.counters if name.startswith(_PREFIX)):
+    told = dict.fromkeys(chain.from_iterable(trial.counters for trial in trials))
+    for name in (each for each in told if each.startswith(_PREFIX)):
         kind, _, relation = name.removeprefix(_PREFIX).removesuffix(_SUFFIX).partition(".")
-        relations[f"{kind} {relation}"] = _medians({t: _counted(trials, t, name) for t in treatments})
+        found = {each: [trial.counters.get(name) for trial in of.get(each, ())] for each in treatments}
+        relations[f"{kind} {relation}"] = _medians(found)
     if not relations:
         return None
     for name, title in _WHOLES:
         if name in findings.responses:
-            sizes = _medians({t: _responded(trials, t, name) for t in treatments})
+            found = {each: [trial.responses.get(name) for trial in of.get(each, ())] for each in treatments}
+            sizes = _medians(found)
             if sizes:
                 rows.append(_row(title, sizes, treatments, findings.baseline))
     largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
@@ -47,15 +52,7 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
     if len(largest) > ROWS_MAX:
         notes.append(f"{len(largest) - ROWS_MAX} smaller relations are in the trials' counters")
     title = f"Space at the end of the window{f': {where}' if where else ''}"
-    return Part(title, (("", *treatments), *rows), tuple(notes))
-
-
-def _counted(trials: Sequence[TrialRecord], treatment: str, name: str) -> list[float | None]:
-    return [trial.counters.get(name) for trial in trials if trial.treatment == treatment]
-
-
-def _responded(trials: Sequence[TrialRecord], treatment: str, name: str) -> list[float | None]:
-    return [trial.responses.get(name) for trial in trials if trial.treatment == treatment]
+    return Part(title, (("", *map(words.headed, treatments)), *rows), tuple(notes))
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:

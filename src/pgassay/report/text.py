@@ -17,9 +17,13 @@ from pgassay.report import (
 )
 from pgassay.report.companions_text import parts
 from pgassay.report.courses import doubts
+from pgassay.report.curve_text import curve_sentences
 from pgassay.report.findings import Findings
-from pgassay.report.scaling_text import curve_sentences
+from pgassay.report.trials import measured
 from pgassay.study.responses import Response
+
+LADDERS_MAX = 4
+"""On a terminal; more are many screens."""
 
 
 def render(findings: Findings) -> str:
@@ -57,7 +61,8 @@ def _lines(findings: Findings) -> Iterator[str]:
 def _verdicts(findings: Findings) -> Iterator[str]:
     if not findings.verdicts and findings.study.covariates:
         yield f"{words.titled(findings.primary, '')} along {', '.join(findings.study.covariates)}"
-        for sentence in curve_sentences(findings.companions, findings.primary):
+        resolution = findings.study.design.resolution
+        for sentence in curve_sentences(findings.companions, findings.primary, resolution):
             yield f"  {sentence}"
         return
     yield f"Verdicts on {findings.primary.title} against {findings.baseline}"
@@ -81,7 +86,8 @@ def table(findings: Findings, response: Response) -> Iterator[str]:
     label = "" if response.name == findings.study.primary else " (secondary)"
     yield f"{words.titled(response)}{label}"
     rows = [["treatment", "avg ± stdev", "min", "median", "max", "trials"]]
-    for row in findings.summaries(response):
+    primary = response.name == findings.study.primary
+    for row in measured(findings.summaries(response), primary=primary):
         place = words.place(row.treatment, row.condition, row.covariate)
         spread = words.quantity(row.stdev, response)
         cells = [words.quantity(value, response) for value in (row.min, row.median, row.max)]
@@ -95,12 +101,17 @@ def _why(findings: Findings) -> Iterator[str]:
         yield f"  {comparing.equality(findings.study)}"
     for explanation in findings.explanations:
         yield f"  {explanation.text}"
-    if not findings.explanations:
+    if findings.verdicts and not findings.explanations:
         yield f"  {words.NO_COST}"
 
 
 def _ladders(findings: Findings) -> Iterator[str]:
-    for found in ladder.ladders_of(findings):
+    every = ladder.ladders_of(findings)
+    if len(every) > LADDERS_MAX:
+        yield ""
+        yield f"The write ladders of {len(every)} combinations are on the page and in --json"
+        return
+    for found in every:
         yield ""
         place = f": {found.place}" if found.place else ""
         yield f"The write ladder{place} (medians; the page and --json give the sources)"
@@ -138,6 +149,8 @@ def _caveats(findings: Findings) -> Iterator[str]:
     yield from findings.remarks
     if findings.disturbance:
         yield findings.disturbance
+    if findings.study.design.fixed_order and not findings.imported:
+        yield comparing.order(findings.study)
     yield from crash_safety.warnings(findings.study)
     if findings.overhead:
         yield findings.overhead

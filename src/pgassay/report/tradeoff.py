@@ -14,7 +14,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
-from pgassay.report.trials import Place, middle, valid_by_place
+from pgassay.report.trials import Place, by_treatment, middle, valid_by_place
 from pgassay.study.levels import Level
 
 CYCLES = 3000
@@ -68,7 +68,7 @@ def tradeoffs(findings: Findings) -> Iterator[Tradeoff]:
     varied = {name for treatment in findings.study.treatments for name in treatment.levels}
     if not any(name.startswith(_NEEDED) for name in varied):
         return
-    for place, mine in valid_by_place(findings.trials).items():
+    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
         if space is not None and speed is not None:
@@ -112,9 +112,10 @@ def points(
 ) -> tuple[Point, ...]:
     """Every treatment's medians over the trials of a place, in the study's order."""
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
+    of = by_treatment(trials)
     found = []
     for treatment in findings.study.treatments:
-        mine = [trial for trial in trials if trial.treatment == treatment.name]
+        mine = of.get(treatment.name, ())
         told = {name: middle(_value(trial, name) for trial in mine) for name in (*_TOLD, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
         error = findings.service_errors.get((treatment.name, *place))

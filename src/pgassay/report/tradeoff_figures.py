@@ -12,13 +12,15 @@ import altair as alt
 from pgassay.analysis.comparable import refusal
 from pgassay.record.values import Status
 from pgassay.report import words
-from pgassay.report.style import WIDTH, chart_of, colour, data, panels
+from pgassay.report.legends import WIDTH, legend_of, wrapped
+from pgassay.report.style import chart_of, colour, data, panels
 from pgassay.report.tradeoff import SPACE, Point, Tradeoff, front, tradeoffs
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 _MEDIAN, _TRIAL = "median", "trial"
+_HEIGHT = 300
 
 
 def space_against_speed(findings: "Findings") -> Any | None:
@@ -35,7 +37,8 @@ def space_against_speed(findings: "Findings") -> Any | None:
     several = len({row["place"] for row in rows}) > 1
     base = alt.Chart() if several else chart_of(rows)
     x = alt.X("space:Q", title=f"{SPACE[every[0].space]}, {unit}", scale=alt.Scale(zero=False, nice=True, padding=14))
-    y = alt.Y("speed:Q", title=findings.responses[every[0].speed].title, scale=alt.Scale(zero=False, nice=True))
+    named = wrapped(findings.responses[every[0].speed].title, _HEIGHT)
+    y = alt.Y("speed:Q", title=named, scale=alt.Scale(zero=False, nice=True))
     shades = colour(treatments)
     told = ["treatment:N", "space:Q", "speed:Q"]
     lines = base.transform_filter("datum.kind == 'median' && datum.front").mark_line(
@@ -48,19 +51,18 @@ def space_against_speed(findings: "Findings") -> Any | None:
         .encode(x=x, y=y, color=shades)
         + base.transform_filter("datum.kind == 'median'")
         .mark_point(filled=True, size=130, stroke="black", strokeWidth=1)
-        .encode(x=x, y=y, color=shades, shape=alt.Shape("drives:N", **_legend(rows)), tooltip=told)
-    ).properties(width=WIDTH, height=300)
+        .encode(x=x, y=y, color=shades, shape=_shape(rows), tooltip=told)
+    ).properties(width=WIDTH, height=_HEIGHT)
     if several:
         places = tuple(dict.fromkeys(str(row["place"]) for row in rows))
         return shown.facet(data=data(rows), row=panels("place", places)).resolve_scale(y="independent")
     return shown
 
 
-def _legend(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of what is comparable with what; none where everything is."""
-    if len({row["drives"] for row in rows if row["kind"] == _MEDIAN}) > 1:
-        return {"title": "comparable with each other"}
-    return {"legend": None}
+def _shape(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Of what is comparable with what; without a legend where everything is."""
+    drives = list(dict.fromkeys(str(row["drives"]) for row in rows if row["kind"] == _MEDIAN))
+    return alt.Shape("drives:N", legend=legend_of(drives, "comparable with each other"))
 
 
 def _trials(findings: "Findings", found: Tradeoff) -> list[dict[str, Any]]:

@@ -13,8 +13,6 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-import vl_convert
-
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -31,6 +29,8 @@ def kept(folder: Path) -> str:
         digest, _, text = path.read_bytes().decode().partition("\n")
         if digest == _digest(text):
             return text
+    import vl_convert  # large: only where it is asked
+
     text = vl_convert.javascript_bundle(_SNIPPET)
     with suppress(OSError):
         _keep(path, text)

@@ -1,12 +1,15 @@
 """Numbers as a reader wants them: three or four significant digits, units said once, intervals in brackets."""
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from math import isfinite
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import plural
 from pgassay.study.responses import Response, Scale
 
+_NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
 MISSING = "–"
 UNKNOWN = "not known"
 NO_COST = (
@@ -21,9 +24,20 @@ KB_FROM, MB_FROM = 10240, 10485760
 """pg_size_pretty's steps: a unit from ten of it on."""
 
 
+@lru_cache(maxsize=1024)
 def place(*names: str) -> str:
     """Treatment, condition and covariate as one label, without those that a study does not have."""
     return ", ".join(name for name in names if name)
+
+
+def sentence(text: str) -> str:
+    """A text as it begins a sentence: a name that begins it (`host.huge_pages=2MB`, `pgassay`) stays as it is."""
+    return text if _NAME.match(text) else f"{text[:1].upper()}{text[1:]}"
+
+
+def headed(treatment: str, otherwise: str = "median") -> str:
+    """A column's head; the only treatment of a study that varies none has no name."""
+    return treatment or otherwise
 
 
 def counted(count: int, noun: str) -> str:
@@ -61,8 +75,10 @@ def titled(response: Response, shown: str | None = None) -> str:
 
 def scale_of(values: Iterable[float], response: Response) -> tuple[float, str]:
     """What an axis divides by, and its unit: bytes in the steps of 1024 that `quantity` takes, all else as it is."""
+    if response.unit not in BYTES:
+        return 1.0, unit(response)
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
-    if response.unit not in BYTES or largest < KB_FROM:
+    if largest < KB_FROM:
         return 1.0, unit(response)
     return (1048576.0, "MB") if largest >= MB_FROM else (1024.0, "kB")
 

@@ -1,16 +1,32 @@
-"""What costs are costs of: a transaction, or an I/O where the drive is asked by itself."""
+"""What costs are costs of: a transaction, an I/O where the drive is asked by itself, a query of cacheprobe.
+
+Loads that write nothing to the cluster know no checkpoints, and what they do is equal or timed in another way; so the
+sentences on both belong to the work.
+"""
 
 from dataclasses import dataclass
 
 from pgassay.study.model import Study
 
+_NO_CHECKPOINTS = "nothing is written to the cluster in a window, so checkpoints play no part"
+
 
 @dataclass(frozen=True)
 class Work:
-    """`name` as in "per I/O", `article` as in "an I/O"."""
+    """`name` as in "per I/O", `article` as in "an I/O".
+
+    `regime` stands where a load without checkpoints would be called a burst, `equality` says what was equal between
+    treatments, `warmed` what the load itself does to the caches before its window; all empty for transactions.
+    `server_writes` and `device_writes` tell which rungs the write ladder has.
+    """
 
     name: str
     article: str
+    regime: str = ""
+    equality: str = ""
+    warmed: str = ""
+    server_writes: bool = True
+    device_writes: bool = True
 
     def of(self, text: str) -> str:
         """A text about transactions, said of this."""
@@ -18,10 +34,27 @@ class Work:
 
 
 TRANSACTION = Work("transaction", "a transaction")
-IO = Work("I/O", "an I/O")
+IO = Work(
+    "I/O",
+    "an I/O",
+    regime=_NO_CHECKPOINTS,
+    equality="costs of an I/O are compared at equal time",
+    server_writes=False,
+)
+QUERY = Work(
+    "query",
+    "a query",
+    regime=_NO_CHECKPOINTS,
+    equality="costs are compared at equal work, the same probes and one scan in every trial, and are means over all of "
+    "these queries",
+    warmed="then pg_prewarm of the table and its index, and index probes for the length of the warm-up",
+    server_writes=False,
+    device_writes=False,
+)
+_OF_DRIVERS = {"fio": IO, "cacheprobe": QUERY}
 
 
 def work_of(study: Study) -> Work:
     """Of the study's load."""
     driver = study.fixed.get("load.driver")
-    return IO if driver is not None and driver.canonical == "fio" else TRANSACTION
+    return TRANSACTION if driver is None else _OF_DRIVERS.get(driver.canonical, TRANSACTION)

@@ -11,7 +11,8 @@ import altair as alt
 import vl_convert
 
 from pgassay.cli.simulate._sweep import Outcome
-from pgassay.report.style import WIDTH, chart_of, styled
+from pgassay.report.legends import WIDTH, legend_of
+from pgassay.report.style import chart_of, styled
 
 _SCALE = 2
 _PARTS = {
@@ -49,7 +50,11 @@ def _coloured(chart: alt.Chart, outcomes: Sequence[Outcome]) -> alt.Chart:
     if len(outcomes) == 1:
         return chart
     order = [_name(one) for one in outcomes]
-    return chart.encode(color=alt.Color("drive:N", sort=order, title=None), strokeDash=alt.StrokeDash("drive:N"))
+    legend = legend_of(order)
+    return chart.encode(
+        color=alt.Color("drive:N", sort=order, title=None, legend=legend),
+        strokeDash=alt.StrokeDash("drive:N", sort=order, title=None, legend=legend),
+    )
 
 
 def _amplification(outcomes: Sequence[Outcome]) -> Any:
@@ -89,7 +94,7 @@ def _programmed(outcomes: Sequence[Outcome]) -> Any:
         .encode(
             y=alt.Y("drive:N", title=None, sort=[_name(one) for one in outcomes]),
             x=alt.X("sum(share):Q", title="bytes programmed for each byte that the host wrote"),
-            color=alt.Color("part:N", title=None, sort=list(_PARTS.values())),
+            color=alt.Color("part:N", title=None, sort=list(_PARTS.values()), legend=legend_of(list(_PARTS.values()))),
             tooltip=["drive:N", "part:N", "share:Q"],
         )
     )

@@ -15,13 +15,13 @@ TRIMMED = 0.9
 BLOCKS = ("heap_blks_read", "heap_blks_hit", "idx_blks_read", "idx_blks_hit")
 
 _TIMES = (
-    Response("idx1_ms", "mean of the index probes before the scan", "ms", _LOWER),
-    Response("seq_ms", "sequential scan", "ms", _LOWER),
-    Response("idx2_ms", "mean of the index probes after the scan", "ms", _LOWER),
-    Response("idx1_trimmed_ms", "index probes before the scan, without the slowest tenth", "ms", _LOWER),
-    Response("idx2_trimmed_ms", "index probes after the scan, without the slowest tenth", "ms", _LOWER),
-    Response("idx2_slowdown", "index probes after the scan against before", "ratio", _LOWER),
-    Response("probes_ms", "mean of all index probes, before and after the scan", "ms", _LOWER),
+    Response("idx1_ms", "mean latency of index probes before the scan (idx1)", "ms", _LOWER),
+    Response("seq_ms", "time of the sequential scan (seq)", "ms", _LOWER),
+    Response("idx2_ms", "mean latency of index probes after the scan (idx2)", "ms", _LOWER),
+    Response("idx1_trimmed_ms", "latency of index probes before the scan (idx1, slowest tenth left out)", "ms", _LOWER),
+    Response("idx2_trimmed_ms", "latency of index probes after the scan (idx2, slowest tenth left out)", "ms", _LOWER),
+    Response("idx2_slowdown", "latency of index probes after the scan ÷ before (idx2 ÷ idx1)", "ratio", _LOWER),
+    Response("probes_ms", "mean latency of all index probes, before and after the scan", "ms", _LOWER),
     *(
         Response(f"idx{number}_{name}_ms", f"{title} of the index probes {when} the scan", "ms", _LOWER)
         for number, when in ((1, "before"), (2, "after"))
