@@ -1,6 +1,7 @@
 """Everything that a user may get wrong: a clear error with a hint, exit status 2, no traceback, nothing started."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -177,3 +178,30 @@ def test_an_output_that_exists_already(told: Told) -> None:
     there.mkdir()
     error, _ = told.run("--out", str(there))
     assert error == f'"{there}" exists already'
+
+
+@pytest.mark.parametrize(
+    ("level", "said", "helps"),
+    [
+        ("server.shared_buffers=100TB", "does not fit in the memory of this machine", "give less"),
+        ("host.cores=4096", '"host.cores" = 4096 wants more than the', "at most"),
+        ("host.cores=cpu:4095", "this machine has no CPU 4095", "taskset"),
+        ("host.cores=many", '"host.cores" cannot be "many"', "it takes all, 4"),
+        ("load.cores=4095", "names CPUs that cannot be used here: 4095", "there are"),
+        ("host.huge_pages=3MB", "no huge pages of that size|needs root", "it has|root"),
+        ("host.memory=100TB", "is more than this machine has|needs root", "give less|root"),
+        ("host.transparent_huge_pages=yes", 'cannot be "yes"', "always, madvise, never"),
+    ],
+)
+def test_what_this_machine_does_not_have(told: Told, level: str, said: str, helps: str) -> None:
+    error, hint = told.run("--set", level)
+    assert re.search(said, error)
+    assert re.search(helps, hint)
+
+
+def test_a_disk_study_without_fio(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(told.journey.temporary))
+    where = ("--data-dir", str(told.journey.data), "--out", str(told.journey.runs / "bad"))
+    error, hint = told("run", "disk", "--quick", "--allow-volatile", "--allow-busy", *where)
+    assert error == '"fio" is not installed'
+    assert "apt install fio" in hint

@@ -88,12 +88,18 @@ def not_a_host_level(name: str, typed: str, accepted: str) -> UsageError:
 
 def too_many_cpus(name: str, typed: str, there: int) -> UsageError:
     """More CPUs than this machine has, or than we may use."""
-    return UsageError(f'"{name}" = {typed} wants more than the {there} CPUs that this machine lets us use')
+    return UsageError(
+        f'"{name}" = {typed} wants more than the {there} CPUs that this machine lets us use',
+        f"give {there} at most, or all; lscpu --extended lists them",
+    )
 
 
 def no_such_cpus(name: str, typed: str, missing: str) -> UsageError:
     """A list that names absent CPUs."""
-    return UsageError(f'"{name}" = {typed}: this machine has no CPU {missing}, or does not let us use it')
+    return UsageError(
+        f'"{name}" = {typed}: this machine has no CPU {missing}, or does not let us use it',
+        "taskset --cpu-list --pid $$ tells those that we may use",
+    )
 
 
 def no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
@@ -103,7 +109,9 @@ def no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
 
 def more_memory_than_there_is(name: str, typed: str, total_bytes: int) -> UsageError:
     """A limit above the machine's memory limits nothing."""
-    return UsageError(f'"{name}" = {typed} is more than this machine has ({format_size(total_bytes)})')
+    return UsageError(
+        f'"{name}" = {typed} is more than this machine has ({format_size(total_bytes)})', "give less, or all"
+    )
 
 
 def no_reboot(reason: str) -> BenchError:

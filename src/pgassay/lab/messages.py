@@ -55,7 +55,10 @@ def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
 
 def buffers_beyond(typed: str, limit: str) -> UsageError:
     """Shared buffers that cannot all be in memory."""
-    return UsageError(f"server.shared_buffers = {typed} does not fit in {limit}", "leave that level out with --levels")
+    return UsageError(
+        f"server.shared_buffers = {typed} does not fit in {limit}",
+        "give less: --set or --levels server.shared_buffers=…, or more: --set host.memory=…",
+    )
 
 
 def machine_memory(total_bytes: int) -> str:
