@@ -10,14 +10,19 @@ turn with the drive. How far ahead they are prefetched is what makes them fastes
 tried first, in turn with the others. So the yardstick knows nothing but memory; no access of the drive's is as free of
 other work between prefetch and use.
 
-usage: python -m benchmarks.flash_speed.run [reference|accesses|compressing|memory] [--gib N ...] [--slices N]
+`large` ages a page-mapped drive of 4 TB by theory, then writes 150 million blocks: is WA theory's from the start, how
+much memory does it take at its peak, and how long.
+
+usage: python -m benchmarks.flash_speed.run [reference|accesses|compressing|memory|large ...] [--gib N ...] [--slices N]
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,10 +49,15 @@ class Side:
         seconds, amplification = self._line().split()
         return float(seconds) / count * 1e9, float(amplification)
 
-    def resident_bytes(self) -> int:
-        """Memory that the program holds now."""
+    def memory_bytes(self, line: str) -> int:
+        """Memory that the program holds now (VmRSS), or held at most (VmHWM)."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+        return next(int(row.split()[1]) * 1024 for row in status.splitlines() if row.startswith(line))
+
+    def processor_seconds(self) -> float:
+        """The processor time that the program has used."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
         """Let it end."""
@@ -173,8 +183,24 @@ def memory(programs: Programs, sizes: list[int], slices: int) -> None:
             ours.slice(slices)
             # 8 a logical block, 6 an extent on flash, live or dead: as many as the flash has room for.
             aim = 10 if kind == "page-mapped" else 8 + 6 * 1.07 * 4096 / int(kind)
-            print(f"  {gib:5} GiB  {kind:11}  {ours.resident_bytes() / (gib << 18):5.2f}  (aim: at most {aim:.2f})")
+            taken = ours.memory_bytes("VmRSS") / (gib << 18)
+            print(f"  {gib:5} GiB  {kind:11}  {taken:5.2f}  (aim: at most {aim:.2f})")
             ours.close()
+
+
+def large(programs: Programs, sizes: list[int], slices: int) -> None:
+    """Time, memory and WA of a drive as large as they are sold, in so many windows after ageing."""
+    print("page-mapped, OP 7 %, aged by theory, then written (aim: at most 10 GB at the peak)")
+    for gib in sizes:
+        began = time.monotonic()
+        ours = programs.ours(gib, 0.07, ageing="theory")
+        aged = f"aged in {time.monotonic() - began:.0f} s, {ours.processor_seconds():.0f} s of processor time"
+        windows = [ours.slice(10_000_000) for _ in range(slices)]
+        peak = ours.memory_bytes("VmHWM")
+        print(f"  {gib:5} GiB  {aged}; {peak / 1e9:.2f} GB at the peak, {peak / (gib << 18):.2f} bytes a page")
+        print(f"  {statistics.median(window[0] for window in windows):.1f} ns a host write; windows of 10 million: WA")
+        print("  " + " ".join(f"{window[1]:.3f}" for window in windows), flush=True)
+        ours.close()
 
 
 def main() -> int:
@@ -185,14 +211,17 @@ def main() -> int:
         "accesses": (versus_memory, [4, 16, 64, 256, 1024]),
         "compressing": (versus_page_mapped, [16]),
         "memory": (memory, [16, 64]),
+        "large": (large, [3725]),
     }
-    parser.add_argument("kind", nargs="?", choices=kinds, default="reference")
+    parser.add_argument("kinds", metavar="kind", nargs="*", choices=kinds, help=", ".join(kinds))
     parser.add_argument("--gib", type=int, nargs="+", help="user capacities")
     parser.add_argument("--slices", type=int, default=15, help="pairs of slices")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        measure, usual = kinds[arguments.kind]
-        measure(build(Path(folder)), arguments.gib or usual, arguments.slices)
+        programs = build(Path(folder))
+        for kind in arguments.kinds or ["reference"]:
+            measure, usual = kinds[kind]
+            measure(programs, arguments.gib or usual, arguments.slices)
     return 0
 
 
