@@ -122,6 +122,19 @@ impl BlockTable {
         self.victims.fell(block, before, after);
     }
 
+    /// The same for several amounts, one after the other: where the tables are stays in registers.
+    #[inline(always)]
+    pub(crate) fn invalidate_each(&mut self, losses: impl Iterator<Item = (u32, u32)>) {
+        let Self { live, victims, .. } = self;
+        let live = live.as_mut_slice();
+        for (block, amount) in losses {
+            let before = live[block as usize];
+            let after = before - amount;
+            live[block as usize] = after;
+            victims.fell(block, before, after);
+        }
+    }
+
     /// The policy's choice among the sealed blocks.
     pub(crate) fn choose(&mut self) -> Option<u32> {
         let ages = Ages { now: self.seals, sealed_at: &self.sealed_at };

@@ -1,7 +1,6 @@
 //! Packing: where the next extent goes, and what is lost at the ends of granules, flash pages and blocks.
 
 use super::extent::Extent;
-use super::log::Entry;
 use super::spill::Inflow;
 use super::{Compressing, Frontier};
 use crate::observer::{Cause, Observer};
@@ -27,7 +26,7 @@ impl<O: Observer> Compressing<O> {
         if skip > 0 {
             self.pad(stream, skip);
         }
-        let place = self.logs.push(block, Entry::new(lba, size), offset + skip);
+        let place = self.logs.push(block, lba, size, offset + skip);
         self.map[lba as usize] = Extent::whole(place, size);
         self.program(stream, footprint, size, cause);
     }
@@ -40,7 +39,7 @@ impl<O: Observer> Compressing<O> {
         let room = self.packing.block_bytes - offset;
         let footprint = self.packing.footprint(size);
         if self.packing.straddling && room > 0 {
-            let place = self.logs.push(block, Entry::new(lba, size), offset);
+            let place = self.logs.push(block, lba, size, offset);
             self.map[lba as usize] = Extent::straddling(place, size);
             self.program(stream, room, size.min(room), cause);
             let inflow = Inflow { place, source: block, bytes: footprint - room };
@@ -52,7 +51,7 @@ impl<O: Observer> Compressing<O> {
                 self.pad(stream, room);
             }
             let block = self.open(stream);
-            let place = self.logs.push(block, Entry::new(lba, size), 0);
+            let place = self.logs.push(block, lba, size, 0);
             self.map[lba as usize] = Extent::whole(place, size);
             self.program(stream, footprint, size, cause);
         }

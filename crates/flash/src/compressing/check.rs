@@ -23,8 +23,8 @@ impl<O: Observer> Compressing<O> {
         if mapped != self.mapped {
             return Err(format!("{mapped} blocks are mapped, but {} counted", self.mapped));
         }
-        if !self.copies.is_empty() {
-            return Err("the map does not lead to all copies".into());
+        if !self.waiting.is_empty() {
+            return Err("a victim's extents still wait to be moved".into());
         }
         let counters = self.counters();
         if counters.consistent() { Ok(()) } else { Err(format!("the parts do not add up: {counters:?}")) }
@@ -40,7 +40,7 @@ impl<O: Observer> Compressing<O> {
                 return Err(format!("block {lba} is mapped into block {block}, which is free"));
             }
             let named = self.logs.entry(extent.place());
-            if (named.lba() as usize, named.size()) != (lba, extent.size()) || !self.logs.is_live(extent.place()) {
+            if (named.lba as usize, named.size) != (lba, extent.size()) || !self.logs.is_live(extent.place()) {
                 return Err(format!("block {lba} is {extent:?} in the map, but {named:?} in the log"));
             }
             let footprint = self.packing.footprint(extent.size());
@@ -70,7 +70,7 @@ impl<O: Observer> Compressing<O> {
         for block in 0..self.table.len() {
             let mut end = self.spills.start(block);
             for place in self.logs.places(block) {
-                let footprint = self.packing.footprint(self.logs.entry(place).size());
+                let footprint = self.packing.footprint(self.logs.entry(place).size);
                 let start = end + self.packing.skip(end, footprint);
                 let known = self.logs.offset(place, self.packing);
                 if known != start || self.logs.block(place) != block {

@@ -33,6 +33,18 @@ impl Extent {
         Self { place, size: size as u16 | STRADDLES }
     }
 
+    /// One as it lay in the map: what [`Self::parts`] gave.
+    #[inline(always)]
+    pub(super) fn of((place, size): (u32, u16)) -> Self {
+        Self { place, size }
+    }
+
+    /// Its two fields: side by side in a register each, they need no detour through memory.
+    #[inline(always)]
+    pub(super) fn parts(self) -> (u32, u16) {
+        (self.place, self.size)
+    }
+
     /// Where the logs name it.
     #[inline(always)]
     pub(super) fn place(self) -> u32 {

@@ -3,12 +3,13 @@
 //! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
 //! extents of a block is not known beforehand; logs grow in *chunks* that all blocks share and give back when erased. A
 //! chunk knows its block and has a bit for each of its extents that says whether it is live, so an overwrite finds both
-//! in one place, and collection touches the map of live extents only.
+//! in one place, and collection touches the map of live extents only. Names and sizes lie in tables of their own, as
+//! the host gives them.
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use super::extent::Packing;
+use super::uses::{Use, Uses};
 use crate::huge_pages;
 use crate::prefetch::prefetch;
 
@@ -17,32 +18,15 @@ pub(super) const CHUNK: u32 = u32::BITS;
 /// No chunk.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Chunks' entries begin and end with cache lines, three a chunk.
-const ENTRIES_PER_LINE: u32 = 11;
+/// Logical blocks that a cache line names, two lines a chunk.
+const NAMES_PER_LINE: usize = 16;
 
 /// One extent as it was appended.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, packed(2))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
-    lba: u32,
-    size: u16,
-}
-
-impl Entry {
-    #[inline(always)]
-    pub(super) fn new(lba: u32, size: u32) -> Self {
-        Self { lba, size: size as u16 }
-    }
-
-    #[inline(always)]
-    pub(super) fn lba(self) -> u32 {
-        self.lba
-    }
-
-    #[inline(always)]
-    pub(super) fn size(self) -> u32 {
-        u32::from(self.size)
-    }
+    pub(super) lba: u32,
+    /// Bytes after compression.
+    pub(super) size: u32,
 }
 
 /// The log of a block: its chunks, and how many extents the last of them can still take.
@@ -54,14 +38,6 @@ struct Log {
 }
 
 const EMPTY: Log = Log { first: NONE, last: NONE, left: 0 };
-
-/// What an overwrite looks at in a chunk.
-#[derive(Debug, Clone, Copy)]
-struct Use {
-    block: u32,
-    /// A bit for each extent.
-    live: u32,
-}
 
 /// Where a chunk stands in its log.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +51,8 @@ struct Link {
 #[derive(Debug, Clone)]
 pub(super) struct Logs {
     logs: Vec<Log>,
-    entries: Vec<Entry>,
+    lbas: Vec<u32>,
+    sizes: Vec<u16>,
     uses: Vec<Use>,
     links: Vec<Link>,
     free: u32,
@@ -85,17 +62,19 @@ impl Logs {
     /// Room is set aside for `extents`, at no price until they are there: what grows in small steps gets small pages.
     pub(super) fn new(blocks: u32, extents: u64) -> Self {
         let chunks = extents as usize / CHUNK as usize + blocks as usize;
-        let mut entries = Vec::with_capacity(chunks * CHUNK as usize);
-        huge_pages::advise_vec(&mut entries);
+        let places = chunks * CHUNK as usize;
+        let (mut lbas, mut sizes) = (Vec::with_capacity(places), Vec::with_capacity(places));
+        huge_pages::advise_vec(&mut lbas);
+        huge_pages::advise_vec(&mut sizes);
         let (uses, links) = (Vec::with_capacity(chunks), Vec::with_capacity(chunks));
-        Self { logs: vec![EMPTY; blocks as usize], entries, uses, links, free: NONE }
+        Self { logs: vec![EMPTY; blocks as usize], lbas, sizes, uses, links, free: NONE }
     }
 
     /// Appends an extent to the log of a block of which `offset` bytes are taken. Returns its place.
     #[inline(always)]
-    pub(super) fn push(&mut self, block: u32, entry: Entry, offset: u32) -> u32 {
+    pub(super) fn push(&mut self, block: u32, lba: u32, size: u32, offset: u32) -> u32 {
         let place = self.rest(block, offset).start;
-        self.entries[place as usize] = entry;
+        self.write(place, &[lba], &[size as u16]);
         self.extend(block, 1);
         place
     }
@@ -111,19 +90,22 @@ impl Logs {
         end - left..end
     }
 
-    /// The entries of such places, to be written.
+    /// Names and sizes of such places, to be written.
     #[inline(always)]
-    pub(super) fn entries_mut(&mut self, places: Range<u32>) -> &mut [Entry] {
-        &mut self.entries[places.start as usize..places.end as usize]
+    pub(super) fn slots(&mut self, places: Range<u32>) -> (&mut [u32], &mut [u16]) {
+        let places = places.start as usize..places.end as usize;
+        (&mut self.lbas[places.clone()], &mut self.sizes[places])
     }
 
-    /// All entries, to be read and written side by side.
+    /// Writes extents to places from `first` on, as many of the rest as there are.
     #[inline(always)]
-    pub(super) fn cells(&mut self) -> &[Cell<Entry>] {
-        Cell::from_mut(self.entries.as_mut_slice()).as_slice_of_cells()
+    pub(super) fn write(&mut self, first: u32, lbas: &[u32], sizes: &[u16]) {
+        let (names, slots) = self.slots(first..first + lbas.len() as u32);
+        names.copy_from_slice(lbas);
+        slots.copy_from_slice(sizes);
     }
 
-    /// The first `count` entries of the rest have been written: so many extents are live.
+    /// The first `count` places of the rest have been written: so many extents are live.
     #[inline(always)]
     pub(super) fn extend(&mut self, block: u32, count: u32) {
         let log = &mut self.logs[block as usize];
@@ -152,14 +134,17 @@ impl Logs {
     fn grow(&mut self) -> u32 {
         let chunk = self.uses.len() as u32;
         assert!(chunk < u32::MAX / CHUNK, "the logs of a drive hold at most 2^32 extents");
-        if self.entries.len() == self.entries.capacity() {
+        if self.lbas.len() == self.lbas.capacity() {
             let chunks = (self.uses.len() / 8).max(64);
-            self.entries.reserve_exact(chunks * CHUNK as usize);
+            self.lbas.reserve_exact(chunks * CHUNK as usize);
+            self.sizes.reserve_exact(chunks * CHUNK as usize);
             self.uses.reserve_exact(chunks);
             self.links.reserve_exact(chunks);
-            huge_pages::advise_vec(&mut self.entries);
+            huge_pages::advise_vec(&mut self.lbas);
+            huge_pages::advise_vec(&mut self.sizes);
         }
-        self.entries.resize(self.entries.len() + CHUNK as usize, Entry::new(0, 0));
+        self.lbas.resize(self.lbas.len() + CHUNK as usize, 0);
+        self.sizes.resize(self.sizes.len() + CHUNK as usize, 0);
         self.uses.push(Use { block: NONE, live: 0 });
         self.links.push(Link { next: self.free, offset: 0 });
         chunk
@@ -175,12 +160,16 @@ impl Logs {
         *log = EMPTY;
     }
 
+    /// What chunks are used for, to let go of many extents.
+    #[inline(always)]
+    pub(super) fn uses(&mut self) -> Uses<'_> {
+        Uses(&mut self.uses)
+    }
+
     /// An extent is dead from now on. Returns the block whose log names it.
     #[inline(always)]
     pub(super) fn kill(&mut self, place: u32) -> u32 {
-        let chunk = &mut self.uses[(place / CHUNK) as usize];
-        chunk.live &= !(1 << (place % CHUNK));
-        chunk.block
+        self.uses().kill(place)
     }
 
     pub(super) fn is_live(&self, place: u32) -> bool {
@@ -195,14 +184,22 @@ impl Logs {
 
     #[inline(always)]
     pub(super) fn entry(&self, place: u32) -> Entry {
-        self.entries[place as usize]
+        Entry { lba: self.lbas[place as usize], size: self.sizes[place as usize].into() }
+    }
+
+    /// Names and sizes in a chunk; at places never written they have no meaning.
+    #[inline(always)]
+    pub(super) fn chunk(&self, chunk: u32) -> (&[u32; CHUNK as usize], &[u16; CHUNK as usize]) {
+        let first = (chunk * CHUNK) as usize;
+        let lbas = self.lbas[first..].first_chunk().expect("the tables hold whole chunks");
+        (lbas, self.sizes[first..].first_chunk().expect("the tables are equally long"))
     }
 
     /// Where in its block each extent of a chunk begins; what was never written has no meaning.
     pub(super) fn offsets(&self, chunk: u32, packing: Packing) -> [u32; CHUNK as usize] {
         let mut end = self.links[chunk as usize].offset;
         std::array::from_fn(|index| {
-            let footprint = packing.footprint(self.entry(chunk * CHUNK + index as u32).size());
+            let footprint = packing.footprint(self.entry(chunk * CHUNK + index as u32).size);
             let start = end + packing.skip(end, footprint);
             end = start + footprint;
             start
@@ -232,7 +229,7 @@ impl Logs {
         self.uses.get(chunk as usize).map_or(0, |chunk| chunk.live)
     }
 
-    /// Starts to load a chunk's entries, and what it is used for.
+    /// Starts to load what a chunk names, and what it is used for.
     #[inline(always)]
     pub(super) fn prefetch(&self, chunk: u32) {
         if chunk == NONE {
@@ -240,15 +237,37 @@ impl Logs {
         }
         prefetch(&self.uses, chunk as usize);
         prefetch(&self.links, chunk as usize);
-        for index in (0..CHUNK).step_by(ENTRIES_PER_LINE as usize) {
-            prefetch(&self.entries, (chunk * CHUNK + index) as usize);
+        let first = (chunk * CHUNK) as usize;
+        for name in (0..CHUNK as usize).step_by(NAMES_PER_LINE) {
+            prefetch(&self.lbas, first + name);
         }
+        // The table may begin anywhere in a line, so the last size may lie in a second one.
+        prefetch(&self.sizes, first);
+        prefetch(&self.sizes, first + CHUNK as usize - 1);
     }
 
-    /// Starts to load what an extent's chunk is used for.
+    /// Starts to load which chunk follows in the same log.
     #[inline(always)]
-    pub(super) fn prefetch_use(&self, place: u32) {
+    pub(super) fn prefetch_link(&self, chunk: u32) {
+        prefetch(&self.links, chunk as usize);
+    }
+
+    /// Starts to load all that is known of the extent at a place.
+    pub(super) fn prefetch_entry(&self, place: u32) {
         prefetch(&self.uses, (place / CHUNK) as usize);
+        prefetch(&self.lbas, place as usize);
+        prefetch(&self.sizes, place as usize);
+    }
+
+    /// Starts to load where a block's log begins and ends.
+    pub(super) fn prefetch_log(&self, block: u32) {
+        prefetch(&self.logs, block as usize);
+    }
+
+    /// The place of the last extent in a block's log; nowhere if that is empty.
+    pub(super) fn last(&self, block: u32) -> u32 {
+        let Log { last, left, .. } = self.logs[block as usize];
+        last.wrapping_add(1).wrapping_mul(CHUNK).wrapping_sub(left + 1)
     }
 
     /// Number of extents, live and dead, that the logs hold.

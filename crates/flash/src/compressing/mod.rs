@@ -8,12 +8,14 @@
 mod append;
 mod check;
 mod collect;
-mod copies;
 mod empty;
 mod extent;
 mod log;
+mod scout;
 mod spill;
 mod throttling;
+mod uses;
+mod waiting;
 mod write;
 
 use crate::BLOCK_BYTES;
@@ -29,12 +31,13 @@ use crate::requests;
 use crate::streams::Streams;
 use crate::wear::Wear;
 use crate::wear_levelling::StaticWearLevelling;
-use copies::Copies;
 use extent::{Extent, Packing};
 use log::Logs;
+use scout::Scout;
 use spill::Spills;
 use throttling::Limits;
 pub use throttling::{SpaceState, Throttling};
+use waiting::Waiting;
 
 /// Amounts of live bytes that greedy tells apart: 1/4096 of a block is less than what a single extent changes, and the
 /// buckets stay in the first-level cache.
@@ -84,7 +87,8 @@ pub struct Compressing<O: Observer = NoObserver> {
     spills: Spills,
     table: BlockTable,
     frontiers: Vec<Frontier>,
-    copies: Copies,
+    waiting: Waiting,
+    scout: Scout,
     mapped: u64,
     live_bytes: u64,
     limits: Limits,
@@ -119,7 +123,8 @@ impl<O: Observer> Compressing<O> {
             spills: Spills::new(blocks),
             table: BlockTable::new(blocks, block_bytes, GREEDY_LEVELS, config.policy, config.seed),
             frontiers: vec![Frontier { block: 0, offset: block_bytes }; usize::from(config.streams.count())],
-            copies: Copies::default(),
+            waiting: Waiting::none(),
+            scout: Scout::NOWHERE,
             mapped: 0,
             live_bytes: 0,
             limits: Limits::new(config.throttling, capacity.data_bytes()),

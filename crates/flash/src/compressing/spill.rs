@@ -4,6 +4,8 @@
 //! extent; the second remembers whose end it holds, since it cannot be erased before that extent has moved. Each block
 //! takes part in at most two: one that runs in, one that runs out.
 
+use crate::prefetch::prefetch;
+
 const NONE: u32 = u32::MAX;
 
 /// The end of an extent that began in another block.
@@ -17,55 +19,73 @@ pub(super) struct Inflow {
     pub(super) bytes: u32,
 }
 
+const NO_INFLOW: Inflow = Inflow { place: NONE, source: NONE, bytes: 0 };
+
+/// What runs into a block, and the block that it runs out to: side by side, since emptying a block asks for both.
+#[derive(Debug, Clone, Copy)]
+struct Spill {
+    inflow: Inflow,
+    outflow: u32,
+}
+
 /// For each block, the extents that run in and out.
 #[derive(Debug, Clone)]
 pub(super) struct Spills {
-    inflows: Vec<Inflow>,
-    outflows: Vec<u32>,
+    spills: Vec<Spill>,
 }
-
-const NO_INFLOW: Inflow = Inflow { place: NONE, source: NONE, bytes: 0 };
 
 impl Spills {
     pub(super) fn new(blocks: u32) -> Self {
-        Self { inflows: vec![NO_INFLOW; blocks as usize], outflows: vec![NONE; blocks as usize] }
+        Self { spills: vec![Spill { inflow: NO_INFLOW, outflow: NONE }; blocks as usize] }
     }
 
     /// An extent runs on from `inflow.source` into `block`.
     pub(super) fn record(&mut self, block: u32, inflow: Inflow) {
-        self.outflows[inflow.source as usize] = block;
-        self.inflows[block as usize] = inflow;
+        self.spills[inflow.source as usize].outflow = block;
+        self.spills[block as usize].inflow = inflow;
     }
 
     /// What runs into a block.
     pub(super) fn inflow(&self, block: u32) -> Option<Inflow> {
-        let inflow = self.inflows[block as usize];
+        let inflow = self.spills[block as usize].inflow;
         (inflow.source != NONE).then_some(inflow)
     }
 
     /// The block into which the last extent of `block` runs on, and its end there.
     pub(super) fn outflow(&self, block: u32) -> Option<(u32, Inflow)> {
-        let outflow = self.outflows[block as usize];
-        (outflow != NONE).then(|| (outflow, self.inflows[outflow as usize]))
+        let outflow = self.spills[block as usize].outflow;
+        (outflow != NONE).then(|| (outflow, self.spills[outflow as usize].inflow))
     }
 
     /// Bytes at the start of a block that belong to an extent of another; they stay taken when that has died.
     pub(super) fn start(&self, block: u32) -> u32 {
-        self.inflows[block as usize].bytes
+        self.spills[block as usize].inflow.bytes
+    }
+
+    /// Starts to load what runs into and out of a block.
+    pub(super) fn prefetch(&self, block: u32) {
+        prefetch(&self.spills, block as usize);
+    }
+
+    /// Starts to load what its neighbours know of that, once the above has come. Returns where the logs name what runs
+    /// in, or nowhere.
+    pub(super) fn prefetch_neighbours(&self, block: u32) -> u32 {
+        let Spill { inflow, outflow } = self.spills[block as usize];
+        prefetch(&self.spills, inflow.source as usize);
+        prefetch(&self.spills, outflow as usize);
+        inflow.place
     }
 
     /// A block has been erased: what ran in or out is dead. Its neighbour keeps the bytes as garbage.
     pub(super) fn forget(&mut self, block: u32) {
-        let inflow = self.inflows[block as usize];
+        let Spill { inflow, outflow } = self.spills[block as usize];
         if inflow.source != NONE {
-            self.outflows[inflow.source as usize] = NONE;
+            self.spills[inflow.source as usize].outflow = NONE;
         }
-        let outflow = self.outflows[block as usize];
         if outflow != NONE {
-            let neighbour = &mut self.inflows[outflow as usize];
+            let neighbour = &mut self.spills[outflow as usize].inflow;
             *neighbour = Inflow { bytes: neighbour.bytes, ..NO_INFLOW };
         }
-        self.inflows[block as usize] = NO_INFLOW;
-        self.outflows[block as usize] = NONE;
+        self.spills[block as usize] = Spill { inflow: NO_INFLOW, outflow: NONE };
     }
 }

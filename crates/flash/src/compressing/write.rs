@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::extent::Extent;
-use super::log::Entry;
 use super::{Compressing, Frontier, SpaceState};
 use crate::BLOCK_BYTES;
 use crate::drive::Drive;
@@ -11,6 +10,13 @@ use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
 use crate::prefetch::prefetch_whole;
 use crate::requests::{self, RUN, Runs};
+
+/// What the map had before a run of writes.
+#[derive(Default)]
+struct Replaced {
+    places: [u32; RUN],
+    sizes: [u16; RUN],
+}
 
 impl<O: Observer> Runs for Compressing<O> {
     #[inline(always)]
@@ -67,63 +73,89 @@ impl<O: Observer> Compressing<O> {
         if fits == 0 || !self.limits.is_far(self.live_bytes + (RUN as u64) * u64::from(BLOCK_BYTES)) {
             return 0;
         }
+        self.aim_scout();
         let places = self.logs.rest(block, start);
-        let first = places.start;
-        let mut replaced = [Extent::UNMAPPED; RUN];
-        let (mut offset, mut bytes, mut count) = (start, 0, 0);
-        let pairs = lbas.iter().zip(sizes).take(fits);
-        for (entry, (&lba, &size)) in self.logs.entries_mut(places).iter_mut().zip(pairs) {
-            let size = u32::from(size);
-            let footprint = packing.footprint(size);
-            let refused = size.wrapping_sub(1) >= BLOCK_BYTES || lba as usize >= self.map.len();
-            if refused || packing.skip(offset, footprint) > 0 {
-                break;
-            }
-            *entry = Entry::new(lba, size);
-            let extent = Extent::whole(first + count as u32, size);
-            replaced[count] = std::mem::replace(&mut self.map[lba as usize], extent);
-            self.observer.program(block, u64::from(offset), size, 0, Cause::Host);
-            if footprint > size {
-                let end = u64::from(offset + size);
-                self.observer.program(block, end, footprint - size, 0, Cause::Padding);
-            }
-            offset += footprint;
-            bytes += u64::from(size);
-            count += 1;
-        }
-        let replaced = &replaced[..count];
-        replaced.iter().for_each(|old| self.logs.prefetch_use(old.place()));
+        let most = fits.min(places.len()).min(lbas.len());
+        let mut replaced = Replaced::default();
+        let (count, bytes) = self.lead_to(places.start, &lbas[..most], &sizes[..most], &mut replaced);
+        let programmed = u64::from(self.frontiers[0].offset - start);
+        self.logs.write(places.start, &lbas[..count], &sizes[..count]);
         self.logs.extend(block, count as u32);
-        self.frontiers[0].offset = offset;
-        let programmed = u64::from(offset - start);
         self.live_bytes += programmed;
-        self.release_all(replaced);
+        self.scout();
+        self.release_all(&replaced.places[..count], &replaced.sizes[..count]);
         self.counters.host_bytes_written += count as u64 * u64::from(BLOCK_BYTES);
-        self.counters.compressed_bytes_written += bytes;
+        self.counters.compressed_bytes_written += u64::from(bytes);
         self.counters.nand_bytes_written += programmed;
-        self.counters.padding_bytes_written += programmed - bytes;
-        if self.packing.block_bytes - offset < 2 * RUN as u32 * BLOCK_BYTES {
-            self.prefetch_victim();
-        }
+        self.counters.padding_bytes_written += programmed - u64::from(bytes);
         count
     }
 
-    /// Lets go of what was mapped before, extents or nothing.
-    #[inline(always)]
-    fn release_all(&mut self, replaced: &[Extent]) {
-        let mut freed = 0;
-        for &old in replaced {
-            self.release(old);
-            freed += u64::from(self.packing.taken(old));
-            self.mapped += u64::from(old == Extent::UNMAPPED);
+    /// Leads the map to the places from `first` on, keeps what it had, and fills the open block. Returns how many
+    /// writes that are, up to a special one, and their bytes. Not inlined: its loop needs all registers.
+    #[inline(never)]
+    fn lead_to(&mut self, first: u32, lbas: &[u32], sizes: &[u16], replaced: &mut Replaced) -> (usize, u32) {
+        let Self { map, logs, observer, packing, frontiers, .. } = self;
+        let (map, uses, packing) = (&mut **map, logs.uses(), *packing);
+        let Frontier { block, offset } = &mut frontiers[0];
+        let (mut end, mut bytes, mut place) = (*offset, 0, first);
+        let old = replaced.places.iter_mut().zip(&mut replaced.sizes);
+        for ((&lba, &size), (old_place, old_size)) in lbas.iter().zip(sizes).zip(old) {
+            let size = u32::from(size);
+            let footprint = packing.footprint(size);
+            let Some(extent) = map.get_mut(lba as usize) else { break };
+            if size.wrapping_sub(1) >= BLOCK_BYTES || packing.skip(end, footprint) > 0 {
+                break;
+            }
+            let (place_before, size_before) = extent.parts();
+            uses.prefetch(place_before);
+            (*old_place, *old_size) = (place_before, size_before);
+            *extent = Extent::whole(place, size);
+            observer.program(*block, u64::from(end), size, 0, Cause::Host);
+            if footprint > size {
+                observer.program(*block, u64::from(end + size), footprint - size, 0, Cause::Padding);
+            }
+            place += 1;
+            end += footprint;
+            bytes += size;
         }
-        self.live_bytes -= freed;
+        *offset = end;
+        ((place - first) as usize, bytes)
+    }
+
+    /// Lets go of what the map had, extents or nothing. Not inlined, for the same reason.
+    #[inline(never)]
+    fn release_all(&mut self, places: &[u32], sizes: &[u16]) {
+        let Self { logs, table, packing, .. } = self;
+        let (packing, mut uses) = (*packing, logs.uses());
+        let (mut freed, mut all_whole) = (0, true);
+        table.invalidate_each(places.iter().zip(sizes).filter_map(|(&place, &size)| {
+            let extent = Extent::of((place, size));
+            if !extent.is_whole() {
+                all_whole = false;
+                return None;
+            }
+            let footprint = packing.footprint(extent.size());
+            freed += footprint;
+            Some((uses.kill(place), footprint))
+        }));
+        self.live_bytes -= u64::from(freed);
+        if all_whole {
+            return;
+        }
+        for pair in places.iter().zip(sizes) {
+            let old = Extent::of((*pair.0, *pair.1));
+            if !old.is_whole() {
+                self.live_bytes -= u64::from(self.release(old));
+                self.mapped += u64::from(old == Extent::UNMAPPED);
+            }
+        }
     }
 
     /// Zeros are kept in the map alone.
     fn write_zeros(&mut self, lba: u32, old: Extent) {
-        self.release(old);
-        self.shrink(self.packing.taken(old));
+        let freed = self.release(old);
+        self.shrink(freed);
         self.mapped += u64::from(old == Extent::UNMAPPED);
         self.map[lba as usize] = Extent::ZEROS;
         self.counters.host_bytes_written += u64::from(BLOCK_BYTES);
@@ -136,22 +168,27 @@ impl<O: Observer> Compressing<O> {
             if old == Extent::UNMAPPED {
                 continue;
             }
-            self.release(old);
-            self.shrink(self.packing.taken(old));
+            let freed = self.release(old);
+            self.shrink(freed);
             self.mapped -= 1;
             self.counters.host_bytes_trimmed += u64::from(BLOCK_BYTES);
         }
     }
 
-    /// An extent's bytes, if it has any, are garbage from now on.
+    /// An extent's bytes, if it has any, are garbage from now on. Returns how many it took.
     #[inline(always)]
-    pub(super) fn release(&mut self, extent: Extent) {
+    pub(super) fn release(&mut self, extent: Extent) -> u32 {
+        let footprint = self.packing.footprint(extent.size());
         if extent.is_whole() {
             let block = self.logs.kill(extent.place());
-            self.table.invalidate(block, self.packing.footprint(extent.size()));
-        } else if extent.is_stored() {
-            self.release_straddling(extent);
+            self.table.invalidate(block, footprint);
+            return footprint;
         }
+        if extent.is_stored() {
+            self.release_straddling(extent);
+            return footprint;
+        }
+        0
     }
 
     /// The same for bytes in two blocks.
