@@ -64,3 +64,11 @@ def test_a_devices_trials_show_their_course_over_time() -> None:
     assert drives.over_time(worn[:3]) is None, "too few to have halves"
     emulated = [trial(number, {}, 2.0) for number in range(1, 9)]
     assert drives.over_time(emulated) is None, "each starts from the same snapshot"
+
+
+def test_what_ageing_settled_at_stands_beside_what_the_windows_saw() -> None:
+    found = [
+        trial(number, {**AGED, "drive.settled_write_amplification": 1.5 + number / 10}, 1.0) for number in (1, 2, 3)
+    ]
+    assert drives.settled(found) == pytest.approx(1.7)
+    assert drives.settled([trial(1, FRESH, 1.0)]) is None

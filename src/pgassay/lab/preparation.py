@@ -5,10 +5,12 @@ Every trial then starts from a clone. A snapshot is taken with the server stoppe
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from pgassay.bench.factor import BAKED, Stage
 from pgassay.bench.server import Installation, Server
-from pgassay.lab import regime
+from pgassay.bench.store import Drive
+from pgassay.lab import full_drives, regime
 from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.drives import drive_of
 from pgassay.lab.loads import load_of
@@ -66,17 +68,8 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
     installation = site.installation(composition.setup.installation)
     workspace = drive.workspace(f"prepare-{key}")
     try:
-        installation.initialize(workspace, composition.setup.init_options)
-        drive.lay_out(workspace)
-        wal_size = regime.holding(PREPARING["max_wal_size"], composition.setup.init_options)
-        server = installation.start(workspace, {**PREPARING, "max_wal_size": wal_size}, site.socket_directory)
-        filled = False
-        try:
-            _fill(composition, server, site)
-            filled = True
-        finally:
-            with site.held():
-                server.stop(immediately=not filled)
+        with full_drives.named(drive, workspace):
+            _make(composition, installation, drive, workspace, site)
         prepared = made()
         if not aged:
             tell(prepared)
@@ -91,6 +84,21 @@ def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Pre
         prepared = made()
         tell(prepared)
     return prepared
+
+
+def _make(composition: Composition, installation: Installation, drive: Drive, workspace: Path, site: Site) -> None:
+    """The cluster with its data, stopped."""
+    installation.initialize(workspace, composition.setup.init_options)
+    drive.lay_out(workspace)
+    wal_size = regime.holding(PREPARING["max_wal_size"], composition.setup.init_options)
+    server = installation.start(workspace, {**PREPARING, "max_wal_size": wal_size}, site.socket_directory)
+    filled = False
+    try:
+        _fill(composition, server, site)
+        filled = True
+    finally:
+        with site.held():
+            server.stop(immediately=not filled)
 
 
 def wearing(study: Study, key: str, site: Site) -> Composition:

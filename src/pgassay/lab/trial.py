@@ -16,7 +16,7 @@ from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult, Verifying
 from pgassay.bench.server import Server
 from pgassay.bench.store import Drive
-from pgassay.lab import outcomes, page_space, regime, soundness, space, stored_kinds, upkeep
+from pgassay.lab import full_drives, outcomes, page_space, regime, soundness, space, stored_kinds, upkeep
 from pgassay.lab.composition import Composition, compose
 from pgassay.lab.drives import drive_of
 from pgassay.lab.hosting import hosted, start
@@ -79,7 +79,8 @@ def _live(study: Study, assignment: Assignment, composition: Composition, site: 
     try:
         notes.how_cloned = drive.how_cloned()
         notes.traits.update(drive.traits(clone))
-        _serve(study, assignment, composition, load, clone, site, notes)
+        with full_drives.named(drive, clone):
+            _serve(study, assignment, composition, load, clone, site, notes)
     finally:
         with notes.laps("give_back"), site.held():
             _give_back(drive, clone, composition, notes)

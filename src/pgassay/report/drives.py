@@ -33,6 +33,7 @@ DRIFT_MAX = 0.2
 """Relative difference of two halves that a steady state may have: SNIA's for the rounds of a test."""
 _ROUNDS_MIN = 4
 AS_FOUND = "as it was found"
+_SETTLED = "write amplification that ageing settled at, in the model"
 
 
 def parts(findings: Findings) -> Iterator[Part]:
@@ -55,6 +56,9 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
     if not rows:
         return None
     rows.append(("start state", *(_states(of[each]) for each in treatments)))
+    aged = {each: settled(of[each]) for each in treatments}
+    if any(value is not None for value in aged.values()):
+        rows.append((_SETTLED, *(_shown("", aged[each]) for each in treatments)))
     halves = {each: over_time(of[each]) for each in treatments}
     if any(halves.values()):
         shown = (_halves(halves[each]) for each in treatments)
@@ -107,12 +111,16 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     yield from service_times.notes(trials)
-    settled = [trial.regime.get(f"{source}.settled_write_amplification") for trial in trials for source in _SOURCES]
-    values = [value for value in settled if isinstance(value, float)]
-    if values:
-        low, high = min(values), max(values)
-        span = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
-        yield f"aged: the recorded load of each treatment settled at a write amplification of {span} in the model"
+
+
+def settled(trials: Sequence[TrialRecord]) -> float | None:
+    """What the load that aged the drives made of them in the model: of the data's drive, else of the WAL's."""
+    for source in _SOURCES:
+        values = [trial.regime.get(f"{source}.settled_write_amplification") for trial in trials]
+        found = middle(value for value in values if isinstance(value, float))
+        if found is not None:
+            return found
+    return None
 
 
 def _enough(trials: Sequence[TrialRecord], written: float) -> str:

@@ -35,6 +35,7 @@ class FakeDrive:
         self.faults = dict(faults or {})
         self.told: dict[str, Trait] = {}
         self.wears: Ageing | None = None
+        self.counts: dict[str, DriveCounters] = {}
         self.unsound = ""
         self._root = root
         self._free_bytes = free_bytes
@@ -107,7 +108,7 @@ class FakeDrive:
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """See `Drive`."""
-        return {}
+        return self.counts
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """See `Drive`."""
