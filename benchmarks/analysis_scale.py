@@ -175,6 +175,8 @@ def main() -> None:
         "--directory", type=Path, default=None, help="where to write (default: the temporary directory)"
     )
     options = parser.parse_args()
+    if options.directory is not None:
+        Path(options.directory).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.directory, prefix="analysis-scale-") as place:
         path = Path(place) / "run"
         print(
