@@ -41,7 +41,8 @@ def along_covariates(findings: "Findings") -> Any | None:
     shown = band.encode(x=x, color=colours, y=y, y2="high:Q") + lines
     chart = shown.properties(width=WIDTH, height=_HEIGHT)
     if several:
-        return chart.facet(data=data(rows), row=panels("condition")).resolve_scale(y="independent")
+        names = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
+        return chart.facet(data=data(rows), row=panels("condition", names)).resolve_scale(y="independent")
     return chart
 
 

@@ -15,7 +15,8 @@ from pgassay.study.responses import Scale
 
 _REACH_MIN = 100.0
 _INFINITE = 1e12
-_STEP = 40
+_STEP, _TEXT = 40, 80
+"""Pixels from one row to the next, and of half a text over a point."""
 
 
 def forest(
@@ -24,7 +25,9 @@ def forest(
     """Estimates with intervals around the line of no effect, in per cent. Nothing is drawn beyond `most`."""
     reach = _reach(rows, most)
     # Nothing falls by more than all of it, so the axis ends there.
-    scale = alt.Scale(domain=[-min(reach, _REACH_MIN), reach], clamp=True) if reach else alt.Scale(nice=True)
+    scale = alt.Scale(nice=True, padding=_TEXT)  # the texts over the outermost points need room
+    if reach:
+        scale = alt.Scale(domain=[-min(reach, _REACH_MIN), reach], clamp=True)
     named = any("=" in name for name in order)
     axis = levels_below_each_other(order) if named else alt.Axis()
     drawn = chart_of(rows)
