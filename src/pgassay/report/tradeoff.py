@@ -168,7 +168,7 @@ def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: 
                 _times(each.space_bytes, whole),
                 _number(each.speed),
                 _times(each.speed, first.speed),
-                _number(each.told["hot_share"]),
+                _share(each.told["hot_share"]),
                 _bytes(each.told["wal_bytes_per_transaction"]),
                 *life,
                 "yes" if each.name in best else "no",
@@ -189,6 +189,10 @@ def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: 
 
 def _number(value: float | None) -> str:
     return words.MISSING if value is None else words.number(value)
+
+
+def _share(value: float | None) -> str:
+    return words.MISSING if value is None else f"{value:.1%}"
 
 
 def _bytes(value: float | None) -> str:
