@@ -15,10 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pgassay.drive.sizing import memory_bytes
+
 PROGRAM = Path(os.environ.get("PGASSAY_DRIVE") or Path(__file__).parents[1] / "src/pgassay/_bin/pgassay-drive")
 MIB = 1 << 20
 ROUNDS = 5
 SLICE_S = 3
+KIND = {"kind": "compressing"}
+SNAPSHOTS = ("one", "two", "three")
 
 
 class Drive:
@@ -118,19 +122,32 @@ def age(home: Path) -> None:
 def memory(home: Path) -> None:
     """What the program takes with a store just large enough, against the bound that is promised."""
     size, store = 1024 * MIB, 480 * MIB
-    with drive(home / "memory", capacity_bytes=size, store_bytes=store, kind="compressing") as made:
+    with drive(home / "memory", capacity_bytes=size, store_bytes=store, **KIND) as made:
         empty = made.ask("stats")["memory_bytes"]
         with looped(made) as device:
             fio(device, "--rw=write", "--bs=1M", f"--size={size}", "--iodepth=4")
             fio(device, "--rw=randwrite", "--bs=8k", f"--size={size}", f"--io_size={size}", "--iodepth=4")
         stats = made.ask("stats")
-        made.ask("snapshot", name="one")
-        snapshot = made.ask("stats")["memory_bytes"] - stats["memory_bytes"]
+        taken_ms = [made.ask("snapshot", name=name)["took_ms"] for name in SNAPSHOTS]
+        kept = made.ask("stats")["memory_bytes"]
+        restored_ms = [made.ask("restore", name=name)["took_ms"] for name in SNAPSHOTS]
+        after = made.ask("stats")["memory_bytes"]
         bound = stats["stored_bytes"] * 1.25 + 32 * stats["stored_blocks"]
+        blocks, share = size // 4096, stats["stored_bytes"] / stats["stored_blocks"] / 4096
+        forecast = stats["store_bytes"] + memory_bytes(KIND, size, len(SNAPSHOTS) - 1, share)
         print(f"empty {empty / MIB:.0f} MiB, full {stats['memory_bytes'] / MIB:.0f} MiB, "
               f"{stats['memory_bytes'] / bound:.2f} of the bound; live in the store "
-              f"{stats['store_live_bytes'] / stats['store_bytes']:.2f}; a snapshot takes "
-              f"{snapshot / (size // 4096):.1f} bytes a block of capacity")  # fmt: skip
+              f"{stats['store_live_bytes'] / stats['store_bytes']:.2f}; tables "
+              f"{stats['tables_bytes'] / blocks:.1f} bytes a block of capacity")  # fmt: skip
+        print(f"{len(SNAPSHOTS)} snapshots: {kept / MIB:.0f} MiB, "
+              f"{kept / (bound + 16 * blocks * len(SNAPSHOTS)):.2f} of the bound, {kept / forecast:.2f} of the "
+              f"forecast; each {(kept - stats['memory_bytes']) / len(SNAPSHOTS) / blocks:.1f} bytes a block; taken in "
+              f"{spelled(taken_ms)} ms, restored in {spelled(restored_ms)} ms, then {after / MIB:.0f} MiB")  # fmt: skip
+
+
+def spelled(times_ms: list[float]) -> str:
+    """In whole milliseconds."""
+    return ", ".join(f"{ms:.0f}" for ms in times_ms)
 
 
 PARTS: dict[str, Callable[[Path], None]] = {"latency": latency, "restore": restore, "age": age, "memory": memory}

@@ -1,10 +1,13 @@
 """Capacities that nobody gave: ample, or close to the data, with enough superblocks."""
 
+import itertools
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.store import Needs
-from pgassay.drive.sizing import SNAPSHOT_BYTES, closely, scaled_flash, sized, tables_bytes
+from pgassay.drive.sizing import closely, memory_bytes, scaled_flash, sized
 
 MIB = 1 << 20
 
@@ -36,5 +39,19 @@ def test_a_shape_that_was_given_stays() -> None:
     assert scaled_flash(given_shape, 1 << 30) == given_shape
 
 
-def test_tables_count_the_blank_drive_as_a_snapshot() -> None:
-    assert tables_bytes(4096 * 1000, 2) == 1000 * (32 + 3 * SNAPSHOT_BYTES)
+def test_memory_grows_by_snapshots_and_by_what_flash_holds() -> None:
+    normal, compressing = {"kind": "page-mapped"}, {"kind": "compressing", "over_provisioning": 0.28}
+    blocks = 1 << 20
+    for flash, snapshot in ((normal, 12), (compressing, 16)):
+        sizes = [memory_bytes(flash, blocks * 4096, snapshots) for snapshots in range(3)]
+        assert [after - before for before, after in itertools.pairwise(sizes)] == [snapshot * blocks] * 2
+    assert memory_bytes(normal, blocks * 4096, 0, 0.1) == memory_bytes(normal, blocks * 4096, 0, 0.9)
+    half, tenth = (memory_bytes(compressing, blocks * 4096, 0, share) for share in (0.5, 0.1))
+    assert (tenth - half) / blocks == pytest.approx(6.5 * 1.28 * (10 - 2))
+
+
+def test_spare_flash_is_said_in_either_way() -> None:
+    of_user, of_physical = {"over_provisioning": 0.25}, {"spare_of_physical": 0.2}
+    assert memory_bytes(of_user, 1 << 30, 1) == memory_bytes(of_physical, 1 << 30, 1)
+    for wrong in ({"spare_of_physical": 1}, {"over_provisioning": "much"}, {"over_provisioning": -3.0}):
+        assert memory_bytes(wrong, 1 << 30, 1) == memory_bytes({"over_provisioning": 0.07}, 1 << 30, 1)

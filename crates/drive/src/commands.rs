@@ -100,7 +100,7 @@ impl Daemon {
                     "name": snapshot.name,
                     "stored_blocks": snapshot.stored.0,
                     "stored_bytes": snapshot.stored.1,
-                    "memory_bytes": snapshot.map.memory_bytes() + snapshot.model.memory_bytes(),
+                    "memory_bytes": snapshot.memory_bytes(),
                 })
             });
             json!({ "snapshots": listed.collect::<Vec<_>>() })

@@ -1,11 +1,11 @@
 //! The kinds of modelled drives behind one name.
 
-use flash::compressing::SpaceState;
+use flash::compressing::{PackedCompressing, SpaceState};
+use flash::page_mapped::PackedPageMapped;
 use flash::timing::OperationLog;
 use flash::{Capacity, Compressing, Drive, FlashError, Geometry, PageMapped, Policy, Streams};
 
-/// A drive of either kind. Cloned with all its state, which is what a snapshot keeps.
-#[derive(Clone)]
+/// A drive of either kind.
 #[allow(clippy::large_enum_variant)] // Few are made, and each owns megabytes.
 pub enum Model {
     /// A normal SSD.
@@ -86,15 +86,62 @@ impl Model {
         with_drive!(self, drive => drive.config().policy)
     }
 
-    /// Bytes of memory that the model's tables take, for what a snapshot will need.
+    /// Bytes on flash of each logical block.
+    pub fn sizes(&self) -> Vec<u16> {
+        let drive = self.drive();
+        (0..drive.logical_blocks()).map(|lba| drive.locate(lba).map_or(0, |place| place.bytes as u16)).collect()
+    }
+
+    /// Bytes of memory that the model's tables take.
+    pub fn memory_bytes(&self) -> u64 {
+        with_drive!(self, drive => drive.memory_bytes())
+    }
+
+    /// The present state in as little memory as it needs, which is what a snapshot keeps.
+    pub fn pack(&self) -> PackedModel {
+        match self {
+            Self::PageMapped(drive) => PackedModel::PageMapped(drive.pack()),
+            Self::Compressing(drive) => PackedModel::Compressing(drive.pack()),
+        }
+    }
+
+    /// Goes back to a state of this drive.
+    ///
+    /// # Panics
+    /// If it is that of another.
+    pub fn unpack(&mut self, packed: &PackedModel) {
+        match (self, packed) {
+            (Self::PageMapped(drive), PackedModel::PageMapped(packed)) => drive.unpack(packed),
+            (Self::Compressing(drive), PackedModel::Compressing(packed)) => drive.unpack(packed),
+            _ => panic!("a packed state belongs to drives of one make"),
+        }
+    }
+}
+
+/// A state of a model.
+pub enum PackedModel {
+    /// Of a normal SSD.
+    PageMapped(PackedPageMapped),
+    /// Of one that compresses.
+    Compressing(PackedCompressing),
+}
+
+impl PackedModel {
+    /// Bytes of memory.
     pub fn memory_bytes(&self) -> u64 {
         match self {
-            Self::PageMapped(drive) => {
-                let pages = u64::from(drive.config().capacity.total_blocks(self.streams()))
-                    * u64::from(self.geometry().pages_per_block());
-                4 * u64::from(drive.logical_blocks()) + 4 * pages
-            }
-            Self::Compressing(drive) => 8 * u64::from(drive.logical_blocks()) + 6 * drive.extents(),
+            Self::PageMapped(packed) => packed.memory_bytes(),
+            Self::Compressing(packed) => packed.memory_bytes(),
         }
+    }
+
+    /// Bytes on flash of each of so many logical blocks.
+    pub fn sizes(&self, blocks: u32) -> Vec<u16> {
+        let mut sizes = vec![0; blocks as usize];
+        match self {
+            Self::PageMapped(packed) => packed.visit(|lba| sizes[lba as usize] = flash::BLOCK_BYTES as u16),
+            Self::Compressing(packed) => packed.visit(|lba, bytes| sizes[lba as usize] = bytes as u16),
+        }
+        sizes
     }
 }

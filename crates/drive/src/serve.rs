@@ -41,6 +41,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
         DirBuilder::new().mode(0o700).create(&mountpoint).map_err(failed)?;
     }
     signals::block();
+    memory::map_tables();
     memory::protect();
     if !memory::lock() {
         eprintln!("pgassay-drive: memory cannot be locked; a machine short of it may swap the drive out");

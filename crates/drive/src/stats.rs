@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use flash::Policy;
 
 use crate::commands::Daemon;
+use crate::disk::Snapshot;
 use crate::model::Model;
 use crate::safety::memory;
 
@@ -91,6 +92,8 @@ pub fn report(daemon: &Daemon) -> Value {
         "daemon_cpu_ns": process_cpu_ns(),
         "codec_ns": tallies.codec_ns.get(),
         "memory_bytes": memory_bytes,
+        "tables_bytes": disk.tables_bytes(),
+        "snapshots_bytes": disk.with_snapshots(|snapshots| snapshots.iter().map(Snapshot::memory_bytes).sum::<u64>()),
         "locked_bytes": locked_bytes,
         "watchdog_process_id": daemon.watchdog,
         "units": units(),
@@ -110,6 +113,8 @@ fn units() -> Value {
         "physical_usage_ratio": "per cent of usable flash that is live",
         "wear_leveling": "erases of a superblock",
         "over_provisioning": "usable flash over user capacity, less 1, after rounding to superblocks",
+        "tables_bytes": "memory of the map and of the flash model, part of memory_bytes",
+        "snapshots_bytes": "memory of the snapshots' tables, part of memory_bytes; what they hold lies in the store",
         "percentage_used": "per cent of the rated cycles",
         "write_amplification": "NAND bytes over host bytes since the drive was made; null before the first write",
         "physical_media_units_written": "bytes",

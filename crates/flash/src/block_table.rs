@@ -68,6 +68,12 @@ impl BlockTable {
         }
     }
 
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let blocks = size_of_val(&*self.live) + size_of_val(&*self.lives) + size_of_val(&*self.sealed_at);
+        (blocks + self.free.capacity() * size_of::<u32>()) as u64 + self.victims.memory_bytes()
+    }
+
     /// Number of blocks.
     pub(crate) fn len(&self) -> u32 {
         self.live.len() as u32

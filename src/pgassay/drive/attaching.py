@@ -23,7 +23,7 @@ from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
-from pgassay.drive.sizing import closely, scaled_flash, sized, tables_bytes
+from pgassay.drive.sizing import closely, memory_bytes, scaled_flash, sized
 from pgassay.drive.smart.reading import SmartOfMounts
 from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
 
@@ -160,7 +160,7 @@ class Attacher:
         in_file = described.store == "file"
         if in_file:
             self._require_room(home, described.store_bytes)
-        self._reserved_bytes += tables_bytes(described.capacity_bytes, snapshots)
+        self._reserved_bytes += memory_bytes(described.flash, described.capacity_bytes, snapshots)
         self._reserved_bytes += 0 if in_file else described.store_bytes
         available = int(memory.available_bytes() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:

@@ -10,6 +10,9 @@ from typing import Any
 
 from pgassay.bench.store import Needs
 
+COMPRESSING = "compressing"
+"""The flash model's kind that packs compressed blocks; any other maps whole pages."""
+
 _STEP_BYTES = 256 << 20
 _CAPACITY_MIN_BYTES = 1 << 30
 _SLACK = 1.2
@@ -24,10 +27,14 @@ _SUPERBLOCKS = 2048
 _PAGE_BYTES = 4096
 _PAGES_MIN, _PAGES_MAX = 16, 16384
 _SHAPES = frozenset({"pages_per_block", "channels", "dies_per_channel", "planes_per_die", "flash_pages_per_block"})
-TABLES_BYTES = 32
-"""Of memory for each block of 4 KiB that the host sees: the drive's map, the model's, its reverse map."""
-SNAPSHOT_BYTES = 29
-"""The same of a snapshot, as measured; see docs/emulated-drive.md."""
+_OVER_PROVISIONING = 0.07
+"""The model's, where none is given."""
+LEAST_SHARE = 0.2
+"""Compressed blocks are taken to be no smaller than this share of 4 KiB: the smaller, the more of them on flash."""
+_PLACE_BYTES = 8
+"""Of memory for each block of 4 KiB that the host sees: where its contents lie."""
+_PROGRAM_BYTES = 16 << 20
+"""The program itself, segments of its store that are being filled or emptied, and tables rounded to huge pages."""
 
 
 def sized(needed_bytes: int) -> int:
@@ -52,9 +59,32 @@ def scaled_flash(flash: Mapping[str, Any], capacity_bytes: int) -> dict[str, Any
     return {**flash, "pages_per_block": min(max(rounded, _PAGES_MIN), _PAGES_MAX)}
 
 
-def tables_bytes(capacity_bytes: int, snapshots: int) -> int:
-    """Memory beside the contents; the blank drive is a snapshot too."""
-    return capacity_bytes // _PAGE_BYTES * (TABLES_BYTES + SNAPSHOT_BYTES * (snapshots + 1))
+def memory_bytes(flash: Mapping[str, Any], capacity_bytes: int, snapshots: int, share: float = LEAST_SHARE) -> int:
+    """Memory that an emulated drive takes at most beside its contents, in use for a long time.
+
+    A compressing drive's flash holds blocks of `share` of 4 KiB on average. The blank drive is a snapshot that takes
+    nothing, but while one is aged the state before and the one after are both there.
+    """
+    model, kept = _model_bytes(flash, share)
+    block_bytes = _PLACE_BYTES + model + (_PLACE_BYTES + kept) * (snapshots + 1)
+    return _PROGRAM_BYTES + int(capacity_bytes / _PAGE_BYTES * block_bytes)
+
+
+def _model_bytes(flash: Mapping[str, Any], share: float) -> tuple[float, float]:
+    """The flash model's tables for each block that the host sees, and at most what a snapshot keeps of them; see
+    docs/flash-model.md, "Speed and memory", and docs/emulated-drive.md, "Contents"."""
+    physical = _physical(flash)
+    if flash.get("kind") == COMPRESSING:
+        return 6 + 6.5 * physical / share, 8
+    return 4 + 4.125 * physical, 4
+
+
+def _physical(flash: Mapping[str, Any]) -> float:
+    """Usable flash over user capacity. What cannot be is left to the drive to refuse, by name."""
+    share, ratio = flash.get("spare_of_physical"), flash.get("over_provisioning")
+    if isinstance(share, int | float) and 0 <= share < 1:
+        return 1 / (1 - share)
+    return 1 + (ratio if isinstance(ratio, int | float) and ratio >= 0 else _OVER_PROVISIONING)
 
 
 def _up(wanted: int, step: int) -> int:

@@ -32,9 +32,14 @@ impl Disk {
         let snapshots = self.gate.write();
         let mut report = CheckReport::default();
         let mut live = vec![0_u64; self.segments.live_bytes().len()];
-        self.check_map("the drive", &self.map, &self.model.lock(), &mut report)?;
+        let (sizes, adds_up) = self.with_model(|model| (model.sizes(), model.drive().counters().consistent()));
+        if !adds_up {
+            report.add("the model's counters do not add up".into());
+        }
+        self.check_map("the drive", &self.map, &sizes, &mut report)?;
         for snapshot in snapshots.iter() {
-            self.check_map(&format!("snapshot {}", snapshot.name), &snapshot.map, &snapshot.model, &mut report)?;
+            let sizes = snapshot.model.sizes(self.blocks);
+            self.check_map(&format!("snapshot {}", snapshot.name), &snapshot.map, &sizes, &mut report)?;
         }
         for lba in 0..self.blocks {
             let mut seen: Vec<Entry> = Vec::with_capacity(1 + snapshots.len());
@@ -54,16 +59,15 @@ impl Disk {
         Ok(report)
     }
 
-    fn check_map(&self, whose: &str, map: &Map, model: &Model, report: &mut CheckReport) -> Result<(), DriveError> {
-        let drive = model.drive();
-        let compresses = matches!(model, Model::Compressing(_));
+    /// `sizes` are the bytes that the model has of each block, 0 for nothing.
+    fn check_map(&self, whose: &str, map: &Map, sizes: &[u16], report: &mut CheckReport) -> Result<(), DriveError> {
+        let compresses = self.with_model(|model| matches!(model, Model::Compressing(_)));
         with_scratch(self.codec, |scratch| {
             let mut block = vec![0; BLOCK_BYTES];
-            for lba in 0..map.blocks() {
-                let entry = map.get(lba);
-                let place = drive.locate(lba);
+            for (lba, &modelled) in (0..).zip(sizes) {
+                let (entry, modelled) = (map.get(lba), usize::from(modelled));
                 if !entry.is_stored() {
-                    report.filler_blocks += u64::from(entry == Entry::UNMAPPED && place.is_some());
+                    report.filler_blocks += u64::from(entry == Entry::UNMAPPED && modelled > 0);
                     continue;
                 }
                 let pin = self.segments.pin(entry);
@@ -79,20 +83,14 @@ impl Disk {
                 {
                     report.add(format!("{whose}: block {lba}: {error}"));
                 }
-                match place {
-                    None => report.add(format!("{whose}: the model has no block {lba}")),
-                    Some(place) if compresses && place.bytes as usize != entry.length() => {
-                        let (modelled, stored) = (place.bytes, entry.length());
-                        report.add(format!("{whose}: block {lba} has {stored} bytes, the model says {modelled}"));
-                    }
-                    Some(_) => {}
+                if modelled == 0 {
+                    report.add(format!("{whose}: the model has no block {lba}"));
+                } else if compresses && modelled != entry.length() {
+                    let stored = entry.length();
+                    report.add(format!("{whose}: block {lba} has {stored} bytes, the model says {modelled}"));
                 }
             }
             Ok(())
-        })?;
-        if !drive.counters().consistent() {
-            report.add(format!("{whose}: the model's counters do not add up"));
-        }
-        Ok(())
+        })
     }
 }

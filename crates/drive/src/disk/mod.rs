@@ -181,6 +181,11 @@ impl Disk {
         look(&mut self.model.lock())
     }
 
+    /// Bytes of memory that the present state takes beside its contents: the map and the model's tables.
+    pub fn tables_bytes(&self) -> u64 {
+        self.map.memory_bytes() + self.model.lock().memory_bytes()
+    }
+
     /// Bytes of the store that are taken, free, and in one segment.
     pub fn store_use(&self) -> StoreUse {
         let live = self.segments.live_bytes();

@@ -1,9 +1,9 @@
-//! Snapshots: a copy of the map, and of the modelled flash. Blocks are shared until one side writes them.
+//! Snapshots: a copy of the map, and the modelled flash, packed. Blocks are shared until one side writes them.
 
 use super::Disk;
 use super::tallies::Tallies;
 use crate::error::DriveError;
-use crate::model::Model;
+use crate::model::PackedModel;
 use crate::store::{Entry, Map};
 
 /// A state of the drive that can be gone back to.
@@ -13,11 +13,18 @@ pub struct Snapshot {
     /// Where each block lay.
     pub map: Map,
     /// The flash as it was.
-    pub model: Model,
+    pub model: PackedModel,
     /// Blocks with bytes in the store, and those bytes.
     pub stored: (u64, u64),
     /// Blocks of zeros.
     pub zero_blocks: u64,
+}
+
+impl Snapshot {
+    /// Bytes of memory that its tables take; the blocks that it alone has lie in the store.
+    pub fn memory_bytes(&self) -> u64 {
+        self.map.memory_bytes() + self.model.memory_bytes()
+    }
 }
 
 impl Disk {
@@ -33,7 +40,7 @@ impl Disk {
         snapshots.push(Snapshot {
             name: name.to_owned(),
             map: self.map.copy(),
-            model: self.model.lock().clone(),
+            model: self.model.lock().pack(),
             stored: (self.tallies.stored_blocks.get(), self.tallies.stored_bytes.get()),
             zero_blocks: self.tallies.zero_blocks.get(),
         });
@@ -48,12 +55,16 @@ impl Disk {
         let snapshot = others.remove(wanted);
         for lba in 0..self.blocks {
             let entry = snapshot.map.get(lba);
-            let old = self.map.set(lba, entry);
-            if old != entry && old.is_stored() && !others.iter().any(|other| other.map.get(lba) == old) {
+            let old = self.map.get(lba);
+            if old == entry {
+                continue;
+            }
+            self.map.set(lba, entry);
+            if old.is_stored() && !others.iter().any(|other| other.map.get(lba) == old) {
                 self.segments.forget(old);
             }
         }
-        *self.model.lock() = snapshot.model.clone();
+        self.model.lock().unpack(&snapshot.model);
         self.tallies.recount(snapshot.stored, snapshot.zero_blocks);
         Ok(())
     }

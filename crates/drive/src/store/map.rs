@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::Entry;
 
+/// Entries in the smallest page of memory.
+const PAGE_ENTRIES: usize = 4096 / size_of::<AtomicU64>();
+
 /// A place for each logical block; read without locks, changed by whoever holds the block's stripe.
 pub struct Map {
     entries: Box<[AtomicU64]>,
@@ -12,13 +15,24 @@ pub struct Map {
 impl Map {
     /// All blocks unmapped. Every page of the table is touched, so that no memory is missing later.
     pub fn new(blocks: usize) -> Self {
-        Self { entries: (0..blocks).map(|_| AtomicU64::new(Entry::UNMAPPED.0)).collect() }
+        let entries = unwritten(blocks);
+        // A swap, since the compiler leaves out stores of zeros to what it knows to be zero.
+        for entry in entries.iter().step_by(PAGE_ENTRIES) {
+            entry.swap(Entry::UNMAPPED.0, Ordering::Relaxed);
+        }
+        Self { entries }
     }
 
-    /// A copy. Nobody may change the map meanwhile.
+    /// A copy, which takes memory only where blocks are mapped. Nobody may change the map meanwhile.
     pub fn copy(&self) -> Self {
-        let entries = self.entries.iter().map(|entry| AtomicU64::new(entry.load(Ordering::Relaxed)));
-        Self { entries: entries.collect() }
+        let copy = Self { entries: unwritten(self.entries.len()) };
+        for (to, from) in copy.entries.iter().zip(&self.entries) {
+            let entry = from.load(Ordering::Relaxed);
+            if entry != Entry::UNMAPPED.0 {
+                to.store(entry, Ordering::Relaxed);
+            }
+        }
+        copy
     }
 
     /// Number of logical blocks.
@@ -41,8 +55,16 @@ impl Map {
         }
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, at most.
     pub fn memory_bytes(&self) -> u64 {
         self.entries.len() as u64 * 8
     }
+}
+
+/// Unmapped entries in memory that the kernel gives when they are first written to.
+fn unwritten(blocks: usize) -> Box<[AtomicU64]> {
+    const { assert!(Entry::UNMAPPED.0 == 0 && align_of::<AtomicU64>() == align_of::<u64>()) };
+    let zeros = Box::into_raw(vec![0_u64; blocks].into_boxed_slice());
+    // SAFETY: an AtomicU64 has the size and the bits of a u64, and the alignment has just been compared.
+    unsafe { Box::from_raw(zeros as *mut [AtomicU64]) }
 }

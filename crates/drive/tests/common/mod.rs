@@ -13,6 +13,7 @@ pub const ROOMY: &str =
     r#"{"kind": "compressing", "pages_per_block": 16, "over_provisioning": 0.5, "reserve_blocks": 4}"#;
 
 /// A drive of so many blocks over a compressing model that never runs out of flash.
+#[allow(dead_code)]
 pub fn disk(blocks: u64, store_bytes: u64, codec: &str) -> Disk {
     disk_like(ROOMY, blocks, store_bytes, codec)
 }

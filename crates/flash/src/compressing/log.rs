@@ -166,6 +166,16 @@ impl Logs {
         Uses(&mut self.uses)
     }
 
+    /// Empties all logs; their memory stays.
+    pub(super) fn reset(&mut self) {
+        self.logs.fill(EMPTY);
+        self.lbas.clear();
+        self.sizes.clear();
+        self.uses.clear();
+        self.links.clear();
+        self.free = NONE;
+    }
+
     /// An extent is dead from now on. Returns the block whose log names it.
     #[inline(always)]
     pub(super) fn kill(&mut self, place: u32) -> u32 {
@@ -270,9 +280,10 @@ impl Logs {
         last.wrapping_add(1).wrapping_mul(CHUNK).wrapping_sub(left + 1)
     }
 
-    /// Number of extents, live and dead, that the logs hold.
-    pub(super) fn extents(&self) -> u64 {
-        (0..self.logs.len() as u32).map(|block| self.places(block).count() as u64).sum()
+    /// Bytes of memory that are in use: chunks, given back or not, and what each block has.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let extents = 6 * self.lbas.len();
+        (extents + size_of_val(&*self.uses) + size_of_val(&*self.links) + size_of_val(&*self.logs)) as u64
     }
 
     /// The places of a block's log, in order.

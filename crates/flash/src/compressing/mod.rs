@@ -11,6 +11,7 @@ mod collect;
 mod empty;
 mod extent;
 mod log;
+mod packed;
 mod scout;
 mod spill;
 mod throttling;
@@ -33,6 +34,7 @@ use crate::wear::Wear;
 use crate::wear_levelling::StaticWearLevelling;
 use extent::{Extent, Packing};
 use log::Logs;
+pub use packed::PackedCompressing;
 use scout::Scout;
 use spill::Spills;
 use throttling::Limits;
@@ -143,9 +145,10 @@ impl<O: Observer> Compressing<O> {
         self.limits.state(self.live_bytes)
     }
 
-    /// Extents on flash, live and dead.
-    pub fn extents(&self) -> u64 {
-        self.logs.extents()
+    /// Bytes of memory that the drive's tables take. The logs grow as extents become smaller than they were.
+    pub fn memory_bytes(&self) -> u64 {
+        let map = size_of_val(&*self.map) as u64;
+        map + self.logs.memory_bytes() + self.spills.memory_bytes() + self.table.memory_bytes()
     }
 }
 

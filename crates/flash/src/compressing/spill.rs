@@ -76,6 +76,32 @@ impl Spills {
         inflow.place
     }
 
+    /// The same without what has died, and without places; these come by [`Spills::name`].
+    pub(super) fn unnamed(&self, is_live: impl Fn(u32) -> bool) -> Self {
+        let mut kept = self.clone();
+        for block in 0..kept.spills.len() {
+            let inflow = kept.spills[block].inflow;
+            if inflow.source != NONE && is_live(inflow.place) {
+                kept.spills[block].inflow.place = NONE;
+            } else if inflow.source != NONE {
+                kept.spills[inflow.source as usize].outflow = NONE;
+                kept.spills[block].inflow = Inflow { bytes: inflow.bytes, ..NO_INFLOW };
+            }
+        }
+        kept
+    }
+
+    /// The logs name the extent that runs out of `block` at a place.
+    pub(super) fn name(&mut self, block: u32, place: u32) {
+        let outflow = self.spills[block as usize].outflow;
+        self.spills[outflow as usize].inflow.place = place;
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        size_of_val(&*self.spills) as u64
+    }
+
     /// A block has been erased: what ran in or out is dead. Its neighbour keeps the bytes as garbage.
     pub(super) fn forget(&mut self, block: u32) {
         let Spill { inflow, outflow } = self.spills[block as usize];

@@ -16,6 +16,10 @@ impl DenseSet {
         Self { members: Vec::with_capacity(blocks as usize), places: vec![ABSENT; blocks as usize] }
     }
 
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        (self.members.capacity() * size_of::<u32>() + size_of_val(&*self.places)) as u64
+    }
+
     pub(crate) fn insert(&mut self, block: u32) {
         self.places[block as usize] = self.members.len() as u32;
         self.members.push(block);

@@ -13,6 +13,10 @@ impl Fifo {
         Self { queue: Rings::new(blocks, 1) }
     }
 
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.queue.memory_bytes()
+    }
+
     pub(crate) fn insert(&mut self, block: u32) {
         self.queue.append(0, block);
     }

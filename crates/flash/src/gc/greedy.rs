@@ -43,6 +43,10 @@ impl Greedy {
         Self { buckets, sealed, shift, count, lowest: count, horizon: 0, in_sight: 0, choices: 0 }
     }
 
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.buckets.memory_bytes() + size_of_val(&*self.sealed) as u64
+    }
+
     pub(crate) fn insert(&mut self, block: u32, live: u32) {
         self.sealed[block as usize] = true;
         if live < self.horizon {

@@ -69,6 +69,15 @@ impl Victims {
         }
     }
 
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Greedy(index) => index.memory_bytes(),
+            Self::Fifo(index) => index.memory_bytes(),
+            Self::CostBenefit(set) | Self::DChoices(set, _) | Self::Random(set) => set.memory_bytes(),
+        }
+    }
+
     /// A block has been filled.
     pub(crate) fn insert(&mut self, block: u32, live: u32) {
         match self {

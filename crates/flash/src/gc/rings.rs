@@ -23,6 +23,11 @@ impl Rings {
         Self { links, blocks }
     }
 
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        size_of_val(&*self.links) as u64
+    }
+
     /// Empties all lists.
     pub(crate) fn clear(&mut self) {
         let (blocks, sentinels) = self.links.split_at_mut(self.blocks as usize);

@@ -31,6 +31,22 @@ impl LivePages {
         }
     }
 
+    /// No page is live any more.
+    pub(super) fn reset(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        size_of_val(&*self.words) as u64
+    }
+
+    /// A page is live.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, page: u32) {
+        self.words[(page / WORD) as usize] |= 1 << (page % WORD);
+    }
+
     /// A page holds garbage from now on.
     #[inline(always)]
     pub(super) fn clear(&mut self, page: u32) {

@@ -7,6 +7,7 @@
 mod check;
 mod collect;
 mod live_pages;
+mod packed;
 mod write;
 
 use crate::BLOCK_BYTES;
@@ -24,6 +25,7 @@ use crate::streams::Streams;
 use crate::wear::Wear;
 use crate::wear_levelling::StaticWearLevelling;
 use live_pages::LivePages;
+pub use packed::PackedPageMapped;
 
 /// The entry of a logical block that holds nothing.
 const UNMAPPED: u32 = u32::MAX;
@@ -109,6 +111,12 @@ impl<O: Observer> PageMapped<O> {
     /// What the drive was made of.
     pub fn config(&self) -> &PageMappedConfig {
         &self.config
+    }
+
+    /// Bytes of memory that the drive's tables take.
+    pub fn memory_bytes(&self) -> u64 {
+        let tables = size_of_val(&*self.map) + size_of_val(&*self.owners);
+        tables as u64 + self.live_pages.memory_bytes() + self.table.memory_bytes()
     }
 }
 

@@ -114,3 +114,20 @@ pub fn run<D: Drive<Observer = Witness>>(
         check(drive, &written);
     }
 }
+
+/// Sends one request to a drive; an error is part of the answer.
+pub fn send<D: Drive>(drive: &mut D, request: &Request) -> Result<(), FlashError> {
+    let blocks = drive.logical_blocks();
+    let address = |place: f64| (place * f64::from(blocks)) as u32;
+    match *request {
+        Request::Write { place, bytes, handle } => drive.write_placed(address(place), bytes, handle),
+        Request::Batch { ref places, bytes } => {
+            let lbas: Vec<u32> = places.iter().map(|&place| address(place)).collect();
+            drive.write_batch(&lbas, &vec![bytes; lbas.len()])
+        }
+        Request::Trim { place, share } => {
+            let lba = address(place);
+            drive.trim(lba, ((f64::from(blocks) * share) as u32).min(blocks - lba))
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use flash::{Cause, Drive, Observer};
 
 /// What a witness has seen.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Witness {
     /// Programmed bytes of each block since its last erase.
     pub filled: BTreeMap<u32, u64>,

@@ -19,9 +19,8 @@ from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketContro
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.traits import Worn, traits
+from pgassay.drive.sizing import COMPRESSING
 
-COMPRESSING = "compressing"
-"""The flash model's kind that packs compressed blocks; any other maps whole pages."""
 _BLOCK_BYTES = 4096
 _BLANK = "blank"
 _POLL_S = 0.05
