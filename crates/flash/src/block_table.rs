@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::gc::{Ages, Policy, Victims};
+use crate::huge_pages::Table;
 use crate::prefetch::prefetch;
 use crate::random::Random;
 use crate::wear::Wear;
@@ -37,7 +38,7 @@ const FRESH: Life = Life { erases: 0, state: State::Free, stream: 0 };
 #[derive(Debug, Clone)]
 pub(crate) struct BlockTable {
     capacity: u32,
-    live: Vec<u32>,
+    live: Table<u32>,
     lives: Vec<Life>,
     sealed_at: Vec<u64>,
     seals: u64,
@@ -55,7 +56,7 @@ impl BlockTable {
         let count = blocks as usize;
         Self {
             capacity,
-            live: vec![0; count],
+            live: Table::filled(count, 0),
             lives: vec![FRESH; count],
             sealed_at: vec![0; count],
             seals: 0,
@@ -132,7 +133,7 @@ impl BlockTable {
     #[inline(always)]
     pub(crate) fn invalidate_each(&mut self, losses: impl Iterator<Item = (u32, u32)>) {
         let Self { live, victims, .. } = self;
-        let live = live.as_mut_slice();
+        let live = &mut **live;
         for (block, amount) in losses {
             let before = live[block as usize];
             let after = before - amount;
