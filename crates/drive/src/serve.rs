@@ -100,10 +100,10 @@ fn make(config: &Config) -> Result<Disk, DriveError> {
     };
     let blocks = config.capacity_bytes / 4096;
     let in_memory = |bytes: u64| if keeps_contents && store_file.is_none() { bytes } else { 0 };
-    // The map takes eight bytes a block, the model six at least. Said before either is made: this process is spared
+    // The map takes eight bytes a block, the model as many at least. Said before either is made: this process is spared
     // when memory runs out, so others would be ended for it.
     let least = config.store_bytes.or(config.flash.user_bytes).unwrap_or(config.capacity_bytes);
-    memory::must_fit(in_memory(least).saturating_add(14 * blocks))?;
+    memory::must_fit(in_memory(least).saturating_add(16 * blocks))?;
     let model = config.flash.build(config.capacity_bytes)?;
     let store_bytes = match config.store_bytes {
         _ if !keeps_contents => 1,

@@ -92,8 +92,17 @@ impl<T: fmt::Debug> fmt::Debug for Table<T> {
     }
 }
 
-/// Asks for huge pages under a Vec that is going to be filled.
-pub(crate) fn advise_vec<T>(table: &mut Vec<T>) {
+/// `length` copies of a value, with room to grow to `room`.
+pub(crate) fn vec<T: Clone>(value: T, length: usize, room: usize) -> Vec<T> {
+    let mut table = Vec::new();
+    reserve(&mut table, room);
+    table.resize(length, value);
+    table
+}
+
+/// Makes room for `more` elements in a Vec.
+pub(crate) fn reserve<T>(table: &mut Vec<T>, more: usize) {
+    table.reserve_exact(more);
     advise(table.as_mut_ptr().cast(), table.capacity() * size_of::<T>());
 }
 

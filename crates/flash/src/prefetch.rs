@@ -3,35 +3,51 @@
 //! The maps of a drive are far larger than the caches, and addresses are random: a write that waits for memory takes
 //! ten times as long as one whose line is already on its way.
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Starts to load `slice[index]`; does nothing on processors without such an instruction. An index past the end does no
 /// harm and is not tested for: this stands in the innermost loops.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: a prefetch reads nothing that a program can see, and no address makes it fail.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(index).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, index);
+    Ahead::of(slice).prefetch(index);
 }
 
-/// The same for an element that may lie across the end of a line: two in 32 of 6 bytes do.
+/// The same for an element of several lines.
 #[inline(always)]
 pub(crate) fn prefetch_whole<T>(slice: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: as above.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let start = slice.as_ptr().wrapping_add(index).cast::<i8>();
-            _mm_prefetch::<_MM_HINT_T0>(start);
-            _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(size_of::<T>() - 1));
-        }
+    let start = slice.as_ptr().wrapping_add(index).cast::<u8>();
+    for byte in (0..size_of::<T>()).step_by(LINE) {
+        Ahead { start }.prefetch(byte);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, index);
+    // It may begin anywhere in a line.
+    Ahead { start }.prefetch(size_of::<T>() - 1);
+}
+
+/// Where a table lies, to load from it ahead while parts of it are being written.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead<T> {
+    start: *const T,
+}
+
+impl<T> Ahead<T> {
+    #[inline(always)]
+    pub(crate) fn of(slice: &[T]) -> Self {
+        Self { start: slice.as_ptr() }
+    }
+
+    /// Starts to load an element, which may not exist.
+    #[inline(always)]
+    pub(crate) fn prefetch(self, index: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: a prefetch reads nothing that a program can see, and no address makes it fail.
+            unsafe {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T0>(self.start.wrapping_add(index).cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = index;
+    }
 }

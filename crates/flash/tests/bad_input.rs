@@ -71,6 +71,9 @@ fn configurations() {
     let tiny = compressing_config(capacity(64, 8, 0.28, 2), Policy::Greedy);
     refused(tiny, &["superblock bytes 32768", "at least 65536", "straddle"]);
     assert!(Compressing::new(CompressingConfig { straddling: false, ..tiny }).is_ok());
+    let of_small_blocks = Capacity::of_user(Geometry::plain(16), 8 << 40, OverProvisioning::of_user(0.07).unwrap(), 2);
+    let vast = compressing_config(of_small_blocks.unwrap(), Policy::Greedy);
+    says(vast.check(), &["superblock bytes 65536", "must be larger on a drive that has 143612971 of them"]);
     let throttling = Throttling { throttle_from: 0.9, reject_from: 0.8, ..Throttling::default() };
     refused(CompressingConfig { throttling, ..config }, &["reject-from 0.8"]);
     let throttling = Throttling { throttle_from: 0.0, ..Throttling::default() };

@@ -75,7 +75,7 @@ def _model_bytes(flash: Mapping[str, Any], share: float) -> tuple[float, float]:
     docs/flash-model.md, "Speed and memory", and docs/emulated-drive.md, "Contents"."""
     physical = _physical(flash)
     if flash.get("kind") == COMPRESSING:
-        return 6 + 6.5 * physical / share, 8
+        return 16 / 3 + 6.5 * physical / share, 8
     return 4 + 4.125 * physical, 4
 
 

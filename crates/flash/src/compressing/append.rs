@@ -1,6 +1,6 @@
 //! Packing: where the next extent goes, and what is lost at the ends of granules, flash pages and blocks.
 
-use super::extent::Extent;
+use super::footprint::ASK;
 use super::spill::Inflow;
 use super::{Compressing, Frontier};
 use crate::observer::{Cause, Observer};
@@ -27,7 +27,7 @@ impl<O: Observer> Compressing<O> {
             self.pad(stream, skip);
         }
         let place = self.logs.push(block, lba, size, offset + skip);
-        self.map[lba as usize] = Extent::whole(place, size);
+        self.map.replace(lba, place, self.scale.say(footprint));
         self.program(stream, footprint, size, cause);
     }
 
@@ -40,7 +40,7 @@ impl<O: Observer> Compressing<O> {
         let footprint = self.packing.footprint(size);
         if self.packing.straddling && room > 0 {
             let place = self.logs.push(block, lba, size, offset);
-            self.map[lba as usize] = Extent::straddling(place, size);
+            self.map.replace(lba, place, ASK);
             self.program(stream, room, size.min(room), cause);
             let inflow = Inflow { place, source: block, bytes: footprint - room };
             let block = self.open(stream);
@@ -52,7 +52,7 @@ impl<O: Observer> Compressing<O> {
             }
             let block = self.open(stream);
             let place = self.logs.push(block, lba, size, 0);
-            self.map[lba as usize] = Extent::whole(place, size);
+            self.map.replace(lba, place, self.scale.say(footprint));
             self.program(stream, footprint, size, cause);
         }
     }
@@ -78,6 +78,23 @@ impl<O: Observer> Compressing<O> {
         }
         if full {
             self.table.seal(block);
+        }
+    }
+
+    /// Shows whoever watches what will be programmed at the end of the open block of a stream, extent by extent.
+    #[inline(always)]
+    pub(super) fn watch_programs(&mut self, stream: u8, sizes: &[u16], cause: Cause) {
+        if !O::WATCHES {
+            return;
+        }
+        let Frontier { block, mut offset } = self.frontiers[usize::from(stream)];
+        for &size in sizes {
+            let (size, footprint) = (u32::from(size), self.packing.footprint(size.into()));
+            self.observer.program(block, u64::from(offset), size, stream, cause);
+            if footprint > size {
+                self.observer.program(block, u64::from(offset + size), footprint - size, stream, Cause::Padding);
+            }
+            offset += footprint;
         }
     }
 

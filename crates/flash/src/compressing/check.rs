@@ -1,8 +1,9 @@
 //! The invariants of a compressing drive, checked by looking at everything. For tests.
 
 use super::Compressing;
-use super::extent::Extent;
-use super::log::CHUNK;
+use super::chunk::CHUNK;
+use super::footprint::ASK;
+use super::map::{UNMAPPED, is_stored};
 use crate::block_table::State;
 use crate::drive::Drive;
 use crate::observer::Observer;
@@ -19,12 +20,12 @@ impl<O: Observer> Compressing<O> {
             }
         }
         self.verify_logs()?;
-        let mapped = self.map.iter().filter(|&&extent| extent != Extent::UNMAPPED).count() as u64;
+        let mapped = self.map.places().filter(|&(_, place)| place != UNMAPPED).count() as u64;
         if mapped != self.mapped {
             return Err(format!("{mapped} blocks are mapped, but {} counted", self.mapped));
         }
         if !self.waiting.is_empty() {
-            return Err("a victim's extents still wait to be moved".into());
+            return Err("a victim's extents still wait for the map".into());
         }
         let counters = self.counters();
         if counters.consistent() { Ok(()) } else { Err(format!("the parts do not add up: {counters:?}")) }
@@ -34,19 +35,20 @@ impl<O: Observer> Compressing<O> {
     fn live_by_block(&self) -> Result<Vec<u64>, String> {
         let mut live = vec![0; self.table.len() as usize];
         let mut total = 0;
-        for (lba, &extent) in self.map.iter().enumerate().filter(|(_, extent)| extent.is_stored()) {
-            let block = self.logs.block(extent.place());
+        for (lba, place) in self.map.places().filter(|&(_, place)| is_stored(place)) {
+            let block = self.logs.block(place);
             if self.table.state(block) == State::Free {
                 return Err(format!("block {lba} is mapped into block {block}, which is free"));
             }
-            let named = self.logs.entry(extent.place());
-            if (named.lba as usize, named.size) != (lba, extent.size()) || !self.logs.is_live(extent.place()) {
-                return Err(format!("block {lba} is {extent:?} in the map, but {named:?} in the log"));
+            let named = self.logs.entry(place);
+            if named.lba != lba || !self.logs.is_live(place) {
+                return Err(format!("block {lba} is at place {place}, but there is {named:?}"));
             }
-            let footprint = self.packing.footprint(extent.size());
-            let room = self.packing.block_bytes - self.logs.offset(extent.place(), self.packing);
-            if (footprint > room) == extent.is_whole() {
-                return Err(format!("block {lba} takes {footprint} bytes, {room} are left, but {extent:?}"));
+            let footprint = self.packing.footprint(named.size);
+            let room = self.packing.block_bytes - self.logs.offset(place, self.packing);
+            let (_, said) = self.map.get(lba);
+            if said != if footprint > room { ASK } else { self.scale.say(footprint) } {
+                return Err(format!("block {lba} takes {footprint} bytes and {room} are left, but {said} granules"));
             }
             live[block as usize] += u64::from(footprint.min(room));
             if footprint > room {
@@ -83,7 +85,7 @@ impl<O: Observer> Compressing<O> {
                 live += u64::from(self.logs.is_live(place));
             }
         }
-        let stored = self.map.iter().filter(|extent| extent.is_stored()).count() as u64;
+        let stored = self.map.places().filter(|&(_, place)| is_stored(place)).count() as u64;
         if live == stored { Ok(()) } else { Err(format!("the logs name {live} live extents, the map {stored}")) }
     }
 }

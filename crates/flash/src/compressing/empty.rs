@@ -1,11 +1,11 @@
 //! Emptying a victim of a compressing drive: its live extents are copied, and the map is led to the copies.
 
-use super::extent::Extent;
-use super::log::{CHUNK, Entry, NONE};
+use super::chunk::{CHUNK, NONE, Names};
+use super::log::Entry;
 use super::scout::Scout;
+use super::waiting::Run;
 use super::{Compressing, Frontier};
 use crate::observer::{Cause, Observer};
-use crate::prefetch::prefetch_whole;
 
 impl<O: Observer> Compressing<O> {
     /// Moves what is live in a sealed block, then erases it.
@@ -18,14 +18,11 @@ impl<O: Observer> Compressing<O> {
         let mut ahead = self.scout_ahead(victim);
         while chunk != NONE {
             self.logs.prefetch(ahead);
-            self.fetch_entries(chunk, victim, cause);
-            while self.waiting.is_full() {
-                self.move_some(destination, cause);
-            }
+            self.move_chunk(chunk, victim, destination, cause);
             (chunk, ahead) = (self.logs.after(chunk), self.logs.after(ahead));
         }
-        while !self.waiting.is_empty() {
-            self.move_some(destination, cause);
+        while let Some(run) = self.waiting.leave() {
+            self.lead_map(run);
         }
         self.spills.forget(victim);
         self.logs.clear(victim);
@@ -34,80 +31,100 @@ impl<O: Observer> Compressing<O> {
         self.scout = Scout::NOWHERE;
     }
 
-    /// Starts to load the map's entries of what is live in a chunk.
+    /// Moves what is live in a chunk of the victim's log.
     #[inline(always)]
-    fn fetch_entries(&mut self, chunk: u32, victim: u32, cause: Cause) {
-        let Self { map, logs, waiting, observer, packing, .. } = self;
-        let live = logs.live(chunk);
+    fn move_chunk(&mut self, chunk: u32, victim: u32, destination: u8, cause: Cause) {
+        let mut left = self.logs.live(chunk);
         // Only who watches wants to know; for others this is compiled away.
         if O::WATCHES {
-            let offsets = logs.offsets(chunk, *packing);
-            for index in (0..CHUNK).filter(|index| live >> index & 1 == 1) {
-                let size = logs.entry(chunk * CHUNK + index).size;
-                observer.read(victim, u64::from(offsets[index as usize]), size, cause);
+            let offsets = self.logs.offsets(chunk, self.packing);
+            for index in (0..CHUNK).filter(|index| left >> index & 1 == 1) {
+                let Entry { size, .. } = self.logs.entry(chunk * CHUNK + index);
+                self.observer.read(victim, u64::from(offsets[index as usize]), size, cause);
             }
         }
-        let map: &[Extent] = map;
-        waiting.come(logs.chunk(chunk), live, |lba| prefetch_whole(map, lba as usize));
-    }
-
-    /// Moves some of those that have waited longest, at least one.
-    #[inline(always)]
-    fn move_some(&mut self, destination: u8, cause: Cause) {
-        let moved = if self.packing.straddling {
-            self.move_run::<true>(destination, cause)
-        } else {
-            self.move_run::<false>(destination, cause)
-        };
-        if moved == 0 {
-            let (lbas, sizes) = self.waiting.all();
-            let (lba, size) = (lbas[0], u32::from(sizes[0]));
-            self.append(lba, size, destination, cause);
-            self.count_moved(u64::from(size), cause);
+        // A copy, since the logs are written meanwhile.
+        let names = *self.logs.names(chunk);
+        while left != 0 {
+            let moved = if self.packing.straddling {
+                self.move_run::<true>(&names, &mut left, destination, cause)
+            } else {
+                self.move_run::<false>(&names, &mut left, destination, cause)
+            };
+            if moved == 0 {
+                let (lba, size) = names.first(left);
+                self.append(lba, size.into(), destination, cause);
+                self.count_moved(size.into(), cause);
+                left &= left - 1;
+            }
+            while let Some(run) = self.waiting.due() {
+                self.lead_map(run);
+            }
         }
-        self.waiting.leave(moved.max(1));
     }
 
-    /// Moves extents as long as nothing special can happen: a skip to the next flash page, the end of the open block or
-    /// of its log's chunk. Returns how many.
+    /// Moves extents whose bits are `left` as long as nothing special can happen: a skip to the next flash page, the
+    /// end of the open block or of its log's chunk. Returns how many.
     #[inline(always)]
-    fn move_run<const STRADDLING: bool>(&mut self, destination: u8, cause: Cause) -> usize {
+    fn move_run<const STRADDLING: bool>(
+        &mut self,
+        names: &Names,
+        left: &mut u32,
+        destination: u8,
+        cause: Cause,
+    ) -> usize {
         let Frontier { block, offset: start } = self.frontiers[usize::from(destination)];
-        let packing = self.packing;
-        let fits = packing.surely_fit(start) as usize;
+        let fits = self.packing.surely_fit(start) as usize;
         if fits == 0 {
             return 0;
         }
         let places = self.logs.rest(block, start);
-        let (mut place, mut offset, mut bytes) = (places.start, start, 0);
         // Borrowed apart, tables and lengths stay in registers.
-        let Self { map, logs, waiting, observer, .. } = self;
-        let (lbas, sizes) = waiting.all();
-        let most = fits.min(places.len()).min(lbas.len());
-        for (&lba, &size) in lbas[..most].iter().zip(&sizes[..most]) {
-            let size = u32::from(size);
-            let footprint = packing.footprint(size);
-            if !STRADDLING && packing.skip(offset, footprint) > 0 {
+        let Self { map, logs, packing, .. } = self;
+        let packing = *packing;
+        let most = (left.count_ones() as usize).min(fits).min(places.len());
+        let (mut rest, mut end, mut bytes, mut count) = (*left, start, 0, 0);
+        // Sums are formed here: copies that are read again at once, several at a time, keep a processor waiting until
+        // they and all that was written before them have reached the cache.
+        let slots = logs.slots(places.start, most);
+        for (name, slot) in slots.0.iter_mut().zip(slots.1) {
+            let (lba, size) = names.first(rest);
+            let size_bytes = u32::from(size);
+            let footprint = packing.footprint(size_bytes);
+            if !STRADDLING && packing.skip(end, footprint) > 0 {
                 break;
             }
-            map[lba as usize] = Extent::whole(place, size);
-            observer.program(block, u64::from(offset), size, destination, cause);
-            if footprint > size {
-                let end = u64::from(offset + size);
-                observer.program(block, end, footprint - size, destination, Cause::Padding);
-            }
-            place += 1;
-            offset += footprint;
-            bytes += size;
+            (*name, *slot) = (lba, size);
+            map.prefetch(lba);
+            end += footprint;
+            bytes += size_bytes;
+            count += 1;
+            rest &= rest - 1;
         }
-        let count = place - places.start;
-        logs.write(places.start, &lbas[..count as usize], &sizes[..count as usize]);
-        self.frontiers[usize::from(destination)].offset = offset;
-        self.logs.extend(block, count);
-        self.counters.nand_bytes_written += u64::from(offset - start);
-        self.counters.padding_bytes_written += u64::from(offset - start - bytes);
+        *left = rest;
+        let footprint = end - start;
+        if O::WATCHES {
+            let sizes = self.logs.slots(places.start, count).1.to_vec();
+            self.watch_programs(destination, &sizes, cause);
+        }
+        self.logs.extend(block, count as u32);
+        self.frontiers[usize::from(destination)].offset += footprint;
+        self.counters.nand_bytes_written += u64::from(footprint);
+        self.counters.padding_bytes_written += u64::from(footprint - bytes);
         self.count_moved(u64::from(bytes), cause);
-        count as usize
+        if count > 0 {
+            self.waiting.come(Run { first: places.start, count });
+        }
+        count
+    }
+
+    /// Leads the map to copies whose entries have had time to come.
+    #[inline(always)]
+    fn lead_map(&mut self, run: Run) {
+        let Self { map, logs, .. } = self;
+        for (place, &lba) in (run.first..).zip(logs.named(run.first, run.count)) {
+            map.lead(lba, place);
+        }
     }
 
     /// Moves an extent that runs into the victim, if it is live.

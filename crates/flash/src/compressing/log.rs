@@ -1,25 +1,16 @@
-//! What was appended to each block, in order: the reverse map of a compressing drive, 6 bytes an extent.
+//! What was appended to each block, in order: the reverse map of a compressing drive, 6 1/2 bytes an extent.
 //!
-//! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. The number of
-//! extents of a block is not known beforehand; logs grow in *chunks* that all blocks share and give back when erased. A
-//! chunk knows its block and has a bit for each of its extents that says whether it is live, so an overwrite finds both
-//! in one place, and collection touches the map of live extents only. Names and sizes lie in tables of their own, as
-//! the host gives them.
+//! Extents have no addresses here: packing is deterministic, so the addresses follow from the sizes. A log is made of
+//! chunks ([`chunk`](super::chunk)). Those that a full block needs in any case are its own and lie side by side, so
+//! that a processor sees what comes next; how many more it needs depends on how well its extents compress, and these
+//! are taken from a list that all blocks share, and given back when it is erased.
 
 use std::ops::Range;
 
-use super::extent::Packing;
+use super::chunk::{CHUNK, LINKS_PER_LINE, Link, NONE, Names};
 use super::uses::{Use, Uses};
 use crate::huge_pages;
-use crate::prefetch::prefetch;
-
-/// Extents in a chunk, as many as a word has bits. Less wastes links, more the last chunk of each block.
-pub(super) const CHUNK: u32 = u32::BITS;
-/// No chunk.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// Logical blocks that a cache line names, two lines a chunk.
-const NAMES_PER_LINE: usize = 16;
+use crate::prefetch::{Ahead, prefetch, prefetch_whole};
 
 /// One extent as it was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,45 +20,52 @@ pub(super) struct Entry {
     pub(super) size: u32,
 }
 
-/// The log of a block: its chunks, and how many extents the last of them can still take.
+/// The end of a block's log: its last chunk, and how many extents that can still take.
 #[derive(Debug, Clone, Copy)]
-struct Log {
-    first: u32,
-    last: u32,
-    left: u32,
+pub(super) struct Log {
+    pub(super) last: u32,
+    pub(super) left: u32,
 }
 
-const EMPTY: Log = Log { first: NONE, last: NONE, left: 0 };
-
-/// Where a chunk stands in its log.
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    next: u32,
-    /// Bytes of the block before its first extent and what is skipped for that.
-    offset: u32,
-}
+const EMPTY: Log = Log { last: NONE, left: 0 };
 
 /// The logs of all blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Logs {
     logs: Vec<Log>,
-    lbas: Vec<u32>,
-    sizes: Vec<u16>,
+    names: Vec<Names>,
     uses: Vec<Use>,
     links: Vec<Link>,
+    /// Chunks that each block has of its own.
+    home: u32,
     free: u32,
 }
 
 impl Logs {
-    /// Room is set aside for `extents`, at no price until they are there: what grows in small steps gets small pages.
-    pub(super) fn new(blocks: u32, extents: u64) -> Self {
-        let chunks = extents as usize / CHUNK as usize + blocks as usize;
-        let places = chunks * CHUNK as usize;
-        let (mut lbas, mut sizes) = (Vec::with_capacity(places), Vec::with_capacity(places));
-        huge_pages::advise_vec(&mut lbas);
-        huge_pages::advise_vec(&mut sizes);
-        let (uses, links) = (Vec::with_capacity(chunks), Vec::with_capacity(chunks));
-        Self { logs: vec![EMPTY; blocks as usize], lbas, sizes, uses, links, free: NONE }
+    /// Whether places can name the extents of so many blocks, which hold at least so many each when they are full.
+    pub(super) fn can_name(blocks: u32, extents: u32) -> bool {
+        u64::from(blocks) * u64::from(Self::home_chunks(extents)) < u64::from(u32::MAX / CHUNK)
+    }
+
+    /// Chunks that each block has of its own: as many as it fills in any case, or one.
+    fn home_chunks(extents: u32) -> u32 {
+        (extents / CHUNK).max(1)
+    }
+
+    /// Empty logs of blocks that hold at least so many extents each when they are full.
+    pub(super) fn new(blocks: u32, extents: u32) -> Self {
+        let home = Self::home_chunks(extents);
+        let chunks = blocks as usize * home as usize;
+        // Room for one more each is set aside at no price until it is used: what grows in small steps gets small pages.
+        let room = chunks + blocks as usize;
+        Self {
+            logs: vec![EMPTY; blocks as usize],
+            names: huge_pages::vec(Names::UNWRITTEN, chunks, room),
+            uses: huge_pages::vec(Use { block: NONE, live: 0 }, chunks, room),
+            links: huge_pages::vec(Link { next: NONE, offset: 0 }, chunks, room),
+            home,
+            free: NONE,
+        }
     }
 
     /// Appends an extent to the log of a block of which `offset` bytes are taken. Returns its place.
@@ -85,22 +83,29 @@ impl Logs {
         if self.logs[block as usize].left == 0 {
             self.lengthen(block, offset);
         }
-        let Log { last, left, .. } = self.logs[block as usize];
+        let Log { last, left } = self.logs[block as usize];
         let end = (last + 1) * CHUNK;
         end - left..end
     }
 
     /// Names and sizes of such places, to be written.
     #[inline(always)]
-    pub(super) fn slots(&mut self, places: Range<u32>) -> (&mut [u32], &mut [u16]) {
-        let places = places.start as usize..places.end as usize;
-        (&mut self.lbas[places.clone()], &mut self.sizes[places])
+    pub(super) fn slots(&mut self, first: u32, count: usize) -> (&mut [u32], &mut [u16]) {
+        let (names, start) = (&mut self.names[(first / CHUNK) as usize], (first % CHUNK) as usize);
+        (&mut names.lbas[start..start + count], &mut names.sizes[start..start + count])
+    }
+
+    /// The logical blocks that some places of a chunk name.
+    #[inline(always)]
+    pub(super) fn named(&self, first: u32, count: usize) -> &[u32] {
+        let start = (first % CHUNK) as usize;
+        &self.names[(first / CHUNK) as usize].lbas[start..start + count]
     }
 
     /// Writes extents to places from `first` on, as many of the rest as there are.
     #[inline(always)]
     pub(super) fn write(&mut self, first: u32, lbas: &[u32], sizes: &[u16]) {
-        let (names, slots) = self.slots(first..first + lbas.len() as u32);
+        let (names, slots) = self.slots(first, lbas.len());
         names.copy_from_slice(lbas);
         slots.copy_from_slice(sizes);
     }
@@ -116,17 +121,29 @@ impl Logs {
 
     #[inline(never)]
     fn lengthen(&mut self, block: u32, offset: u32) {
-        let chunk = if self.free == NONE { self.grow() } else { self.free };
-        self.free = self.links[chunk as usize].next;
+        let Log { last, .. } = self.logs[block as usize];
+        let home = self.home(block);
+        let next = if last == NONE { home.start } else { last + 1 };
+        let chunk = if home.contains(&next) { next } else { self.take() };
         self.uses[chunk as usize] = Use { block, live: 0 };
         self.links[chunk as usize] = Link { next: NONE, offset };
-        let log = &mut self.logs[block as usize];
-        if log.last == NONE {
-            log.first = chunk;
-        } else {
-            self.links[log.last as usize].next = chunk;
+        if last != NONE {
+            self.links[last as usize].next = chunk;
         }
-        (log.last, log.left) = (chunk, CHUNK);
+        self.logs[block as usize] = Log { last: chunk, left: CHUNK };
+    }
+
+    /// The chunks that a block has of its own, side by side.
+    #[inline(always)]
+    fn home(&self, block: u32) -> Range<u32> {
+        block * self.home..(block + 1) * self.home
+    }
+
+    /// A chunk that no block has.
+    fn take(&mut self) -> u32 {
+        let chunk = if self.free == NONE { self.grow() } else { self.free };
+        self.free = self.links[chunk as usize].next;
+        chunk
     }
 
     /// Adds a chunk to the free list. The table grows by an eighth, not twofold, as it may be most of the memory.
@@ -134,17 +151,13 @@ impl Logs {
     fn grow(&mut self) -> u32 {
         let chunk = self.uses.len() as u32;
         assert!(chunk < u32::MAX / CHUNK, "the logs of a drive hold at most 2^32 extents");
-        if self.lbas.len() == self.lbas.capacity() {
-            let chunks = (self.uses.len() / 8).max(64);
-            self.lbas.reserve_exact(chunks * CHUNK as usize);
-            self.sizes.reserve_exact(chunks * CHUNK as usize);
-            self.uses.reserve_exact(chunks);
-            self.links.reserve_exact(chunks);
-            huge_pages::advise_vec(&mut self.lbas);
-            huge_pages::advise_vec(&mut self.sizes);
+        if self.names.len() == self.names.capacity() {
+            let chunks = (self.names.len() / 8).max(64);
+            huge_pages::reserve(&mut self.names, chunks);
+            huge_pages::reserve(&mut self.uses, chunks);
+            huge_pages::reserve(&mut self.links, chunks);
         }
-        self.lbas.resize(self.lbas.len() + CHUNK as usize, 0);
-        self.sizes.resize(self.sizes.len() + CHUNK as usize, 0);
+        self.names.push(Names::UNWRITTEN);
         self.uses.push(Use { block: NONE, live: 0 });
         self.links.push(Link { next: self.free, offset: 0 });
         chunk
@@ -152,12 +165,12 @@ impl Logs {
 
     /// Empties the log of an erased block.
     pub(super) fn clear(&mut self, block: u32) {
-        let log = &mut self.logs[block as usize];
-        if log.last != NONE {
-            self.links[log.last as usize].next = self.free;
-            self.free = log.first;
+        let Log { last, .. } = std::mem::replace(&mut self.logs[block as usize], EMPTY);
+        let home = self.home(block);
+        if last != NONE && !home.contains(&last) {
+            self.links[last as usize].next = self.free;
+            self.free = self.links[home.end as usize - 1].next;
         }
-        *log = EMPTY;
     }
 
     /// What chunks are used for, to let go of many extents.
@@ -166,13 +179,25 @@ impl Logs {
         Uses(&mut self.uses)
     }
 
+    /// The same, to load it while the logs are written.
+    #[inline(always)]
+    pub(super) fn uses_ahead(&self) -> Ahead<Use> {
+        Ahead::of(&self.uses)
+    }
+
+    /// What chunks name, to load it while the logs are written.
+    #[inline(always)]
+    pub(super) fn names_ahead(&self) -> Ahead<Names> {
+        Ahead::of(&self.names)
+    }
+
     /// Empties all logs; their memory stays.
     pub(super) fn reset(&mut self) {
         self.logs.fill(EMPTY);
-        self.lbas.clear();
-        self.sizes.clear();
-        self.uses.clear();
-        self.links.clear();
+        let chunks = self.logs.len() * self.home as usize;
+        self.names.truncate(chunks);
+        self.uses.truncate(chunks);
+        self.links.truncate(chunks);
         self.free = NONE;
     }
 
@@ -194,37 +219,30 @@ impl Logs {
 
     #[inline(always)]
     pub(super) fn entry(&self, place: u32) -> Entry {
-        Entry { lba: self.lbas[place as usize], size: self.sizes[place as usize].into() }
+        let (names, index) = (&self.names[(place / CHUNK) as usize], (place % CHUNK) as usize);
+        Entry { lba: names.lbas[index], size: names.sizes[index].into() }
     }
 
-    /// Names and sizes in a chunk; at places never written they have no meaning.
+    /// What a chunk names.
     #[inline(always)]
-    pub(super) fn chunk(&self, chunk: u32) -> (&[u32; CHUNK as usize], &[u16; CHUNK as usize]) {
-        let first = (chunk * CHUNK) as usize;
-        let lbas = self.lbas[first..].first_chunk().expect("the tables hold whole chunks");
-        (lbas, self.sizes[first..].first_chunk().expect("the tables are equally long"))
+    pub(super) fn names(&self, chunk: u32) -> &Names {
+        &self.names[chunk as usize]
     }
 
-    /// Where in its block each extent of a chunk begins; what was never written has no meaning.
-    pub(super) fn offsets(&self, chunk: u32, packing: Packing) -> [u32; CHUNK as usize] {
-        let mut end = self.links[chunk as usize].offset;
-        std::array::from_fn(|index| {
-            let footprint = packing.footprint(self.entry(chunk * CHUNK + index as u32).size);
-            let start = end + packing.skip(end, footprint);
-            end = start + footprint;
-            start
-        })
-    }
-
-    /// Where in its block an extent begins.
-    pub(super) fn offset(&self, place: u32, packing: Packing) -> u32 {
-        self.offsets(place / CHUNK, packing)[(place % CHUNK) as usize]
-    }
-
-    /// The first chunk of a block's log.
+    /// The first chunk of a block's log; none if that is empty.
     #[inline(always)]
     pub(super) fn first(&self, block: u32) -> u32 {
-        self.logs[block as usize].first
+        if self.logs[block as usize].last == NONE { NONE } else { self.home(block).start }
+    }
+
+    /// Where a chunk stands in its log.
+    pub(super) fn link(&self, chunk: u32) -> Link {
+        self.links[chunk as usize]
+    }
+
+    /// The end of a block's log.
+    pub(super) fn log(&self, block: u32) -> Log {
+        self.logs[block as usize]
     }
 
     /// The chunk that follows in the same log; none behind the last, nor behind none.
@@ -239,62 +257,36 @@ impl Logs {
         self.uses.get(chunk as usize).map_or(0, |chunk| chunk.live)
     }
 
-    /// Starts to load what a chunk names, and what it is used for.
+    /// Starts to load a chunk, which may be none.
     #[inline(always)]
     pub(super) fn prefetch(&self, chunk: u32) {
-        if chunk == NONE {
-            return;
-        }
         prefetch(&self.uses, chunk as usize);
         prefetch(&self.links, chunk as usize);
-        let first = (chunk * CHUNK) as usize;
-        for name in (0..CHUNK as usize).step_by(NAMES_PER_LINE) {
-            prefetch(&self.lbas, first + name);
-        }
-        // The table may begin anywhere in a line, so the last size may lie in a second one.
-        prefetch(&self.sizes, first);
-        prefetch(&self.sizes, first + CHUNK as usize - 1);
+        prefetch_whole(&self.names, chunk as usize);
     }
 
-    /// Starts to load which chunk follows in the same log.
-    #[inline(always)]
-    pub(super) fn prefetch_link(&self, chunk: u32) {
-        prefetch(&self.links, chunk as usize);
-    }
-
-    /// Starts to load all that is known of the extent at a place.
-    pub(super) fn prefetch_entry(&self, place: u32) {
-        prefetch(&self.uses, (place / CHUNK) as usize);
-        prefetch(&self.lbas, place as usize);
-        prefetch(&self.sizes, place as usize);
+    /// Starts to load the chunk that has a place, which may be nowhere.
+    pub(super) fn prefetch_place(&self, place: u32) {
+        self.prefetch(place / CHUNK);
     }
 
     /// Starts to load where a block's log begins and ends.
     pub(super) fn prefetch_log(&self, block: u32) {
         prefetch(&self.logs, block as usize);
+        let home = self.home(block);
+        for chunk in home.step_by(LINKS_PER_LINE) {
+            prefetch(&self.links, chunk as usize);
+        }
     }
 
-    /// The place of the last extent in a block's log; nowhere if that is empty.
+    /// The last chunk of a block's log; none if that is empty.
     pub(super) fn last(&self, block: u32) -> u32 {
-        let Log { last, left, .. } = self.logs[block as usize];
-        last.wrapping_add(1).wrapping_mul(CHUNK).wrapping_sub(left + 1)
+        self.logs[block as usize].last
     }
 
     /// Bytes of memory that are in use: chunks, given back or not, and what each block has.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let extents = 6 * self.lbas.len();
-        (extents + size_of_val(&*self.uses) + size_of_val(&*self.links) + size_of_val(&*self.logs)) as u64
-    }
-
-    /// The places of a block's log, in order.
-    pub(super) fn places(&self, block: u32) -> impl Iterator<Item = u32> + use<'_> {
-        let Log { first, last, left } = self.logs[block as usize];
-        let chunks = std::iter::successors((first != NONE).then_some(first), |&chunk| {
-            Some(self.after(chunk)).filter(|&next| next != NONE)
-        });
-        chunks.flat_map(move |chunk| {
-            let end = (chunk + 1) * CHUNK;
-            chunk * CHUNK..if chunk == last { end - left } else { end }
-        })
+        let names = size_of_val(&*self.names);
+        (names + size_of_val(&*self.uses) + size_of_val(&*self.links) + size_of_val(&*self.logs)) as u64
     }
 }

@@ -2,16 +2,20 @@
 //!
 //! Each 4 KiB block comes with its size after compression. Extents are appended to flash, rounded to a granularity, and
 //! either straddle flash pages or not. The host may be shown more logical space than there is flash (thin
-//! provisioning), so physical space can run out: see [`Throttling`]. Memory: 6 bytes a logical block, and 6 1/2 an
+//! provisioning), so physical space can run out: see [`Throttling`]. Memory: 5 1/3 bytes a logical block, and 6 1/2 an
 //! extent on flash, live or dead.
 
+mod addresses;
 mod append;
 mod check;
+mod chunk;
 mod collect;
 mod empty;
-mod extent;
+mod footprint;
 mod log;
+mod map;
 mod packed;
+mod packing;
 mod scout;
 mod spill;
 mod throttling;
@@ -26,15 +30,16 @@ use crate::counters::Counters;
 use crate::drive::{Drive, Location};
 use crate::error::FlashError;
 use crate::gc::Policy;
-use crate::huge_pages::Table;
 use crate::observer::{NoObserver, Observer};
 use crate::requests;
 use crate::streams::Streams;
 use crate::wear::Wear;
 use crate::wear_levelling::StaticWearLevelling;
-use extent::{Extent, Packing};
+use footprint::Scale;
 use log::Logs;
+use map::Map;
 pub use packed::PackedCompressing;
+use packing::Packing;
 use scout::Scout;
 use spill::Spills;
 use throttling::Limits;
@@ -84,7 +89,8 @@ struct Frontier {
 pub struct Compressing<O: Observer = NoObserver> {
     config: CompressingConfig,
     packing: Packing,
-    map: Table<Extent>,
+    scale: Scale,
+    map: Map,
     logs: Logs,
     spills: Spills,
     table: BlockTable,
@@ -119,9 +125,9 @@ impl<O: Observer> Compressing<O> {
         Ok(Self {
             config,
             packing,
-            map: Table::filled(config.logical_blocks as usize, Extent::UNMAPPED),
-            // What does not shrink takes a block; what does needs more extents, and its log grows.
-            logs: Logs::new(blocks, u64::from(blocks) * u64::from(block_bytes / BLOCK_BYTES)),
+            scale: Scale::of(packing),
+            map: Map::empty(config.logical_blocks),
+            logs: Logs::new(blocks, block_bytes / BLOCK_BYTES),
             spills: Spills::new(blocks),
             table: BlockTable::new(blocks, block_bytes, GREEDY_LEVELS, config.policy, config.seed),
             frontiers: vec![Frontier { block: 0, offset: block_bytes }; usize::from(config.streams.count())],
@@ -147,8 +153,7 @@ impl<O: Observer> Compressing<O> {
 
     /// Bytes of memory that the drive's tables take. The logs grow as extents become smaller than they were.
     pub fn memory_bytes(&self) -> u64 {
-        let map = size_of_val(&*self.map) as u64;
-        map + self.logs.memory_bytes() + self.spills.memory_bytes() + self.table.memory_bytes()
+        self.map.memory_bytes() + self.logs.memory_bytes() + self.spills.memory_bytes() + self.table.memory_bytes()
     }
 }
 
@@ -179,6 +184,11 @@ impl CompressingConfig {
             let reason = format!("must be at least {least} with these streams if extents straddle");
             return Err(FlashError::invalid("superblock bytes", block_bytes, reason));
         }
+        let blocks = self.capacity.total_blocks(self.streams);
+        if !Logs::can_name(blocks, (block_bytes / u64::from(BLOCK_BYTES)) as u32) {
+            let reason = format!("must be larger on a drive that has {blocks} of them");
+            return Err(FlashError::invalid("superblock bytes", block_bytes, reason));
+        }
         Ok(())
     }
 }
@@ -187,7 +197,7 @@ impl<O: Observer> Drive for Compressing<O> {
     type Observer = O;
 
     fn logical_blocks(&self) -> u32 {
-        self.map.len() as u32
+        self.map.len()
     }
 
     fn write_placed(&mut self, lba: u32, compressed_bytes: u32, handle: u8) -> Result<(), FlashError> {
@@ -205,11 +215,11 @@ impl<O: Observer> Drive for Compressing<O> {
     }
 
     fn locate(&self, lba: u32) -> Option<Location> {
-        let extent = *self.map.get(lba as usize)?;
-        extent.is_stored().then(|| Location {
-            block: self.logs.block(extent.place()),
-            offset: u64::from(self.logs.offset(extent.place(), self.packing)),
-            bytes: extent.size(),
+        let place = (lba < self.map.len()).then(|| self.map.place(lba))?;
+        map::is_stored(place).then(|| Location {
+            block: self.logs.block(place),
+            offset: u64::from(self.logs.offset(place, self.packing)),
+            bytes: self.logs.entry(place).size,
         })
     }
 

@@ -1,9 +1,8 @@
-//! The scout goes through the log of the block that will probably be emptied next while the host writes, so that
-//! collection finds it in a cache. A log is a list: steps far enough apart find that the link to the next chunk has
-//! come.
+//! The scout goes through the log of the block that will probably be emptied next while the host fills the rest of the
+//! open block, so that collection finds it in a cache.
 
 use super::Compressing;
-use super::log::NONE;
+use super::chunk::NONE;
 use crate::observer::Observer;
 
 /// Chunks of a victim's log that are fetched ahead, at least.
@@ -26,15 +25,18 @@ impl Scout {
 }
 
 impl<O: Observer> Compressing<O> {
-    /// Sends the scout to the block that would be emptied next, wherever it is. An overwrite can make that another one
-    /// at any time: under uniform writes the victim is often one that has just fallen to the least live data.
-    #[inline(always)]
-    pub(super) fn aim_scout(&mut self) {
+    /// Sends the scout to the block that would be emptied next, or on, if it is there. An overwrite can make that
+    /// another block at any time: under uniform writes the victim is often one that has just fallen to the least live
+    /// data.
+    #[inline(never)]
+    pub(super) fn look_ahead(&mut self) {
         let kept = self.config.capacity.reserve_blocks() + self.config.streams.open_blocks();
-        if self.table.free_blocks() <= kept {
-            if let Some(next) = self.table.likely_next().filter(|&next| next != self.scout.victim) {
-                self.send_scout(next);
-            }
+        if self.table.free_blocks() > kept {
+            return;
+        }
+        match self.table.likely_next() {
+            Some(next) if next != self.scout.victim => self.send_scout(next),
+            _ => self.scout(),
         }
     }
 
@@ -45,30 +47,20 @@ impl<O: Observer> Compressing<O> {
     }
 
     /// Goes some steps through the next victim's log.
-    #[inline(always)]
-    pub(super) fn scout(&mut self) {
-        for _ in 0..STRIDE {
-            let Scout { victim, chunk, steps } = self.scout;
-            if chunk == NONE {
-                if steps == 0 && victim != NONE {
-                    self.begin_scouting(victim);
-                }
-                return;
-            }
-            self.logs.prefetch(chunk);
-            self.scout = Scout { victim, chunk: self.logs.after(chunk), steps: steps + 1 };
+    fn scout(&mut self) {
+        let Scout { victim, mut chunk, mut steps } = self.scout;
+        if steps == 0 && victim != NONE {
+            // The first step: what runs into the block and out of it.
+            chunk = self.logs.first(victim);
+            let inflow = self.spills.prefetch_neighbours(victim);
+            self.logs.prefetch(self.logs.last(victim));
+            self.logs.prefetch_place(inflow);
         }
-        self.logs.prefetch_link(self.scout.chunk);
-    }
-
-    /// The first step: the begin of the log, and what runs into the block and out of it.
-    #[inline(never)]
-    fn begin_scouting(&mut self, victim: u32) {
-        let chunk = self.logs.first(victim);
-        self.logs.prefetch_link(chunk);
-        self.logs.prefetch_entry(self.logs.last(victim));
-        self.logs.prefetch_entry(self.spills.prefetch_neighbours(victim));
-        self.scout = Scout { victim, chunk, steps: 1 };
+        for _ in 0..STRIDE {
+            self.logs.prefetch(chunk);
+            (chunk, steps) = (self.logs.after(chunk), steps + 1);
+        }
+        self.scout = Scout { victim, chunk, steps };
     }
 
     /// Sees to it that a victim's log has been scouted some chunks ahead. Returns the first that has not.
@@ -76,7 +68,7 @@ impl<O: Observer> Compressing<O> {
         if self.scout.victim != victim {
             self.send_scout(victim);
         }
-        while self.scout.steps < CHUNKS_AHEAD && (self.scout.steps == 0 || self.scout.chunk != NONE) {
+        while self.scout.steps < CHUNKS_AHEAD {
             self.scout();
         }
         self.scout.chunk

@@ -57,6 +57,11 @@ impl Spills {
         (outflow != NONE).then(|| (outflow, self.spills[outflow as usize].inflow))
     }
 
+    /// If the extent at a place runs on from `block` into another: that block, and its bytes there.
+    pub(super) fn end(&self, block: u32, place: u32) -> Option<(u32, u32)> {
+        self.outflow(block).filter(|(_, end)| end.place == place).map(|(outflow, end)| (outflow, end.bytes))
+    }
+
     /// Bytes at the start of a block that belong to an extent of another; they stay taken when that has died.
     pub(super) fn start(&self, block: u32) -> u32 {
         self.spills[block as usize].inflow.bytes

@@ -1,7 +1,6 @@
 //! What the chunks of the logs are used for: all that an overwrite looks at, 8 bytes a chunk.
 
-use super::log::CHUNK;
-use crate::prefetch::prefetch;
+use super::chunk::CHUNK;
 
 /// The block whose log has a chunk, and which of the extents named there are live.
 #[derive(Debug, Clone, Copy)]
@@ -15,12 +14,6 @@ pub(super) struct Use {
 pub(super) struct Uses<'a>(pub(super) &'a mut [Use]);
 
 impl Uses<'_> {
-    /// Starts to load what an extent's chunk is used for.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, place: u32) {
-        prefetch(self.0, (place / CHUNK) as usize);
-    }
-
     /// An extent is dead from now on. Returns the block whose log names it.
     #[inline(always)]
     pub(super) fn kill(&mut self, place: u32) -> u32 {

@@ -2,26 +2,31 @@
 
 use std::ops::Range;
 
-use super::extent::Extent;
+use super::chunk::CHUNK;
+use super::footprint::{ASK, Footprint};
+use super::map::{UNMAPPED, ZEROS, is_stored};
+use super::packing::Packed;
 use super::{Compressing, Frontier, SpaceState};
 use crate::BLOCK_BYTES;
 use crate::drive::Drive;
 use crate::error::FlashError;
 use crate::observer::{Cause, Observer};
-use crate::prefetch::prefetch_whole;
 use crate::requests::{self, RUN, Runs};
 
-/// What the map had before a run of writes.
+/// Extents that an open block still has room for when it is time to look at the next victim.
+const NEAR: usize = 4 * RUN;
+
+/// What the map had before a run of writes, and what that took.
 #[derive(Default)]
 struct Replaced {
     places: [u32; RUN],
-    sizes: [u16; RUN],
+    footprints: [Footprint; RUN],
 }
 
 impl<O: Observer> Runs for Compressing<O> {
     #[inline(always)]
     fn prefetch(&self, lba: u32) {
-        prefetch_whole(&self.map, lba as usize);
+        self.map.prefetch(lba);
     }
 
     #[inline(always)]
@@ -39,22 +44,21 @@ impl<O: Observer> Compressing<O> {
     #[inline(always)]
     pub(super) fn write_extent(&mut self, lba: u32, size: u32, handle: u8) -> Result<(), FlashError> {
         requests::check_write(lba, size, self.logical_blocks())?;
-        let old = self.map[lba as usize];
         if size == 0 {
-            self.write_zeros(lba, old);
+            self.write_zeros(lba);
             return Ok(());
         }
         let footprint = self.packing.footprint(size);
-        let live_after = self.live_bytes - u64::from(self.packing.taken(old)) + u64::from(footprint);
+        let live_after = self.live_bytes - u64::from(self.taken(lba)) + u64::from(footprint);
         if !self.limits.admit(self.live_bytes, live_after) {
             return Err(self.reject(lba));
         }
         if !self.fits(handle, footprint) {
             self.make_room(handle, footprint, lba)?;
         }
-        // Making room may have moved the old extent.
-        self.release(self.map[lba as usize]);
-        self.mapped += u64::from(old == Extent::UNMAPPED);
+        let (old, old_footprint) = self.map.get(lba);
+        self.release(old, old_footprint);
+        self.mapped += u64::from(old == UNMAPPED);
         self.live_bytes = live_after;
         self.append(lba, size, handle, Cause::Host);
         self.counters.host_bytes_written += u64::from(BLOCK_BYTES);
@@ -68,141 +72,143 @@ impl<O: Observer> Compressing<O> {
     #[inline(always)]
     fn write_alike(&mut self, lbas: &[u32], sizes: &[u16]) -> usize {
         let Frontier { block, offset: start } = self.frontiers[0];
-        let packing = self.packing;
-        let fits = packing.surely_fit(start) as usize;
+        let fits = self.packing.surely_fit(start) as usize;
         if fits == 0 || !self.limits.is_far(self.live_bytes + (RUN as u64) * u64::from(BLOCK_BYTES)) {
             return 0;
         }
-        self.aim_scout();
         let places = self.logs.rest(block, start);
-        let most = fits.min(places.len()).min(lbas.len());
-        let mut replaced = Replaced::default();
-        let (count, bytes) = self.lead_to(places.start, &lbas[..most], &sizes[..most], &mut replaced);
-        let programmed = u64::from(self.frontiers[0].offset - start);
-        self.logs.write(places.start, &lbas[..count], &sizes[..count]);
+        let most = self.plain(lbas, sizes).min(fits).min(places.len());
+        let Packed { count, bytes, footprint } = self.packing.pack(start, &sizes[..most]);
         self.logs.extend(block, count as u32);
-        self.live_bytes += programmed;
-        self.scout();
-        self.release_all(&replaced.places[..count], &replaced.sizes[..count]);
+        self.watch_programs(0, &sizes[..count], Cause::Host);
+        self.frontiers[0].offset += footprint;
+        if fits <= NEAR {
+            self.look_ahead();
+        }
+        let mut replaced = Replaced::default();
+        self.lead_to(places.start, &lbas[..count], &sizes[..count], &mut replaced);
+        self.live_bytes += u64::from(footprint);
+        self.release_all(count, &replaced);
         self.counters.host_bytes_written += count as u64 * u64::from(BLOCK_BYTES);
         self.counters.compressed_bytes_written += u64::from(bytes);
-        self.counters.nand_bytes_written += programmed;
-        self.counters.padding_bytes_written += programmed - u64::from(bytes);
+        self.counters.nand_bytes_written += u64::from(footprint);
+        self.counters.padding_bytes_written += u64::from(footprint - bytes);
         count
     }
 
-    /// Leads the map to the places from `first` on, keeps what it had, and fills the open block. Returns how many
-    /// writes that are, up to a special one, and their bytes. Not inlined: its loop needs all registers.
-    #[inline(never)]
-    fn lead_to(&mut self, first: u32, lbas: &[u32], sizes: &[u16], replaced: &mut Replaced) -> (usize, u32) {
-        let Self { map, logs, observer, packing, frontiers, .. } = self;
-        let (map, uses, packing) = (&mut **map, logs.uses(), *packing);
-        let Frontier { block, offset } = &mut frontiers[0];
-        let (mut end, mut bytes, mut place) = (*offset, 0, first);
-        let old = replaced.places.iter_mut().zip(&mut replaced.sizes);
-        for ((&lba, &size), (old_place, old_size)) in lbas.iter().zip(sizes).zip(old) {
-            let size = u32::from(size);
-            let footprint = packing.footprint(size);
-            let Some(extent) = map.get_mut(lba as usize) else { break };
-            if size.wrapping_sub(1) >= BLOCK_BYTES || packing.skip(end, footprint) > 0 {
-                break;
-            }
-            let (place_before, size_before) = extent.parts();
-            uses.prefetch(place_before);
-            (*old_place, *old_size) = (place_before, size_before);
-            *extent = Extent::whole(place, size);
-            observer.program(*block, u64::from(end), size, 0, Cause::Host);
-            if footprint > size {
-                observer.program(*block, u64::from(end + size), footprint - size, 0, Cause::Padding);
-            }
-            place += 1;
-            end += footprint;
-            bytes += size;
+    /// How many of at most `RUN` writes come before one that is refused, or of zeros.
+    #[inline(always)]
+    fn plain(&self, lbas: &[u32], sizes: &[u16]) -> usize {
+        let blocks = self.logical_blocks();
+        let special = |(&lba, &size): (&u32, &u16)| lba >= blocks || u32::from(size).wrapping_sub(1) >= BLOCK_BYTES;
+        // Rare as they are, all are asked at once first.
+        if lbas.iter().zip(sizes).fold(false, |any, pair| any | special(pair)) {
+            return lbas.iter().zip(sizes).take_while(|&pair| !special(pair)).count();
         }
-        *offset = end;
-        ((place - first) as usize, bytes)
+        lbas.len()
+    }
+
+    /// Writes extents to the places from `first` on, leads the map there, and keeps what it had. Not inlined: its loop
+    /// needs all registers.
+    #[inline(never)]
+    fn lead_to(&mut self, first: u32, lbas: &[u32], sizes: &[u16], replaced: &mut Replaced) {
+        let Self { map, logs, packing, scale, .. } = self;
+        let (packing, scale) = (*packing, *scale);
+        let (uses, names_ahead) = (logs.uses_ahead(), logs.names_ahead());
+        let (names, slots) = logs.slots(first, lbas.len());
+        let old = replaced.places.iter_mut().zip(&mut replaced.footprints);
+        // Slices are zipped with each other first, or the loop would keep testing which of them ends.
+        let to = names.iter_mut().zip(slots);
+        for (place, (((&lba, &size), (name, slot)), old)) in (first..).zip(lbas.iter().zip(sizes).zip(to).zip(old)) {
+            (*name, *slot) = (lba, size);
+            let said = scale.say(packing.footprint(size.into()));
+            let (old_place, old_footprint) = map.replace(lba, place, said);
+            (*old.0, *old.1) = (old_place, old_footprint);
+            uses.prefetch((old_place / CHUNK) as usize);
+            if old_footprint == ASK {
+                names_ahead.prefetch((old_place / CHUNK) as usize);
+            }
+        }
     }
 
     /// Lets go of what the map had, extents or nothing. Not inlined, for the same reason.
     #[inline(never)]
-    fn release_all(&mut self, places: &[u32], sizes: &[u16]) {
-        let Self { logs, table, packing, .. } = self;
-        let (packing, mut uses) = (*packing, logs.uses());
-        let (mut freed, mut all_whole) = (0, true);
-        table.invalidate_each(places.iter().zip(sizes).filter_map(|(&place, &size)| {
-            let extent = Extent::of((place, size));
-            if !extent.is_whole() {
-                all_whole = false;
+    fn release_all(&mut self, count: usize, replaced: &Replaced) {
+        let Self { logs, table, scale, .. } = self;
+        let (scale, mut uses) = (*scale, logs.uses());
+        let (mut freed, mut all_said) = (0, true);
+        let old = replaced.places[..count].iter().zip(&replaced.footprints[..count]);
+        table.invalidate_each(old.clone().filter_map(|(&place, &footprint)| {
+            let Some(bytes) = scale.bytes(footprint) else {
+                all_said = false;
                 return None;
-            }
-            let footprint = packing.footprint(extent.size());
-            freed += footprint;
-            Some((uses.kill(place), footprint))
+            };
+            freed += bytes;
+            Some((uses.kill(place), bytes))
         }));
         self.live_bytes -= u64::from(freed);
-        if all_whole {
-            return;
-        }
-        for pair in places.iter().zip(sizes) {
-            let old = Extent::of((*pair.0, *pair.1));
-            if !old.is_whole() {
-                self.live_bytes -= u64::from(self.release(old));
-                self.mapped += u64::from(old == Extent::UNMAPPED);
+        if !all_said {
+            for (&place, &footprint) in old.filter(|&(_, &footprint)| footprint == ASK) {
+                self.live_bytes -= u64::from(self.release(place, footprint));
+                self.mapped += u64::from(place == UNMAPPED);
             }
         }
     }
 
     /// Zeros are kept in the map alone.
-    fn write_zeros(&mut self, lba: u32, old: Extent) {
-        let freed = self.release(old);
-        self.shrink(freed);
-        self.mapped += u64::from(old == Extent::UNMAPPED);
-        self.map[lba as usize] = Extent::ZEROS;
+    fn write_zeros(&mut self, lba: u32) {
+        let old = self.take_out(lba);
+        self.mapped += u64::from(old == UNMAPPED);
+        self.map.replace(lba, ZEROS, ASK);
         self.counters.host_bytes_written += u64::from(BLOCK_BYTES);
     }
 
     /// Forgets blocks that exist; those that hold nothing stay so.
     pub(super) fn trim_extents(&mut self, lbas: Range<u32>) {
         for lba in lbas {
-            let old = std::mem::replace(&mut self.map[lba as usize], Extent::UNMAPPED);
-            if old == Extent::UNMAPPED {
-                continue;
+            if self.take_out(lba) != UNMAPPED {
+                self.mapped -= 1;
+                self.counters.host_bytes_trimmed += u64::from(BLOCK_BYTES);
             }
-            let freed = self.release(old);
-            self.shrink(freed);
-            self.mapped -= 1;
-            self.counters.host_bytes_trimmed += u64::from(BLOCK_BYTES);
         }
     }
 
-    /// An extent's bytes, if it has any, are garbage from now on. Returns how many it took.
-    #[inline(always)]
-    pub(super) fn release(&mut self, extent: Extent) -> u32 {
-        let footprint = self.packing.footprint(extent.size());
-        if extent.is_whole() {
-            let block = self.logs.kill(extent.place());
-            self.table.invalidate(block, footprint);
-            return footprint;
-        }
-        if extent.is_stored() {
-            self.release_straddling(extent);
-            return footprint;
-        }
-        0
-    }
-
-    /// The same for bytes in two blocks.
-    #[inline(never)]
-    fn release_straddling(&mut self, extent: Extent) {
-        let block = self.logs.kill(extent.place());
-        let (outflow, end) = self.spills.outflow(block).expect("what straddles ends in another block");
-        self.table.invalidate(block, self.packing.footprint(extent.size()) - end.bytes);
-        self.table.invalidate(outflow, end.bytes);
-    }
-
-    fn shrink(&mut self, footprint: u32) {
-        self.live_bytes -= u64::from(footprint);
+    /// Lets go of what a block has. Returns what the map had.
+    fn take_out(&mut self, lba: u32) -> u32 {
+        let (old, footprint) = self.map.replace(lba, UNMAPPED, ASK);
+        let freed = self.release(old, footprint);
+        self.live_bytes -= u64::from(freed);
         self.limits.trimmed(self.live_bytes);
+        old
+    }
+
+    /// The bytes of an extent, if there is one at this place, are garbage from now on. Returns how many it took.
+    pub(super) fn release(&mut self, place: u32, footprint: Footprint) -> u32 {
+        let bytes = self.bytes(place, footprint);
+        if bytes > 0 {
+            let block = self.logs.kill(place);
+            let end = if footprint == ASK { self.spills.end(block, place) } else { None };
+            self.table.invalidate(block, bytes - end.map_or(0, |(_, end)| end));
+            if let Some((outflow, end)) = end {
+                self.table.invalidate(outflow, end);
+            }
+        }
+        bytes
+    }
+
+    /// Bytes of flash that a block takes.
+    fn taken(&self, lba: u32) -> u32 {
+        let (place, footprint) = self.map.get(lba);
+        self.bytes(place, footprint)
+    }
+
+    /// Bytes of flash that the extent at a place takes, if there is one.
+    fn bytes(&self, place: u32, footprint: Footprint) -> u32 {
+        match self.scale.bytes(footprint) {
+            Some(bytes) => bytes,
+            None if is_stored(place) => self.packing.footprint(self.logs.entry(place).size),
+            None => 0,
+        }
     }
 
     #[cold]

@@ -7,8 +7,9 @@ mod encoding;
 
 use std::ops::Range;
 
-use super::extent::Extent;
-use super::log::{CHUNK, NONE};
+use super::chunk::{CHUNK, NONE};
+use super::footprint::ASK;
+use super::map::ZEROS;
 use super::scout::Scout;
 use super::spill::Spills;
 use super::throttling::Limits;
@@ -66,14 +67,14 @@ impl<O: Observer> Compressing<O> {
         let mut extents = Writer::new(self.mapped, self.logical_blocks());
         let mut counts: Vec<u32> = (0..self.table.len()).map(|block| self.pack_block(block, &mut extents)).collect();
         counts.push(0);
-        for (lba, _) in (0..).zip(self.map.iter()).filter(|&(_, &extent)| extent == Extent::ZEROS) {
+        for (lba, _) in self.map.places().filter(|&(_, place)| place == ZEROS) {
             extents.write(lba, 1, 0);
             counts[self.table.len() as usize] += 1;
         }
         PackedCompressing {
             extents: extents.finish(),
             counts,
-            logical_blocks: self.map.len() as u32,
+            logical_blocks: self.map.len(),
             spills: self.spills.unnamed(|place| self.logs.is_live(place)),
             table: self.table.clone(),
             frontiers: self.frontiers.clone(),
@@ -111,14 +112,14 @@ impl<O: Observer> Compressing<O> {
     /// # Panics
     /// If it is that of another drive.
     pub fn unpack(&mut self, packed: &PackedCompressing) {
-        let is_alike = self.map.len() == packed.logical_blocks as usize && self.table.len() == packed.table.len();
+        let is_alike = self.map.len() == packed.logical_blocks && self.table.len() == packed.table.len();
         assert!(is_alike, "a packed state belongs to drives of one make");
         self.spills.clone_from(&packed.spills);
         self.table.clone_from(&packed.table);
         self.frontiers.clone_from(&packed.frontiers);
         (self.mapped, self.live_bytes) = (packed.mapped, packed.live_bytes);
         (self.limits, self.counters) = (packed.limits, packed.counters);
-        self.map.fill(Extent::UNMAPPED);
+        self.map.reset();
         self.logs.reset();
         self.scout = Scout::NOWHERE;
         let mut extents = packed.reader();
@@ -127,7 +128,7 @@ impl<O: Observer> Compressing<O> {
             self.unpack_block(block, count, &mut extents);
         }
         for _ in 0..zeros {
-            self.map[extents.read().0 as usize] = Extent::ZEROS;
+            self.map.replace(extents.read().0, ZEROS, ASK);
         }
     }
 
@@ -142,8 +143,7 @@ impl<O: Observer> Compressing<O> {
             let place = self.logs.push(block, lba, size, start);
             end = start + packing.footprint(size);
             let straddles = end > packing.block_bytes;
-            self.map[lba as usize] =
-                if straddles { Extent::straddling(place, size) } else { Extent::whole(place, size) };
+            self.map.replace(lba, place, if straddles { ASK } else { self.scale.say(end - start) });
             if straddles {
                 self.spills.name(block, place);
             }
