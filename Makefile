@@ -20,7 +20,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: help setup demo test test-fast test-full lint types format clean locks FORCE
+.PHONY: help setup demo test test-fast test-full fuzz lint types format clean locks FORCE
 .PHONY: lint-quick mypy clippy rust-tests fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
@@ -42,6 +42,9 @@ test-fast: setup  ## the tests that start no PostgreSQL: under a minute
 
 test-full: test  ## make test, then the slow tests
 	$(SUBMAKE) slow-tests
+
+fuzz: setup  ## fuzz the flash model and its traces with CASES (100000) random strings of bytes
+	PROPTEST_CASES=$(or $(CASES),100000) cargo test --quiet --locked --package pgassay-flash --test fuzz
 
 lint: setup  ## ruff, rustfmt, import rules, clippy
 	$(SUBMAKE) lint-quick

@@ -251,6 +251,11 @@ class FlashServiceTimes(TypedDict, total=False):
     write_buffer_bytes: int
     reads_first: bool
     gc_pacing: Literal["paced", "burst"]
+    link_bytes_per_second: int
+    compression_bytes_per_second: int
+    decompression_bytes_per_second: int
+    power_loss_protection: bool
+    erase_every: int
 
 @type_check_only
 class FlashCounters(TypedDict):
@@ -276,12 +281,19 @@ class FlashWearLeveling(TypedDict):
     avg: float
 
 @type_check_only
+class FlashHalves(TypedDict):
+    """A counter of 128 bits as nvme-cli prints it: ``hi`` times 2^64, and ``lo``."""
+
+    hi: int
+    lo: int
+
+@type_check_only
 class FlashHealth(TypedDict):
     """The log page, under the names that nvme-cli prints."""
 
     host_bytes_written: int
     nand_bytes_written: int
-    physical_media_units_written: int
+    physical_media_units_written: FlashHalves
     gc_bytes_written: int
     compression_ratio: int
     physical_usage_ratio: int
@@ -336,16 +348,23 @@ class FlashInput:
     def batch(self, writes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint8]]:
         """The next writes: blocks, bytes after compression, placement handles."""
 
-    def popularity(self) -> list[tuple[float, float, float]] | None:
-        """Classes of equally popular blocks: (blocks, share of the writes, mean bytes); None if writes depend on each
-        other or components overlap."""
+    def popularity(self, granularity_bytes: int = 1) -> list[tuple[float, float, float]] | None:
+        """Classes of equally popular blocks: (blocks, share of the writes, mean bytes in whole granules); None if
+        writes depend on each other or components overlap."""
 
 @final
 class FlashDrive:
     """A modelled drive. Writes refused for want of space raise ``FlashOutOfSpaceError``."""
 
     def __new__(cls, description: FlashDriveDescription) -> FlashDrive: ...
-    def write(self, lbas: NDArray[np.uint32], compressed_bytes: NDArray[np.uint16] | None = None) -> None: ...
+    def write(
+        self,
+        lbas: NDArray[np.uint32],
+        compressed_bytes: NDArray[np.uint16] | None = None,
+        handles: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """Writes blocks in order, each with its bytes after compression (4096) and its placement handle (0)."""
+
     def trim(self, lba: int, count: int) -> None: ...
     def apply(self, load: FlashInput, writes: int) -> None:
         """Writes the next ``writes`` blocks of a load."""
@@ -357,10 +376,12 @@ class FlashDrive:
         self, load: FlashInput, used_share: float = 1.0, tolerance: float = 0.01, limit: int = 50
     ) -> tuple[int, bool]:
         """Fills, then writes the load until write amplification over a drive write changes by less than ``tolerance``:
-        (drive writes, whether that was reached within ``limit``)."""
+        (drive writes, whether that was reached within ``limit``). What the load covers stays in use: for a drive that
+        shall stay partly empty, make it over no more ``blocks``."""
 
     def age_by_theory(self, load: FlashInput, used_share: float = 1.0, seed: int = 1) -> None:
-        """Lays the data down once, as equilibrium under uniform writes would. The drive must be fresh."""
+        """Lays the data down once, as equilibrium under uniform writes would. The drive must be fresh. Pools are taken
+        as one drive, and padding at the ends of flash pages as if all extents of a page were of one size."""
 
     def replay(self, path: str | os.PathLike[str]) -> tuple[int, int, int]:
         """Writes a recorded load: (records, blocks written, blocks trimmed)."""

@@ -1,5 +1,6 @@
 """The flash model as Python sees it: numbers agree with theory, arrays arrive, and every refusal names its value."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pgassay import _core
 from pgassay._core import FlashDrive, FlashInput, FlashTrace, flash_theory, write_flash_trace
+from pgassay.drive.smart.logs import parse_media
 
 BLOCKS = 4096
 
@@ -49,6 +51,63 @@ def test_ageing_by_theory_starts_in_steady_state() -> None:
     assert amplification(drive, load, drive.logical_blocks // 2) == pytest.approx(2.4814, rel=0.03)
 
 
+def test_ageing_by_theory_knows_granules_and_pages() -> None:
+    sizes: Any = [{"sizes": [{"bytes": 2100}]}]
+    shape = {"user_bytes": 1 << 28, "pages_per_block": 64, "policy": "fifo"}
+    compressing = small(kind="compressing", granularity_bytes=512, **shape)
+    load = FlashInput(compressing.logical_blocks, sizes)
+    compressing.age_by_theory(load)
+    classes = load.popularity(512)
+    assert classes == [(compressing.logical_blocks, 1.0, 2560.0)]
+    formula = flash_theory("fifo", compressing.alpha, 64, classes, compressing=True)
+    assert amplification(compressing, load, compressing.logical_blocks // 2) == pytest.approx(formula, rel=0.03)
+    # A normal drive gives each block a page, whatever the load says of its size.
+    normal = small(**shape)
+    load = FlashInput(normal.logical_blocks, sizes)
+    normal.age_by_theory(load)
+    assert amplification(normal, load, normal.logical_blocks // 2) == pytest.approx(2.4814, rel=0.03)
+
+
+def test_arrays_may_carry_placement_handles() -> None:
+    drive = small(handles=2, gc_stream="per-handle")
+    lbas = np.arange(32, dtype=np.uint32)
+    drive.write(lbas, handles=(lbas % 2).astype(np.uint8))
+    assert drive.mapped_blocks == 32
+    with pytest.raises(ValueError, match="placement handle 2 does not exist: the drive has 2"):
+        drive.write(lbas, handles=np.full(32, 2, dtype=np.uint8))
+    with pytest.raises(ValueError, match="invalid number of placement handles 3: must be 32"):
+        drive.write(lbas, handles=np.zeros(3, dtype=np.uint8))
+    with pytest.raises(ValueError, match="a batch of 32 logical blocks came with 1 compressed sizes"):
+        drive.write(lbas, np.array([1], dtype=np.uint16), np.zeros(32, dtype=np.uint8))
+    wrong: Any = np.arange(32)
+    with pytest.raises(TypeError, match="lbas"):
+        drive.write(wrong)
+
+
+def test_streams_that_tell_hot_from_cold_write_less() -> None:
+    parts: Any = [
+        {"share_of_writes": 0.9, "blocks": BLOCKS // 10, "handle": 1},
+        {"share_of_writes": 0.1, "first_block": BLOCKS // 10},
+    ]
+    found = []
+    for handles in (1, 2):
+        drive = small(handles=handles, gc_stream="per-handle")
+        placed: Any = [{**part, "handle": min(part.get("handle", 0), handles - 1)} for part in parts]
+        load = FlashInput(BLOCKS, placed)
+        drive.fill(load)
+        drive.apply(load, 6 * BLOCKS)
+        found.append(amplification(drive, load, 6 * BLOCKS))
+    assert found[1] < 0.9 * found[0]
+
+
+def test_what_reads_a_real_drives_log_reads_this_one() -> None:
+    drive = small()
+    drive.write(np.arange(100, dtype=np.uint32))
+    read = parse_media(json.dumps(drive.health()))
+    assert read is not None
+    assert (read.nand, read.unit_bytes) == (100 * 4096, 1)
+
+
 def test_arrays_trims_and_counters_agree() -> None:
     drive = small(kind="compressing", granularity_bytes=1, reserve_blocks=3)
     drive.write(np.arange(10, dtype=np.uint32), np.full(10, 100, dtype=np.uint16))
@@ -61,7 +120,7 @@ def test_arrays_trims_and_counters_agree() -> None:
 
 
 def test_pools_are_written_apart() -> None:
-    drive = small(pools=[(0.25, 0.5), (0.75, 0.2)])
+    drive = small(over_provisioning=None, pools=[(0.25, 0.5), (0.75, 0.2)])
     load = FlashInput(drive.logical_blocks, [{"pattern": "hot-cold", "hot_blocks": 0.25, "hot_writes": 0.75}])
     drive.fill(load)
     assert amplification(drive, load, 50_000) > 1
@@ -94,7 +153,10 @@ def test_timing_gives_distributions() -> None:
         ({"reserve_blocks": 0}, "reserve blocks 0: must be at least 1"),
         ({"over_provisioning": 0.001}, "less than one block of 16 pages spare"),
         ({"channels": 2}, "invalid drive pages_per_block 16: contradicts"),
-        ({"pools": [(0.5, 0.1)]}, "invalid drive pools 0.5: the pools' shares"),
+        ({"pools": [(0.5, 0.1)], "over_provisioning": None}, "invalid drive pools 0.5: the pools' shares"),
+        ({"pools": [(1.5, 0.1), (-0.5, 0.1)], "over_provisioning": None}, "invalid drive pools 1.5: a pool's share"),
+        ({"pools": [(1, 0.1)]}, "each pool has its own over-provisioning"),
+        ({"choices": 70_000}, "invalid drive choices 70000: more than 65536"),
         ({"kind": "compressing", "logical_bytes": 5}, "logical_bytes 5: must be a multiple of 4096"),
     ],
 )
@@ -117,6 +179,7 @@ def test_impossible_loads_are_refused() -> None:
     assert "exactly one of bytes, between" in refuse({"sizes": [{"bytes": 1, "between": [1, 2]}]})
     assert "exceeds the largest, 1" in refuse({"sizes": [{"between": [2, 1]}]})
     assert "must lie between 0 and 4096 bytes" in refuse({"sizes": [{"weights": [[5000, 1]]}]})
+    assert "invalid sizes weights -5: sizes must be whole" in refuse({"sizes": [{"weights": [[-5, 1]]}]})
     assert "past the end of the drive" in refuse({"first_block": 1, "blocks": BLOCKS})
     assert "input has no key patern" in refuse({"patern": "zipf"})
 

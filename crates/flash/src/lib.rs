@@ -8,9 +8,10 @@
 //! | concept | file |
 //! |---|---|
 //! | channels, dies, planes and the superblock over them | [`geometry`] |
-//! | spare flash, in both conventions | [`over_provisioning`], [`capacity`] |
+//! | spare flash in both conventions; data, reserve and open blocks | [`over_provisioning`], [`capacity`] |
+//! | what a host can ask: write, TRIM, where does it lie | [`drive`] |
 //! | a normal SSD: 4 KiB pages, a map from page to page | [`page_mapped`] |
-//! | a drive that compresses: extents of variable length | [`compressing`] |
+//! | a drive that compresses: extents of variable length; running out of flash | [`compressing`] |
 //! | one pool of flash per class of data | [`pools`] |
 //! | which block is erased next | [`gc`] |
 //! | who writes into which open block | [`streams`] |
@@ -18,8 +19,14 @@
 //! | a used drive in seconds | [`ageing`] |
 //! | what the drive reports about itself | [`counters`], [`health`] |
 //! | what mathematics says about all this | [`theory`] |
-//! | loads made by formula, recorded loads | `input`, `trace` |
-//! | service times over channels and dies | `timing` |
+//! | loads made by formula, recorded loads | [`input`], [`trace`] |
+//! | watching every operation on the flash | [`observer`] |
+//! | service times over channels and dies, latencies | [`timing`] |
+//! | what is refused, and in which words | [`error`] |
+//! | random numbers that are the same everywhere | [`random`] |
+//!
+//! Below these lies what both drives share: the life of a block (`block_table`), what is done with any request
+//! (`requests`), and what makes them fast: `huge_pages`, `prefetch`, `division`.
 //!
 //! # The contract
 //!

@@ -2,6 +2,8 @@
 
 mod support;
 
+use flash::ageing::LiveShare;
+use flash::input::{HeatClass, Input, Pattern, Redraw, SizeDistribution, Sizes};
 use flash::random::Random;
 use flash::theory::{compressed, fifo, greedy};
 use flash::{Compressing, Drive, Policy, ageing};
@@ -81,6 +83,35 @@ fn sizes_that_depend_on_heat() {
     }
 }
 
+/// Each block keeps its size, the hottest compress worst, and no two are written equally often.
+#[test]
+fn a_zipf_load_whose_sizes_go_with_heat() {
+    let (alpha, exponent) = (1.28, 0.9);
+    let mut drive = compressing(4096, 64, alpha - 1.0, Policy::Fifo);
+    let blocks = drive.logical_blocks();
+    let class = |up_to, low, high| HeatClass {
+        up_to,
+        distribution: SizeDistribution::Quantiles(vec![(0.0, low), (0.7, 0.5 * (low + high)), (1.0, high)]),
+    };
+    let sizes = Sizes { classes: vec![class(0.1, 2500.0, 4096.0), class(1.0, 300.0, 3000.0)], redraw: Redraw::Never };
+    let mut input = Input::whole_drive(blocks, Pattern::Zipf { exponent }, sizes, 7).unwrap();
+    let kept = input.initial_sizes(blocks);
+    ageing::fill(&mut drive, 1.0, |lba| kept[lba as usize].unwrap()).unwrap();
+    input.apply(&mut drive, 8 * u64::from(blocks)).unwrap();
+    let before = drive.counters();
+    input.apply(&mut drive, 8 * u64::from(blocks)).unwrap();
+    let value = drive.counters().since(&before).write_amplification().unwrap();
+    let weight = |lba: usize| (lba as f64 + 1.0).powf(-exponent);
+    let sum: f64 = (0..blocks as usize).map(weight).sum();
+    let single = |(lba, bytes): (usize, &Option<u16>)| compressed::Class {
+        blocks: 1.0 / f64::from(blocks),
+        writes: weight(lba) / sum,
+        bytes: f64::from(bytes.unwrap()),
+    };
+    let classes: Vec<compressed::Class> = kept.iter().enumerate().map(single).collect();
+    assert_within(value, compressed::write_amplification(alpha, &classes), BOUND, "Zipf, sizes by heat");
+}
+
 #[test]
 fn coarse_granules_are_larger_blocks() {
     // 2100 bytes in granules of 512 take 2560, of which 2100 are data and 460 padding.
@@ -103,12 +134,35 @@ fn without_straddling_a_page_holds_whole_extents() {
 
 #[test]
 fn greedy_in_bytes_is_not_blunted_by_its_buckets() {
-    // Extents of one size make greedy in bytes greedy in units of that size, for which the formula is exact. 1
-    // MiB holds
-    // 256 pages; buckets are 256 bytes wide.
+    // Extents of one size make greedy in bytes greedy in units of that size, for which the formula is exact. 1 MiB
+    // holds 256 pages; buckets are 256 bytes wide.
     let mut drive = compressing(4096, 256, 0.07, Policy::Greedy);
     let value = random_sizes(&mut drive, |_, _| 3072);
     let extents = 1_048_576.0_f64 / 3072.0;
     let theory = 0.75 * greedy::write_amplification(1.07 / 0.75, extents.round() as u32);
     assert_within(value, theory, BOUND, "3072 bytes, greedy");
+}
+
+#[test]
+fn ageing_by_theory_counts_what_lies_on_flash() {
+    // Granules, sizes drawn from so many bytes to so many, and their mean on flash.
+    for (granularity, low, high, mean_bytes) in [(1, 2048_u32, 4096_u32, 3072.0), (512, 2100, 2100, 2560.0)] {
+        let mut config = compressing_config(capacity(8192, 64, 0.07, 2), Policy::Fifo);
+        config.granularity = granularity;
+        let mut drive = Compressing::new(config).unwrap();
+        let blocks = drive.logical_blocks();
+        let mut sizes = Random::new(31);
+        let mut size = || (low + sizes.below(high - low + 1)) as u16;
+        let live_bytes = f64::from(blocks) * mean_bytes;
+        let live = LiveShare::new(Policy::Fifo, drive.usable_bytes() as f64 / live_bytes, 64).unwrap();
+        ageing::mean_field(&mut drive, &live, 1.0, |_| size(), 37).unwrap();
+        let erased = drive.counters().blocks_erased;
+        let usable_blocks = drive.usable_bytes() / 64 / 4096;
+        assert!(erased < usable_blocks / 100, "{erased} blocks erased while ageing");
+        let mut random = Random::new(41);
+        // At once, a quarter of a turn: what fresh flash is left would show.
+        let value = measured(&mut drive, 0.05, 0.25, || (random.below(blocks), size()));
+        let theory = compressed::uniform(1.07, mean_bytes / 4096.0);
+        assert_within(value, theory, 0.03, &format!("{low} to {high} bytes in granules of {granularity}"));
+    }
 }

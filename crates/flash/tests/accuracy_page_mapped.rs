@@ -2,13 +2,14 @@
 
 mod support;
 
+use flash::input::{Input, Pattern, PopularityClass, Sizes};
 use flash::pools::Pools;
 use flash::random::Random;
 use flash::streams::GcStream;
 use flash::theory::independent::Class;
 use flash::theory::{d_choices, fifo, greedy, independent, separation};
 use flash::{Drive, PageMapped, Policy, Streams, ageing};
-use support::{assert_within, capacity, measured, page_mapped, page_mapped_config, uniform};
+use support::{assert_within, capacity, measured, page_mapped, page_mapped_config, uniform, uniform_over};
 
 const BOUND: f64 = 0.005;
 
@@ -19,6 +20,16 @@ fn greedy_with_the_published_values() {
         let mut drive = page_mapped(16_384, pages, over_provisioning, Policy::Greedy);
         let value = uniform(&mut drive, Policy::Greedy, pages);
         assert_within(value, expected, BOUND, &format!("greedy, {pages} pages, {over_provisioning}"));
+    }
+}
+
+/// 64 GiB each, so that there are as many blocks as in the others.
+#[test]
+fn greedy_with_the_published_values_of_large_blocks() {
+    for (over_provisioning, expected) in [(0.07, 7.7605), (0.28, 2.4762)] {
+        let mut drive = page_mapped(16_384, 1024, over_provisioning, Policy::Greedy);
+        let value = uniform_over(&mut drive, Policy::Greedy, 1024, 0.25, 0.5);
+        assert_within(value, expected, BOUND, &format!("greedy, 1024 pages, {over_provisioning}"));
     }
 }
 
@@ -92,10 +103,50 @@ fn hot_and_cold_under_fifo() {
 }
 
 #[test]
+fn zipf_under_fifo() {
+    for (over_provisioning, exponent) in [(0.07, 0.8), (0.07, 1.1), (0.28, 0.8), (0.28, 1.1)] {
+        let mut drive = page_mapped(16_384, 32, over_provisioning, Policy::Fifo);
+        let blocks = drive.logical_blocks();
+        let mut input = Input::whole_drive(blocks, Pattern::Zipf { exponent }, Sizes::incompressible(), 3).unwrap();
+        ageing::fill(&mut drive, 1.0, |_| 4096).unwrap();
+        input.apply(&mut drive, 6 * u64::from(blocks)).unwrap();
+        let before = drive.counters();
+        input.apply(&mut drive, 6 * u64::from(blocks)).unwrap();
+        let value = drive.counters().since(&before).write_amplification().unwrap();
+        let alpha = 1.0 + over_provisioning;
+        let theory = independent::write_amplification(alpha, &independent::zipf(blocks.into(), exponent));
+        assert_within(value, theory, BOUND, &format!("Zipf {exponent} at {over_provisioning}"));
+        // What an input says about itself is the same law.
+        let share = |class: &PopularityClass| Class { pages: class.blocks / f64::from(blocks), writes: class.writes };
+        let classes: Vec<Class> = input.popularity(1).unwrap().iter().map(share).collect();
+        assert_within(independent::write_amplification(alpha, &classes), theory, 1e-4, "the input's own classes");
+    }
+}
+
+#[test]
+fn what_is_trimmed_or_never_written_is_spare_flash() {
+    let theory = fifo::write_amplification(1.07 / 0.5);
+    let mut drive = page_mapped(16_384, 32, 0.07, Policy::Fifo);
+    let half = drive.logical_blocks() / 2;
+    ageing::fill(&mut drive, 1.0, |_| 4096).unwrap();
+    drive.trim(half, half).unwrap();
+    let mut random = Random::new(3);
+    let value = measured(&mut drive, 3.0, 3.0, || (random.below(half), 4096));
+    assert_within(value, theory, BOUND, "half of the drive trimmed");
+
+    let mut drive = page_mapped(16_384, 32, 0.07, Policy::Fifo);
+    let live = ageing::LiveShare::new(Policy::Fifo, 1.07 / 0.5, 32).unwrap();
+    ageing::mean_field(&mut drive, &live, 0.5, |_| 4096, 5).unwrap();
+    let value = measured(&mut drive, 1.0, 3.0, || (random.below(half), 4096));
+    assert_within(value, theory, BOUND, "half of the drive in use");
+}
+
+#[test]
 fn separate_pools() {
     let (pages, writes) = (0.2, 0.8);
     let classes = [Class { pages, writes }, Class { pages: 1.0 - pages, writes: 1.0 - writes }];
-    for alphas in [separation::optimal_alphas(1.28, &classes), vec![1.28, 1.28], vec![1.5, 1.225]] {
+    let best = |alpha| separation::optimal_alphas(alpha, &classes);
+    for alphas in [best(1.07), best(1.28), vec![1.28, 1.28], vec![1.5, 1.225]] {
         let pool = |blocks, alpha: f64| {
             let config = page_mapped_config(capacity(blocks, 32, alpha - 1.0, 1), Policy::Fifo, Streams::ONE);
             PageMapped::new(config).unwrap()

@@ -3,40 +3,17 @@
 mod support;
 
 use flash::random::Random;
-use flash::{Compressing, CompressingConfig, Drive, PageMapped, PageMappedConfig, Policy, Throttling};
+use flash::{Compressing, CompressingConfig, Drive, PageMapped, Policy};
 use proptest::prelude::*;
-use support::sequence::{Request, Shape, requests, send, shapes};
+use support::sequence::{Request, requests, send, shapes};
+use support::watched::{compressing, page_mapped};
 use support::witness::Witness;
-
-fn witness(shape: &Shape) -> Witness {
-    Witness { block_bytes: shape.capacity.geometry().superblock_bytes(), ..Witness::default() }
-}
-
-fn page_mapped(shape: &Shape) -> PageMapped<Witness> {
-    let Shape { capacity, policy, streams, wear_levelling } = *shape;
-    PageMapped::watched(PageMappedConfig { capacity, policy, streams, wear_levelling, seed: 9 }, witness(shape))
-        .unwrap()
-}
-
-fn compressing(shape: &Shape, granularity: u32, straddling: bool) -> Compressing<Witness> {
-    let Shape { capacity, policy, streams, wear_levelling } = *shape;
-    let config = CompressingConfig {
-        capacity,
-        logical_blocks: capacity.user_blocks() * 2,
-        granularity,
-        straddling,
-        policy,
-        streams,
-        wear_levelling,
-        throttling: Throttling::default(),
-        seed: 9,
-    };
-    Compressing::watched(config, witness(shape)).unwrap()
-}
 
 /// Requests that were refused are part of a drive's past.
 fn send_all<D: Drive>(drive: &mut D, requests: &[Request]) {
-    requests.iter().for_each(|request| drop(send(drive, request)));
+    for request in requests {
+        let _ = send(drive, request);
+    }
 }
 
 fn assert_same<D: Drive<Observer = Witness>>(drive: &D, other: &D) {
@@ -97,8 +74,8 @@ proptest! {
         other in requests(),
         after in requests(),
     ) {
-        let mut drive = compressing(&shape, granularity, straddling);
-        let mut restored = compressing(&shape, granularity, straddling);
+        let mut drive = compressing(&shape, granularity, straddling, 2.0);
+        let mut restored = compressing(&shape, granularity, straddling, 2.0);
         send_all(&mut drive, &before);
         send_all(&mut restored, &other);
         let packed = drive.pack();

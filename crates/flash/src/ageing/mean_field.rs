@@ -7,16 +7,19 @@
 use super::live_share::LiveShare;
 use super::permutation::Permutation;
 use super::used_blocks;
-use crate::BLOCK_BYTES;
 use crate::drive::Drive;
 use crate::error::FlashError;
 use crate::random::Random;
 
-const BATCH: usize = 4096;
+const BATCH: u32 = 4096;
 
-/// Ages a fresh drive whose first `used_share` of logical blocks are in use, each stored in `size(lba)` bytes.
+/// A small drive is written in at least so many batches.
+const LEAST_BATCHES: u32 = 64;
+
+/// Ages a fresh drive whose first `used_share` of logical blocks are in use, each written in `size(lba)` bytes.
 ///
-/// `live` is the equilibrium of the drive's policy at α = usable over live bytes. The drive must not have been written.
+/// `live` is the equilibrium of the drive's policy at α = usable over live bytes, both as they lie on flash. The drive
+/// must not have been written.
 pub fn mean_field<D: Drive>(
     drive: &mut D,
     live: &LiveShare,
@@ -33,14 +36,18 @@ pub fn mean_field<D: Drive>(
     let order = Permutation::new(used, seed);
     let mut random = Random::new(seed ^ 0x6167_6569_6e67);
     let usable = drive.usable_bytes() as f64;
-    let (mut settled, mut appended, mut owed) = (0, 0_u64, 0.0);
-    let mut lbas = Vec::with_capacity(BATCH);
-    let mut sizes = Vec::with_capacity(BATCH);
+    let batch = (used / LEAST_BATCHES).clamp(1, BATCH) as usize;
+    let (mut settled, mut asked, mut owed) = (0, 0.0, 0.0);
+    let mut lbas = Vec::with_capacity(batch);
+    let mut sizes = Vec::with_capacity(batch);
     while settled < used {
         lbas.clear();
         sizes.clear();
-        while lbas.len() < BATCH && settled < used {
-            let rank = appended as f64 / usable;
+        // How far the flash is programmed, the drive knows: it may round sizes up, pad, or not compress at all.
+        let mut programmed = drive.counters().nand_bytes_written as f64;
+        let programmed_of_asked = if asked > 0.0 { programmed / asked } else { 1.0 };
+        while lbas.len() < batch && settled < used {
+            let rank = programmed / usable;
             // Live blocks are spread evenly: the block's share is owed, and paid whenever it exceeds a half. Past the
             // end of the flash, rounding may have left a few to be settled.
             owed += if rank < 1.0 { live.at(rank) } else { 1.0 };
@@ -53,7 +60,8 @@ pub fn mean_field<D: Drive>(
             };
             let lba = order.at(index);
             let bytes = size(lba);
-            appended += u64::from(bytes).min(u64::from(BLOCK_BYTES));
+            asked += f64::from(bytes);
+            programmed += f64::from(bytes) * programmed_of_asked;
             lbas.push(lba);
             sizes.push(bytes);
         }

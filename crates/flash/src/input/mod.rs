@@ -4,6 +4,15 @@
 //! that the drive model and not its load takes the time. All patterns but the sequential one draw each write
 //! independently of the last (the *independent reference model*), which is what the formulas of [`crate::theory`]
 //! assume; [`Input::popularity`] gives them the classes that they need.
+//!
+//! | concept | file |
+//! |---|---|
+//! | which block comes next: uniform, sequential, Zipf, hot and cold | `pattern`, `zipf` |
+//! | a range of the drive with a pattern and sizes; a mixture has several | `component` |
+//! | where hot blocks lie | `scatter` |
+//! | how well blocks compress, and how that goes with heat | `sizes` |
+//! | drawing by weight in constant time | `alias` |
+//! | what the formulas need to know | `popularity` |
 
 mod alias;
 mod component;
@@ -144,10 +153,12 @@ impl Input {
         sizes
     }
 
-    /// Classes of blocks that are written equally often, for [`crate::theory`]; see [`PopularityClass`].
+    /// Classes of blocks that are written equally often, for [`crate::theory`]; see [`PopularityClass`]. Sizes are
+    /// rounded up to multiples of `granularity` ≥ 1, as a drive stores them.
+    ///
     /// `None` where the independent reference model does not hold (sequential writes, overlapping components).
-    pub fn popularity(&self) -> Option<Vec<PopularityClass>> {
-        popularity::of(&self.components)
+    pub fn popularity(&self, granularity: u32) -> Option<Vec<PopularityClass>> {
+        popularity::of(&self.components, granularity)
     }
 }
 

@@ -9,12 +9,12 @@ pub struct PopularityClass {
     pub blocks: f64,
     /// Share of all writes that go to the class.
     pub writes: f64,
-    /// Mean bytes of a block after compression.
+    /// Mean bytes of a block after compression, in whole granules.
     pub mean_bytes: f64,
 }
 
 /// Classes of a load whose components neither overlap nor write sequentially; else `None`.
-pub(super) fn of(components: &[Component]) -> Option<Vec<PopularityClass>> {
+pub(super) fn of(components: &[Component], granularity: u32) -> Option<Vec<PopularityClass>> {
     if overlap(components) {
         return None;
     }
@@ -22,27 +22,30 @@ pub(super) fn of(components: &[Component]) -> Option<Vec<PopularityClass>> {
     let mut classes = Vec::new();
     for component in components {
         for (first, ranks, writes) in component.pattern.runs(component.blocks)? {
-            split_by_size(component, first, ranks, writes * component.share_of_writes / sum, &mut classes)?;
+            let run = Run { first, ranks, writes: writes * component.share_of_writes / sum };
+            split_by_size(component, run, granularity, &mut classes)?;
         }
     }
     Some(classes)
 }
 
-/// Cuts a run of ranks where the sizes change.
-fn split_by_size(
-    component: &Component,
+/// Ranks that are written equally often.
+struct Run {
     first: u32,
     ranks: u32,
+    /// Share of all writes.
     writes: f64,
-    classes: &mut Vec<PopularityClass>,
-) -> Option<()> {
-    let (mut start, end) = (first, first + ranks);
+}
+
+/// Cuts a run where the sizes change.
+fn split_by_size(component: &Component, run: Run, granularity: u32, classes: &mut Vec<PopularityClass>) -> Option<()> {
+    let (mut start, end) = (run.first, run.first + run.ranks);
     for class in &component.sizes.classes {
         let stop = ((class.up_to * f64::from(component.blocks)).round() as u32).min(end);
         if stop > start {
             let blocks = f64::from(stop - start);
-            let mean_bytes = class.distribution.mean_bytes().ok()?;
-            classes.push(PopularityClass { blocks, writes: writes * blocks / f64::from(ranks), mean_bytes });
+            let mean_bytes = class.distribution.mean_bytes(granularity).ok()?;
+            classes.push(PopularityClass { blocks, writes: run.writes * blocks / f64::from(run.ranks), mean_bytes });
             start = stop;
         }
     }

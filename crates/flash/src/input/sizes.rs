@@ -106,16 +106,17 @@ impl SizeDistribution {
         })
     }
 
-    /// The mean in bytes, of the sizes as they are drawn.
-    pub fn mean_bytes(&self) -> Result<f64, FlashError> {
+    /// The mean in bytes of the sizes as they are drawn, each rounded up to a multiple of `granularity` ≥ 1.
+    pub fn mean_bytes(&self, granularity: u32) -> Result<f64, FlashError> {
+        let stored = |bytes: u16| f64::from(u32::from(bytes).next_multiple_of(granularity));
         Ok(match (self.sampler()?, self) {
-            (SizeSampler::Constant(bytes), _) => f64::from(bytes),
+            (SizeSampler::Constant(bytes), _) => stored(bytes),
             (SizeSampler::Table(table), _) => {
-                table.iter().map(|&bytes| f64::from(bytes)).sum::<f64>() / table.len() as f64
+                table.iter().map(|&bytes| stored(bytes)).sum::<f64>() / table.len() as f64
             }
             (SizeSampler::Discrete { .. }, Self::Discrete(weighted)) => {
                 let sum: f64 = weighted.iter().map(|&(_, weight)| weight).sum();
-                weighted.iter().map(|&(bytes, weight)| f64::from(bytes) * weight).sum::<f64>() / sum
+                weighted.iter().map(|&(bytes, weight)| stored(bytes) * weight).sum::<f64>() / sum
             }
             (SizeSampler::Discrete { .. }, _) => unreachable!("only a discrete distribution has a discrete sampler"),
         })

@@ -103,10 +103,20 @@ fn sizes_follow_heat_and_stay_with_their_block() {
 fn quantiles_are_met() {
     let distribution = SizeDistribution::Quantiles(vec![(0.0, 100.0), (0.5, 500.0), (1.0, 3000.0)]);
     // Two straight pieces: means 300 and 1750, each half of the blocks.
-    assert!((distribution.mean_bytes().unwrap() - 1025.0).abs() < 1.0);
+    assert!((distribution.mean_bytes(1).unwrap() - 1025.0).abs() < 1.0);
     let sampler = distribution.sampler().unwrap();
     assert!((i32::from(sampler.draw(1 << 63)) - 500).abs() <= 2);
     assert!((i32::from(sampler.draw(u64::MAX)) - 3000).abs() <= 2);
+}
+
+#[test]
+fn means_are_of_whole_granules() {
+    let mean = |distribution: SizeDistribution, granularity| distribution.mean_bytes(granularity).unwrap();
+    assert_eq!(mean(SizeDistribution::Constant(65), 64), 128.0);
+    assert_eq!(mean(SizeDistribution::Constant(0), 64), 0.0);
+    assert_eq!(mean(SizeDistribution::Discrete(vec![(300, 1.0), (400, 3.0)]), 128), 480.0);
+    // Half of 1 … 128 becomes 64, the other half 128.
+    assert_eq!(mean(SizeDistribution::Uniform(1, 128), 64), 96.0);
 }
 
 #[test]
@@ -122,14 +132,14 @@ fn popularity_sums_to_one_and_knows_its_limits() {
         blocks: BLOCKS - 1000,
         ..Component::whole_drive(BLOCKS, Pattern::Uniform, Sizes::same(SizeDistribution::Uniform(0, 4096)))
     };
-    let classes = Input::new(BLOCKS, vec![hot.clone(), rest.clone()], 1).unwrap().popularity().unwrap();
+    let classes = Input::new(BLOCKS, vec![hot.clone(), rest.clone()], 1).unwrap().popularity(1).unwrap();
     let sum = |value: fn(&PopularityClass) -> f64| classes.iter().map(value).sum::<f64>();
     assert!((sum(|class| class.writes) - 1.0).abs() < 1e-9);
     assert!((sum(|class| class.blocks) - f64::from(BLOCKS)).abs() < 1e-6);
     assert_eq!(classes.last().unwrap().writes, 0.25);
     assert_eq!(classes.last().unwrap().mean_bytes, 2048.0);
     let overlapping = Component { first_block: 999, ..rest };
-    assert!(Input::new(BLOCKS, vec![hot, overlapping], 1).unwrap().popularity().is_none());
+    assert!(Input::new(BLOCKS, vec![hot, overlapping], 1).unwrap().popularity(1).is_none());
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The index and the trailer: where each chunk lies, so that a reader can jump.
 
 use super::error::TraceError;
-use super::format::{END_MAGIC, INDEX_ENTRY_BYTES, TRAILER_BYTES, check_crc, u32_at, u64_at};
+use super::format::{
+    CHUNK_HEADER_BYTES, END_MAGIC, HEADER_BYTES, INDEX_ENTRY_BYTES, RECORD_BYTES, TRAILER_BYTES, check_crc, u32_at,
+    u64_at,
+};
 
 /// One chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +85,35 @@ impl Trailer {
     /// The entries from the index's bytes.
     pub(super) fn entries(&self, index: &[u8]) -> Result<Vec<IndexEntry>, TraceError> {
         check_crc("index", self.index_offset, self.index_crc, index)?;
-        Ok(index.chunks_exact(INDEX_ENTRY_BYTES).map(IndexEntry::from_bytes).collect())
+        let entries: Vec<IndexEntry> = index.chunks_exact(INDEX_ENTRY_BYTES).map(IndexEntry::from_bytes).collect();
+        self.check_order(&entries)?;
+        Ok(entries)
+    }
+
+    /// Chunks lie one behind the other from the header on, are large enough for their records, and time never falls.
+    fn check_order(&self, entries: &[IndexEntry]) -> Result<(), TraceError> {
+        let (mut offset, mut record, mut time_ns) = (HEADER_BYTES as u64, 0, 0);
+        for (number, entry) in entries.iter().enumerate() {
+            let at = self.index_offset + (number * INDEX_ENTRY_BYTES) as u64;
+            let wrong = |what, found, expected| Err(TraceError::Length { what, at, found, expected });
+            if number == 0 && entry.offset != offset || entry.offset < offset {
+                return wrong("offset in the index", entry.offset, offset);
+            }
+            if entry.first_record != record {
+                return wrong("first record in the index", entry.first_record, record);
+            }
+            if entry.first_time_ns < time_ns {
+                return wrong("first time in the index", entry.first_time_ns, time_ns);
+            }
+            let end = entries.get(number + 1).map_or(self.index_offset, |next| next.offset);
+            let most = end.saturating_sub(entry.offset).saturating_sub(CHUNK_HEADER_BYTES as u64) / RECORD_BYTES as u64;
+            if entry.records == 0 || u64::from(entry.records) > most {
+                return wrong("number of records in the index", entry.records.into(), most);
+            }
+            offset = entry.offset + (CHUNK_HEADER_BYTES + RECORD_BYTES) as u64;
+            record += u64::from(entry.records);
+            time_ns = entry.first_time_ns;
+        }
+        Ok(())
     }
 }

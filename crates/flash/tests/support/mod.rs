@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod bytes;
 pub mod sequence;
+pub mod watched;
 pub mod witness;
 
 use flash::ageing::{LiveShare, mean_field, overwrite};
@@ -49,12 +51,17 @@ pub fn compressing(user_superblocks: u32, pages: u32, over_provisioning: f64, po
 /// Write amplification of uniform random writes: starts at the mean field, writes two drive writes more without looking
 /// and then measures over three.
 pub fn uniform<D: Drive>(drive: &mut D, policy: Policy, pages: u32) -> f64 {
+    uniform_over(drive, policy, pages, 2.0, 3.0)
+}
+
+/// The same with other lengths, in drive writes: large drives wander less.
+pub fn uniform_over<D: Drive>(drive: &mut D, policy: Policy, pages: u32, warm: f64, window: f64) -> f64 {
     let alpha = drive.usable_bytes() as f64 / (f64::from(drive.logical_blocks()) * 4096.0);
     mean_field(drive, &LiveShare::new(policy, alpha, pages).unwrap(), 1.0, |_| 4096, 5).unwrap();
     let mut random = Random::new(11);
-    overwrite(drive, 1.0, 2.0, |_| 4096, &mut random).unwrap();
+    overwrite(drive, 1.0, warm, |_| 4096, &mut random).unwrap();
     let before = drive.counters();
-    overwrite(drive, 1.0, 3.0, |_| 4096, &mut random).unwrap();
+    overwrite(drive, 1.0, window, |_| 4096, &mut random).unwrap();
     drive.counters().since(&before).write_amplification().unwrap()
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use flash::ageing::{fill, overwrite};
+use flash::random::Random;
 use flash::streams::GcStream;
 use flash::{Capacity, Drive, FlashError, Geometry, OverProvisioning, Policy, StaticWearLevelling, Streams};
 use proptest::prelude::*;
-
-use super::witness::{Witness, check};
 
 /// A request; addresses are shares of the drive, so that one sequence suits drives of any size.
 #[derive(Debug, Clone)]
@@ -14,6 +14,7 @@ pub enum Request {
     Write { place: f64, bytes: u32, handle: u8 },
     Batch { places: Vec<f64>, bytes: u16 },
     Trim { place: f64, share: f64 },
+    Age { used: f64, drive_writes: f64, bytes: u16 },
 }
 
 pub fn requests() -> impl Strategy<Value = Vec<Request>> {
@@ -21,10 +22,13 @@ pub fn requests() -> impl Strategy<Value = Vec<Request>> {
     // Squaring makes low addresses hot.
     let place = (0.0..1.0_f64).prop_map(|place| place * place);
     let request = prop_oneof![
-        8 => (place.clone(), bytes, 0..4_u8).prop_map(|(place, bytes, handle)| Request::Write { place, bytes, handle }),
-        6 => (prop::collection::vec(place.clone(), 1..80), 0..=4096_u16)
+        16 => (place.clone(), bytes, 0..4_u8)
+            .prop_map(|(place, bytes, handle)| Request::Write { place, bytes, handle }),
+        12 => (prop::collection::vec(place.clone(), 1..80), 0..=4096_u16)
             .prop_map(|(places, bytes)| Request::Batch { places, bytes }),
-        1 => (place, 0.0..0.4_f64).prop_map(|(place, share)| Request::Trim { place, share }),
+        2 => (place, 0.0..0.4_f64).prop_map(|(place, share)| Request::Trim { place, share }),
+        1 => (0.01..1.0_f64, 0.0..1.5_f64, 0..=4096_u16)
+            .prop_map(|(used, drive_writes, bytes)| Request::Age { used, drive_writes, bytes }),
     ];
     prop::collection::vec(request, 1..120)
 }
@@ -68,66 +72,74 @@ pub fn shapes(least_pages: u32) -> impl Strategy<Value = Shape> {
     )
 }
 
-/// Sends a sequence to a drive and checks it after each request. `stored` gives the bytes that a write leaves on flash;
-/// `verify` is the drive's own check.
-pub fn run<D: Drive<Observer = Witness>>(
+/// Sends a sequence to a drive and has it inspected after each request, beside what the host has written: address →
+/// bytes on flash. `stored` gives the bytes that a write leaves there.
+pub fn run<D: Drive>(
     drive: &mut D,
     requests: &[Request],
     stored: impl Fn(u32) -> u32,
-    verify: impl Fn(&D) -> Result<(), String>,
+    inspect: impl Fn(&D, &BTreeMap<u32, u32>),
 ) {
-    let blocks = drive.logical_blocks();
-    let address = |place: f64| (place * f64::from(blocks)) as u32;
     let mut written = BTreeMap::new();
     for request in requests {
-        match *request {
-            Request::Write { place, bytes, handle } => {
-                let lba = address(place);
-                match drive.write_placed(lba, bytes, handle) {
-                    Ok(()) => {
-                        written.insert(lba, stored(bytes));
-                    }
-                    Err(FlashError::Placement { .. } | FlashError::OutOfSpace { .. }) => {}
-                    Err(error) => panic!("{error}"),
-                }
-            }
-            Request::Batch { ref places, bytes } => {
-                let lbas: Vec<u32> = places.iter().map(|&place| address(place)).collect();
-                let before = drive.counters().host_blocks_written();
-                let result = drive.write_batch(&lbas, &vec![bytes; lbas.len()]);
-                let done = (drive.counters().host_blocks_written() - before) as usize;
-                match result {
-                    Ok(()) => assert_eq!(done, lbas.len()),
-                    Err(FlashError::OutOfSpace { lba, .. }) => assert_eq!(lbas[done], lba),
-                    Err(error) => panic!("{error}"),
-                }
-                written.extend(lbas[..done].iter().map(|&lba| (lba, stored(u32::from(bytes)))));
-            }
-            Request::Trim { place, share } => {
-                let lba = address(place);
-                let count = ((f64::from(blocks) * share) as u32).min(blocks - lba);
-                drive.trim(lba, count).unwrap();
-                written.retain(|&other, _| other < lba || other >= lba + count);
-            }
+        let before = drive.counters().host_blocks_written();
+        let (asked, result) = send(drive, request);
+        let done = (drive.counters().host_blocks_written() - before) as usize;
+        match result {
+            Ok(()) => assert_eq!(done, asked.len()),
+            Err(FlashError::OutOfSpace { lba, .. }) => assert_eq!(asked[done].0, lba),
+            Err(FlashError::Placement { .. }) => assert_eq!(done, 0),
+            Err(error) => panic!("{error}"),
         }
-        verify(drive).unwrap();
-        check(drive, &written);
+        written.extend(asked[..done].iter().map(|&(lba, bytes)| (lba, stored(bytes))));
+        if let Request::Trim { place, share } = *request {
+            let (lba, count) = trimmed(drive.logical_blocks(), place, share);
+            written.retain(|&other, _| other < lba || other >= lba + count);
+        }
+        inspect(drive, &written);
     }
 }
 
-/// Sends one request to a drive; an error is part of the answer.
-pub fn send<D: Drive>(drive: &mut D, request: &Request) -> Result<(), FlashError> {
+/// The writes that a request asked for, in order, and what came of it: an error is part of the answer.
+pub type Sent = (Vec<(u32, u32)>, Result<(), FlashError>);
+
+/// Sends one request to a drive.
+pub fn send<D: Drive>(drive: &mut D, request: &Request) -> Sent {
     let blocks = drive.logical_blocks();
     let address = |place: f64| (place * f64::from(blocks)) as u32;
     match *request {
-        Request::Write { place, bytes, handle } => drive.write_placed(address(place), bytes, handle),
+        Request::Write { place, bytes, handle } => {
+            let lba = address(place);
+            (vec![(lba, bytes)], drive.write_placed(lba, bytes, handle))
+        }
         Request::Batch { ref places, bytes } => {
             let lbas: Vec<u32> = places.iter().map(|&place| address(place)).collect();
-            drive.write_batch(&lbas, &vec![bytes; lbas.len()])
+            let asked = lbas.iter().map(|&lba| (lba, u32::from(bytes))).collect();
+            (asked, drive.write_batch(&lbas, &vec![bytes; lbas.len()]))
         }
         Request::Trim { place, share } => {
-            let lba = address(place);
-            drive.trim(lba, ((f64::from(blocks) * share) as u32).min(blocks - lba))
+            let (lba, count) = trimmed(blocks, place, share);
+            (Vec::new(), drive.trim(lba, count))
         }
+        Request::Age { used, drive_writes, bytes } => age(drive, used, drive_writes, bytes),
     }
+}
+
+/// Ages a drive that may have been written before. What a batch asked for after the write that failed is asked for too.
+fn age<D: Drive>(drive: &mut D, used: f64, drive_writes: f64, bytes: u16) -> Sent {
+    let mut asked = Vec::new();
+    let mut size = |lba| {
+        asked.push((lba, u32::from(bytes)));
+        bytes
+    };
+    let mut result = fill(drive, used, &mut size);
+    if result.is_ok() {
+        result = overwrite(drive, used, drive_writes, &mut size, &mut Random::new(3));
+    }
+    (asked, result)
+}
+
+fn trimmed(blocks: u32, place: f64, share: f64) -> (u32, u32) {
+    let lba = (place * f64::from(blocks)) as u32;
+    (lba, ((f64::from(blocks) * share) as u32).min(blocks - lba))
 }

@@ -80,3 +80,13 @@ fn check_places<D: Drive<Observer = Witness>>(drive: &D, written: &BTreeMap<u32,
         (0..drive.wear().erase_counts.len() as u32).filter(|block| witness.filled.get(block).is_none_or(|&f| f == 0));
     assert!(free.count() as u32 >= drive.free_blocks());
 }
+
+/// Inspects a drive after each request: its own check, then what the witness saw and the host wrote.
+pub fn sound<D: Drive<Observer = Witness>>(
+    verify: impl Fn(&D) -> Result<(), String>,
+) -> impl Fn(&D, &BTreeMap<u32, u32>) {
+    move |drive, written| {
+        verify(drive).unwrap();
+        check(drive, written);
+    }
+}

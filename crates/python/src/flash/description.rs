@@ -14,11 +14,16 @@ use super::error::refused;
 use super::model::Model;
 use super::table::Table;
 
+/// Each choice is drawn, so many of them take long and find what greedy knows.
+const CHOICES_MAX: u32 = 65_536;
+
 /// What all kinds of drives have.
 struct Common {
     geometry: Geometry,
     user_bytes: u64,
     over_provisioning: OverProvisioning,
+    /// Whether it was given.
+    says_over_provisioning: bool,
     reserve_blocks: u32,
     policy: Policy,
     streams: Streams,
@@ -72,6 +77,7 @@ fn common(table: &Table<'_>) -> PyResult<Common> {
         geometry: geometry(table)?,
         user_bytes: table.need("user_bytes")?,
         over_provisioning: over_provisioning.map_err(refused)?,
+        says_over_provisioning: ratio.or(share).is_some(),
         reserve_blocks: table.or("reserve_blocks", 2)?,
         policy: policy(table)?,
         streams: streams(table)?,
@@ -105,6 +111,10 @@ fn geometry(table: &Table<'_>) -> PyResult<Geometry> {
 
 fn policy(table: &Table<'_>) -> PyResult<Policy> {
     let d = table.or("choices", 2)?;
+    if d > CHOICES_MAX {
+        let reason = format!("more than {CHOICES_MAX} are no choice but a search; take greedy");
+        return Err(table.invalid("choices", &d.to_string(), &reason));
+    }
     let policies = [
         ("greedy", Policy::Greedy),
         ("cost-benefit", Policy::CostBenefit),
@@ -176,7 +186,18 @@ fn compressing(table: &Table<'_>, common: &Common) -> PyResult<Model> {
 
 /// Pools side by side, each with its share of the user capacity and an over-provisioning of its own.
 fn pools(table: &Table<'_>, common: &Common, shares: &[[f64; 2]]) -> PyResult<Model> {
+    if common.says_over_provisioning {
+        let reason = "each pool has its own over-provisioning; give none for the whole drive";
+        return Err(table.invalid("pools", &format!("{shares:?}"), reason));
+    }
     let block_bytes = u64::from(BLOCK_BYTES);
+    if let Some([share, _]) = shares
+        .iter()
+        .find(|[share, _]| !(*share > 0.0 && *share <= 1.0))
+    {
+        let reason = "a pool's share of the user capacity must be above 0 and at most 1";
+        return Err(table.invalid("pools", &share.to_string(), reason));
+    }
     let sum: f64 = shares.iter().map(|[share, _]| share).sum();
     if (sum - 1.0).abs() > 1e-9 {
         let reason = "the pools' shares of the user capacity must sum to 1";

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use flash::life::Life;
 use flash::trace::{Reader, replay};
-use flash::{BLOCK_BYTES, Counters, Drive};
+use flash::{BLOCK_BYTES, Drive};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,9 @@ use super::ageing;
 use super::description::build;
 use super::error::{refused, unreplayable, untraceable};
 use super::input::PyFlashInput;
+use super::log_page;
 use super::model::{Model, with_drive};
+use super::placed;
 use super::timing;
 
 /// A drive that is written, and says what it did with the writes.
@@ -38,13 +40,14 @@ impl PyFlashDrive {
         })
     }
 
-    /// Writes blocks in order; sizes after compression are 4096 unless given.
-    #[pyo3(signature = (lbas, compressed_bytes = None))]
+    /// Writes blocks in order; sizes after compression are 4096 and placement handles 0 unless given.
+    #[pyo3(signature = (lbas, compressed_bytes = None, handles = None))]
     fn write(
         &mut self,
         py: Python<'_>,
         lbas: PyReadonlyArray1<'_, u32>,
         compressed_bytes: Option<PyReadonlyArray1<'_, u16>>,
+        handles: Option<PyReadonlyArray1<'_, u8>>,
     ) -> PyResult<()> {
         let lbas = lbas.as_slice()?;
         let sizes = match &compressed_bytes {
@@ -52,7 +55,13 @@ impl PyFlashDrive {
             None => &[],
         };
         let model = &mut self.model;
-        py.detach(|| with_drive!(model, drive => drive.write_batch(lbas, sizes)))
+        let Some(handles) = &handles else {
+            return py
+                .detach(|| with_drive!(model, drive => drive.write_batch(lbas, sizes)))
+                .map_err(refused);
+        };
+        let handles = handles.as_slice()?;
+        py.detach(|| with_drive!(model, drive => placed::write(drive, lbas, sizes, handles)))
             .map_err(refused)
     }
 
@@ -72,8 +81,12 @@ impl PyFlashDrive {
     #[pyo3(signature = (load, used_share = 1.0))]
     fn fill(&mut self, py: Python<'_>, load: &PyFlashInput, used_share: f64) -> PyResult<()> {
         let model = &mut self.model;
-        py.detach(|| with_drive!(model, drive => ageing::fill_for(drive, &load.0, used_share)))
-            .map_err(refused)
+        let packing = model.packing();
+        py.detach(|| {
+            with_drive!(model, drive =>
+                ageing::fill_for(drive, &load.0, used_share, packing))
+        })
+        .map_err(refused)
     }
 
     /// Fills the drive, then writes a load, a drive write at a time, until write amplification changes by less than
@@ -88,9 +101,10 @@ impl PyFlashDrive {
         limit: u32,
     ) -> PyResult<(u32, bool)> {
         let model = &mut self.model;
+        let packing = model.packing();
         let steady = py.detach(|| {
             with_drive!(model, drive =>
-                ageing::overwrite(drive, &mut load.0, used_share, tolerance, limit))
+                ageing::overwrite(drive, &mut load.0, used_share, packing, tolerance, limit))
         });
         steady
             .map(|steady| (steady.windows, steady.reached))
@@ -106,12 +120,12 @@ impl PyFlashDrive {
         used_share: f64,
         seed: u64,
     ) -> PyResult<()> {
-        let policy = self.model.policy();
         let block_bytes = self.model.capacities()[0].geometry().superblock_bytes();
+        let make = (self.model.policy(), self.model.packing(), block_bytes);
         let model = &mut self.model;
         py.detach(|| {
             with_drive!(model, drive =>
-                ageing::equilibrium(drive, &load.0, used_share, policy, block_bytes, seed))
+                ageing::equilibrium(drive, &load.0, used_share, make, seed))
         })
         .map_err(refused)
     }
@@ -167,53 +181,16 @@ impl PyFlashDrive {
 
     /// Counts since the drive was made, in bytes unless the name says otherwise.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counters: Counters = with_drive!(&self.model, drive => drive.counters());
-        let dict = PyDict::new(py);
-        for (name, value) in [
-            ("host_bytes_written", counters.host_bytes_written),
-            (
-                "compressed_bytes_written",
-                counters.compressed_bytes_written,
-            ),
-            ("gc_bytes_written", counters.gc_bytes_written),
-            (
-                "wear_levelling_bytes_written",
-                counters.wear_levelling_bytes_written,
-            ),
-            ("padding_bytes_written", counters.padding_bytes_written),
-            ("nand_bytes_written", counters.nand_bytes_written),
-            ("host_bytes_trimmed", counters.host_bytes_trimmed),
-            ("blocks_erased", counters.blocks_erased),
-            ("throttled_writes", counters.throttled_writes),
-            ("rejected_writes", counters.rejected_writes),
-        ] {
-            dict.set_item(name, value)?;
-        }
-        Ok(dict)
+        log_page::counters(py, &with_drive!(&self.model, drive => drive.counters()))
     }
 
     /// The log page, under the names that nvme-cli prints.
     #[pyo3(signature = (rated_cycles = 3000))]
     fn health<'py>(&self, py: Python<'py>, rated_cycles: u32) -> PyResult<Bound<'py, PyDict>> {
-        let log = with_drive!(&self.model, drive => drive.health(rated_cycles));
-        let wear = PyDict::new(py);
-        wear.set_item("min", log.wear_leveling.min)?;
-        wear.set_item("max", log.wear_leveling.max)?;
-        wear.set_item("avg", log.wear_leveling.avg)?;
-        let dict = PyDict::new(py);
-        dict.set_item("host_bytes_written", log.host_bytes_written)?;
-        dict.set_item("nand_bytes_written", log.nand_bytes_written)?;
-        dict.set_item(
-            "physical_media_units_written",
-            log.physical_media_units_written,
-        )?;
-        dict.set_item("gc_bytes_written", log.gc_bytes_written)?;
-        dict.set_item("compression_ratio", log.compression_ratio)?;
-        dict.set_item("physical_usage_ratio", log.physical_usage_ratio)?;
-        dict.set_item("wear_leveling", wear)?;
-        dict.set_item("percentage_used", log.percentage_used)?;
-        dict.set_item("free_blocks", log.free_blocks)?;
-        Ok(dict)
+        log_page::health(
+            py,
+            &with_drive!(&self.model, drive => drive.health(rated_cycles)),
+        )
     }
 
     /// Erases of each block, by its number.

@@ -1,9 +1,11 @@
 //! `pgassay._core.FlashInput`: loads by formula.
 
+use flash::BLOCK_BYTES;
 use flash::input::{
     Batch, Component, HeatClass, Input, Pattern, Placement, Redraw, SizeDistribution, Sizes,
 };
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -48,16 +50,22 @@ impl PyFlashInput {
         )
     }
 
-    /// Classes of blocks that are written equally often: (blocks, share of the writes, mean bytes), or None if the
-    /// load has none.
-    fn popularity(&self) -> Option<Vec<(f64, f64, f64)>> {
-        let classes = self.0.popularity()?;
-        Some(
+    /// Classes of blocks that are written equally often: (blocks, share of the writes, mean bytes in whole granules),
+    /// or None if the load has none.
+    #[pyo3(signature = (granularity_bytes = 1))]
+    fn popularity(&self, granularity_bytes: u32) -> PyResult<Option<Vec<(f64, f64, f64)>>> {
+        if !(1..=BLOCK_BYTES).contains(&granularity_bytes) {
+            return Err(PyValueError::new_err(format!(
+                "invalid granularity_bytes {granularity_bytes}: must be 1 to {BLOCK_BYTES}"
+            )));
+        }
+        let classes = self.0.popularity(granularity_bytes);
+        Ok(classes.map(|classes| {
             classes
                 .iter()
                 .map(|class| (class.blocks, class.writes, class.mean_bytes))
-                .collect(),
-        )
+                .collect()
+        }))
     }
 }
 
@@ -128,15 +136,7 @@ fn heat_class(dict: Bound<'_, PyDict>) -> PyResult<HeatClass> {
                 .collect(),
         )
     });
-    // The cast saturates: sizes beyond 65535 are refused as those beyond 4096 are.
-    let weights = weights.map(|sizes| {
-        SizeDistribution::Discrete(
-            sizes
-                .into_iter()
-                .map(|[bytes, weight]| (bytes as u16, weight))
-                .collect(),
-        )
-    });
+    let weights = weights.map(|sizes| discrete(&table, &sizes)).transpose()?;
     let given: Vec<SizeDistribution> = [constant, uniform, quantiles, weights]
         .into_iter()
         .flatten()
@@ -151,4 +151,18 @@ fn heat_class(dict: Bound<'_, PyDict>) -> PyResult<HeatClass> {
         up_to,
         distribution,
     })
+}
+
+/// Sizes with weights; a size must be whole, and one beyond 4096 is refused by the model.
+fn discrete(table: &Table<'_>, sizes: &[[f64; 2]]) -> PyResult<SizeDistribution> {
+    let weighted = sizes.iter().map(|&[bytes, weight]| {
+        let is_whole = (0.0..=f64::from(u16::MAX)).contains(&bytes) && bytes.fract() == 0.0;
+        let reason = "sizes must be whole numbers of bytes, 0 to 4096";
+        is_whole
+            .then_some((bytes as u16, weight))
+            .ok_or_else(|| table.invalid("weights", &bytes.to_string(), reason))
+    });
+    Ok(SizeDistribution::Discrete(
+        weighted.collect::<PyResult<_>>()?,
+    ))
 }

@@ -4,6 +4,8 @@ use flash::pools::Pools;
 use flash::timing::OperationLog;
 use flash::{Capacity, Compressing, PageMapped, Policy, Streams};
 
+use super::ageing::Packing;
+
 /// A drive of any kind. Pools are not watched, and so have no timing.
 #[allow(clippy::large_enum_variant)] // Few are made, and each owns gigabytes.
 pub enum Model {
@@ -56,6 +58,19 @@ impl Model {
             Self::PageMapped(drive) => drive.config().streams,
             Self::Compressing(drive) => drive.config().streams,
             Self::Pools(pools) => pools.drives()[0].config().streams,
+        }
+    }
+
+    /// What a block takes on flash.
+    pub fn packing(&self) -> Packing {
+        let Self::Compressing(drive) = self else {
+            return Packing::Pages;
+        };
+        let config = drive.config();
+        let flash_page = config.capacity.geometry().flash_page_bytes;
+        Packing::Extents {
+            granularity: config.granularity,
+            within: (!config.straddling).then_some(flash_page),
         }
     }
 

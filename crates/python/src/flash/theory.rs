@@ -1,5 +1,6 @@
 //! `pgassay._core.flash_theory`: the formula that fits a drive and a load, if there is one.
 
+use flash::BLOCK_BYTES;
 use flash::theory::{compressed, d_choices, fifo, greedy, independent, separation};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,8 +10,8 @@ type Class = (f64, f64, f64);
 
 /// Write amplification by formula; None where there is none.
 ///
-/// `classes` is `FlashInput.popularity()`. FIFO has a formula for any load, the others for uniform writes that are not
-/// compressed; with `separated` α's, each class has a pool of its own.
+/// `classes` is `FlashInput.popularity()`, with the granularity of a drive that compresses. FIFO has a formula for any
+/// load, the others for uniform writes that are not compressed; with `separated` α's, each class has a pool of its own.
 #[pyfunction]
 #[pyo3(signature = (policy, alpha, pages_per_block, classes, *, choices = 2, compressing = false, separated = None))]
 pub fn flash_theory(
@@ -22,9 +23,11 @@ pub fn flash_theory(
     compressing: bool,
     separated: Option<Vec<f64>>,
 ) -> PyResult<Option<f64>> {
-    if !(alpha > 1.0 && alpha.is_finite()) {
+    // A drive that compresses may be shown to its host larger than it is; then only its data have to fit.
+    let least = if compressing { 0.0 } else { 1.0 };
+    if !(alpha > least && alpha.is_finite()) {
         return Err(PyValueError::new_err(format!(
-            "invalid alpha {alpha}: must be greater than 1"
+            "invalid alpha {alpha}: must be greater than {least}"
         )));
     }
     let blocks: f64 = classes.iter().map(|class| class.0).sum();
@@ -55,6 +58,12 @@ pub fn flash_theory(
                 bytes,
             })
             .collect();
+        let live: f64 = classes.iter().map(|class| class.blocks * class.bytes).sum();
+        if live >= alpha * f64::from(BLOCK_BYTES) {
+            return Err(PyValueError::new_err(format!(
+                "invalid alpha {alpha}: {live} bytes a block on average do not fit"
+            )));
+        }
         let known = policy == "fifo";
         return Ok(known.then(|| compressed::write_amplification(alpha, &classes)));
     }
