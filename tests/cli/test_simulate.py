@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from pgassay._core import write_flash_trace
 from pgassay.cli import main
 
 QUICK = ["--capacity", "64MB", "--set", "drive.pages_per_block=32", "--drive-writes", "1"]
@@ -40,6 +42,19 @@ def test_a_drive_settles_near_its_formula(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
+def test_counters_have_the_names_of_nvme_cli_and_life_is_reckoned(capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = simulated(capsys, "--set", "life.rated_cycles=100", "--set", "life.years=3")
+    health = found["health"]
+    names = {"host_bytes_written", "nand_bytes_written", "physical_media_units_written", "compression_ratio"}
+    assert names | {"physical_usage_ratio", "wear_leveling", "percentage_used"} <= set(health)
+    assert health["physical_media_units_written"] == {"hi": 0, "lo": health["nand_bytes_written"]}
+    assert health["percentage_used"] == int(health["wear_leveling"]["avg"])
+    assert all(window["free_blocks"] >= 2 for window in found["windows"])
+    written = found["write_amplification"] * found["logical_bytes"] * 365 * 3
+    assert found["life"]["drive_writes_per_day"] == pytest.approx(100 * found["physical_bytes"] / written)
+    assert sum(bin_["blocks"] for bin_ in found["wear_histogram"]) * 32 * 4096 == found["physical_bytes"]
+
+
 def test_a_sweep_is_a_cross_product(capsys: pytest.CaptureFixture[str]) -> None:
     sweeps = ["--sweep", "drive.over_provisioning=10%,28%", "--sweep", "drive.policy=greedy,fifo"]
     found = simulated(capsys, *sweeps, "--jobs", "2")
@@ -51,7 +66,8 @@ def test_a_sweep_is_a_cross_product(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", *QUICK, *sweeps]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["over_provisioning", "policy", "WA"]
-    assert len(lines) == 5
+    assert len(lines) == 6
+    assert lines[-1].startswith("simulated")
 
 
 def test_a_file_and_options_are_laid_over_each_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -75,6 +91,70 @@ def test_the_description_in_the_manual_is_one(capsys: pytest.CaptureFixture[str]
     assert found["settled"] is True
     assert len(found["input"]) == 2
     assert 0.3 < found["write_amplification"] < 1
+
+
+def test_a_drive_that_is_half_used_stays_so(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--over-provisioning", "10%", "--policy", "fifo", "--used-share", "60%"]
+    (found,) = simulated(capsys, *words)
+    assert found["health"]["physical_usage_ratio"] == round(100 * 0.6 / 1.1)
+    assert found["theory"] == pytest.approx(1.343, abs=5e-3), "FIFO at 1.1 / 0.6"
+    assert found["write_amplification"] == pytest.approx(found["theory"], rel=0.03)
+    (aged,) = simulated(capsys, *words, "--set", "run.ageing=theory")
+    assert aged["write_amplification"] == pytest.approx(found["theory"], rel=0.03)
+    assert main(["simulate", *QUICK, *words]) == 0
+    assert capsys.readouterr().out.startswith("simulated page-mapped drive of 64MB, fifo, 32 pages a block\n")
+
+
+def test_a_drive_shown_larger_than_it_is_has_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--kind", "compressing", "--policy", "fifo", "--set", "drive.logical_bytes=256MB"]
+    (found,) = simulated(capsys, *words, "--compressed-to", "20%")
+    assert found["logical_bytes"] == 256 << 20
+    # 20 % are 819 bytes, stored in 13 granules of 64.
+    assert found["theory"] == pytest.approx(832 / 4096 * 2.28, rel=0.02)
+    assert found["write_amplification"] == pytest.approx(found["theory"], rel=0.03)
+
+
+def test_pools_are_held_to_their_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    pools = 'drive.pools=[["20%", "69%"], ["80%", "18%"]]'
+    words = ["--set", pools, "--pattern", "hot-cold", "--policy", "fifo", "--set", "drive.gc_stream=with-host"]
+    (found,) = simulated(capsys, *words)
+    assert found["theory"] == pytest.approx(1.8655, rel=0.01), "the best pools of a drive with 28 %"
+    assert found["write_amplification"] == pytest.approx(found["theory"], rel=0.05)
+    (other,) = simulated(capsys, *words, "--set", "input.hot_blocks=0.3")
+    assert other["theory"] is None, "the pools are not the classes"
+
+
+def one_trace(path: Path, blocks: int) -> None:
+    """A recorded load that writes every block of a drive once."""
+    write_flash_trace(
+        path,
+        drive_blocks=blocks,
+        time_ns=np.arange(blocks // 64, dtype=np.uint64) * 1_000_000,
+        operation=np.zeros(blocks // 64, dtype=np.uint8),
+        first_block=np.arange(0, blocks, 64, dtype=np.uint32),
+        blocks=np.full(blocks // 64, 64, dtype=np.uint32),
+        compressed_bytes=np.full(blocks, 2000, dtype=np.uint16),
+    )
+
+
+def test_a_trace_brings_its_capacity_and_its_clock(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "load.trace"
+    one_trace(path, 8192)
+    words = ["simulate", "--trace", str(path), "--drive-writes", "1", "--set", "run.ageing=none", "--json"]
+    words += ["--over-provisioning", "40%"]
+    assert main([*words, "--timing"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["simulations"]
+    assert found["logical_bytes"] == found["drive"]["user_bytes"] == 8192 * 4096
+    assert found["theory"] is None
+    assert found["timing"]["writes"]["count"] == 128
+    assert found["timing"]["duration_ns"] >= 127_000_000
+    assert main([*words, "--capacity", "16MB"]) == 2
+    said = capsys.readouterr().err
+    assert "first block 4096: 64 blocks from there run past the end of the drive, which has 4096" in said
+    assert "hint: give a --capacity" in said
+    path.write_bytes(path.read_bytes()[:-40])
+    assert main(words) == 2
+    assert "hint: " in capsys.readouterr().err
 
 
 def test_everything_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -110,6 +190,23 @@ def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) ->
         (["--set", "drive.user_bytes=8KB"], 'invalid unit "KB"'),
         (["--set", "run.ageing=quick"], "must be overwrite, theory or none"),
         (["--seed", "1.5"], "must be a whole number"),
+        (["--seed", "inf"], "must be finite"),
+        (["--drive-writes", "inf"], 'invalid value "inf" for run.drive_writes: must be finite'),
+        (["--used-share", "0"], 'invalid value "0.0" for run.used_share: must be greater than 0'),
+        (["--used-share", "120%"], "for run.used_share: must be at most 1"),
+        (["--set", "run.tolerance=0"], "for run.tolerance: must be greater than 0"),
+        (["--set", "life.years=0"], "for life.years: must be greater than 0"),
+        (["--over-provisioning=-7%"], "invalid over-provisioning -0.07"),
+        (["--over-provisioning", "0.05%"], "leave less than one block of 32 pages spare"),
+        (["--set", "drive.reserve_blocks=0"], "invalid reserve blocks 0: must be at least 1"),
+        (["--set", "drive.pages_per_block=1"], "invalid superblock bytes 4096"),
+        (["--set", "drive.channels=3"], "contradicts the shape of the chips"),
+        (["--set", "drive.pools=[[1, 0.1]]", "--timing"], "pools have no timing"),
+        (["--set", "drive.pools=[[1, 0.1]]", "--over-provisioning", "7%"], "each pool has its own over-provisioning"),
+        (["--kind", "compressing", "--compressed-to", "40"], "must be a share from 0 to 1, such as 40%"),
+        (["--timing", "--set", "timing.requests=0"], "for timing.requests: must be greater than 0"),
+        (["--timing", "--set", "timing.queue_depth=0"], "invalid queue depth 0"),
+        (["--timing", "--set", "timing.read_share=2"], "invalid read share 2"),
         (["--jobs", "0"], "--jobs wants a whole number from 1 on"),
         (["--trace", "none.trace"], 'file "none.trace" does not exist'),
         (["none.toml"], 'file "none.toml" does not exist'),
@@ -119,9 +216,23 @@ def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str], words: list[s
     assert message in refused(capsys, *words)
 
 
+def test_all_that_the_model_refuses_comes_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--over-provisioning", "0"], ["--set", "drive.pages_per_block=1"], ["--set", "drive.choices=0"]):
+        assert "\nhint: " in refused(capsys, *words, "--set", "drive.policy=d-choices")
+
+
+@pytest.mark.parametrize("text", ["drive = 5\n", "[[drive]]\n", "input = 3\n", "input = [3]\n", "timing = true\n"])
+def test_a_value_in_place_of_a_table_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    assert "must be a table\nhint: write [" in refused(capsys, str(path))
+
+
 def test_a_file_that_is_no_toml_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text("[drive\n")
+    assert f'"{path}" is not valid TOML' in refused(capsys, str(path))
+    path.write_bytes(b"\xff\xfe[drive]")
     assert f'"{path}" is not valid TOML' in refused(capsys, str(path))
     path.write_bytes(b"PGATRACE" + bytes(60))
     assert "damaged header at byte 0" in refused(capsys, "--trace", str(path))

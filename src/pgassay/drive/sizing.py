@@ -70,6 +70,12 @@ def memory_bytes(flash: Mapping[str, Any], capacity_bytes: int, snapshots: int, 
     return _PROGRAM_BYTES + int(capacity_bytes / _PAGE_BYTES * block_bytes)
 
 
+def model_bytes(flash: Mapping[str, Any], user_bytes: int, share: float) -> int:
+    """Memory of the flash model alone, without an emulated drive around it; `share` as in `memory_bytes`."""
+    model, _ = _model_bytes(flash, share)
+    return int(user_bytes / _PAGE_BYTES * model)
+
+
 def _model_bytes(flash: Mapping[str, Any], share: float) -> tuple[float, float]:
     """The flash model's tables for each block that the host sees, and at most what a snapshot keeps of them; see
     docs/flash-model.md, "Speed and memory", and docs/emulated-drive.md, "Contents"."""

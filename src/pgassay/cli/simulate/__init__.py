@@ -20,7 +20,7 @@ _SHORTCUTS = {
     "pattern": ("input.pattern", "PATTERN", "uniform, sequential, zipf or hot-cold"),
     "compressed-to": ("input.compressed_to", "SHARE", "what is left of each block after compression: 40%%"),
     "trace": ("run.trace", "FILE", "a recorded load in place of the pattern"),
-    "used-share": ("run.used_share", "SHARE", "share of the drive that is filled first"),
+    "used-share": ("run.used_share", "SHARE", "share of the drive that is in use: filled first, then written"),
     "drive-writes": ("run.drive_writes", "NUMBER", "how much is written after ageing, in capacities"),
     "seed": ("run.seed", "NUMBER", "seed of everything random"),
 }

@@ -4,6 +4,7 @@ Keys of `drive`, `input` and the service times of `timing` are the model's own a
 as PostgreSQL writes them (`16GB`), shares as per cent.
 """
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -34,7 +35,7 @@ class Run:
     """How a drive is brought to its start state and what is measured then."""
 
     ageing: str = "overwrite"  # or "theory", "none"
-    used_share: float = 1.0
+    used_share: float = 1.0  # filled first, and how far a load reaches that gives no `blocks`
     tolerance: float = 0.01
     limit: float = 50.0
     drive_writes: float = 2.0  # at least; and a turn of the flash
@@ -84,8 +85,9 @@ def read(path: Path | None, settings: Sequence[str], *, timing: bool) -> dict[st
             document = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise _messages.no_file(path) from None
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise _messages.not_toml(path, str(error)) from None
+        _check_tables(document)
     if timing:
         document.setdefault("timing", {})
     for setting in settings:
@@ -94,6 +96,15 @@ def read(path: Path | None, settings: Sequence[str], *, timing: bool) -> dict[st
             raise _messages.not_an_assignment(setting, "KEY=VALUE")
         assign(document, key, value)
     return document
+
+
+def _check_tables(document: Mapping[str, Any]) -> None:
+    for name, value in document.items():
+        if name not in TABLES:
+            raise _messages.unknown_table(name, TABLES)
+        parts = value if name == "input" and isinstance(value, list) else [value]
+        if not all(isinstance(part, dict) for part in parts):
+            raise _messages.not_a_table(name)
 
 
 def assign(document: dict[str, Any], key: str, value: str) -> None:
@@ -111,33 +122,47 @@ def assign(document: dict[str, Any], key: str, value: str) -> None:
 
 def describe(document: Mapping[str, Any]) -> Description:
     """The checked description; `UsageError` for what it cannot be."""
-    for table in document:
-        if table not in TABLES:
-            raise _messages.unknown_table(table, TABLES)
-    run = _values(Run(), "run", document.get("run", {}))
-    if run.ageing not in ("overwrite", "theory", "none"):
-        raise _messages.wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
-    for name, value in (("run.window", run.window), ("run.drive_writes", run.drive_writes), ("run.limit", run.limit)):
-        if not value > 0:
-            raise _messages.wrong_value(name, value, "must be greater than 0")
-    if run.trace is not None and not Path(run.trace).is_file():
-        raise _messages.no_file(Path(run.trace))
+    run = _run(document.get("run", {}))
     given = document.get("drive", {})
     timing = document.get("timing")
     shape = _TIMED_SHAPE if timing is not None and _SHAPE.isdisjoint(given) else {}
-    drive = _readable("drive", {"user_bytes": _USUAL_BYTES, "seed": run.seed, **shape, **given})
+    # A trace knows how large the drive was that it was recorded on.
+    usual = {} if run.trace is not None else {"user_bytes": _USUAL_BYTES}
+    drive = _readable("drive", {**usual, "seed": run.seed, **shape, **given})
     service, requests = _timing(timing) if timing is not None else ({}, None)
     given = document.get("input", {})
     components = [_component(part, drive) for part in (given if isinstance(given, list) else [given])]
     life = _values(Life(), "life", document.get("life", {}))
+    _positive("life", {"rated_cycles": life.rated_cycles, "years": life.years})
     return Description(drive, components, run, requests, service, life)
+
+
+def _run(table: Mapping[str, Any]) -> Run:
+    run = _values(Run(), "run", table)
+    if run.ageing not in ("overwrite", "theory", "none"):
+        raise _messages.wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
+    names = ("window", "drive_writes", "limit", "tolerance", "used_share")
+    _positive("run", {name: getattr(run, name) for name in names})
+    if run.used_share > 1:
+        raise _messages.wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
+    if run.trace is not None and not Path(run.trace).is_file():
+        raise _messages.no_file(Path(run.trace))
+    return run
+
+
+def _positive(table: str, values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        if not value > 0:
+            raise _messages.wrong_value(f"{table}.{name}", value, "must be greater than 0")
 
 
 def _timing(table: Mapping[str, Any]) -> tuple[dict[str, Any], Requests]:
     names = {field.name for field in fields(Requests)}
     mine = {key: value for key, value in table.items() if key in names}
     service = {key: value for key, value in table.items() if key not in names}
-    return _readable("timing", service), _values(Requests(), "timing", mine)
+    requests = _values(Requests(), "timing", mine)
+    _positive("timing", {"requests": requests.requests})
+    return _readable("timing", service), requests
 
 
 def _component(table: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,7 +173,10 @@ def _component(table: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[str, 
             raise _messages.does_not_compress()
         if "sizes" in part:
             raise _messages.wrong_value("input.compressed_to", share, "input.sizes is given too")
-        part["sizes"] = [{"bytes": round(_number("input.compressed_to", share) * _BLOCK_BYTES)}]
+        left = _number("input.compressed_to", share)
+        if not 0 <= left <= 1:
+            raise _messages.wrong_value("input.compressed_to", share, "must be a share from 0 to 1, such as 40%")
+        part["sizes"] = [{"bytes": round(left * _BLOCK_BYTES)}]
     return part
 
 
@@ -158,6 +186,10 @@ def _readable(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(key: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(key, part) for part in value]
+    if isinstance(value, Mapping):
+        return _readable(key, value)
     if not isinstance(value, str):
         return value
     if value.endswith("%"):
@@ -173,9 +205,12 @@ def _plain(key: str, value: Any) -> Any:
 def _number(key: str, value: Any) -> float:
     text = str(value)
     try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise _messages.wrong_value(key, value, "must be a number or a percentage") from None
+    if not math.isfinite(number):
+        raise _messages.wrong_value(key, value, "must be finite")
+    return number
 
 
 def _values(usual: _Table, table: str, given: Mapping[str, Any]) -> _Table:

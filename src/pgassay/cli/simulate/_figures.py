@@ -21,6 +21,13 @@ _PARTS = {
     "wear_levelling_bytes_written": "wear levelling",
     "padding_bytes_written": "padding",
 }
+_TITLES = {
+    "write-amplification": "Write amplification over drive writes",
+    "programmed": "What is programmed, and why",
+    "wear": "Wear",
+    "latency": "Latency",
+    "sweep": "Write amplification",
+}
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> None:
@@ -35,7 +42,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> None:
     for name, chart in made.items():
         if chart is None:
             continue
-        specification = styled(chart).to_dict()
+        specification = styled(chart.properties(title=f"{_TITLES[name]}, simulated")).to_dict()
         (folder / f"{name}.html").write_text(vl_convert.vegalite_to_html(specification, bundle=True), encoding="utf-8")
         (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
         (folder / f"{name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=_SCALE))

@@ -35,7 +35,8 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> None:
 def _one(found: Mapping[str, Any]) -> Iterator[str]:
     drive, health, measured = found["drive"], found["health"], found["measured"]
     policy, kind = drive.get("policy", "greedy"), drive.get("kind", "page-mapped")
-    yield f"{kind} drive of {format_bytes(found['logical_bytes'])}, {policy}, {found['pages_per_block']} pages a block"
+    size = format_bytes(found["logical_bytes"])
+    yield f"simulated {kind} drive of {size}, {policy}, {found['pages_per_block']} pages a block"
     yield f"usable flash over logical capacity {found['alpha']:.4f}, all flash {_bytes(found['physical_bytes'])}"
     if found["settled"] is not None and not found["stopped"]:
         yield f"aged until write amplification {'settled' if found['settled'] else 'DID NOT settle'}"
@@ -104,6 +105,7 @@ def _many(outcomes: Sequence[Outcome]) -> Iterator[str]:
         if one.found["stopped"]:
             where = ", ".join(f"{key}={level}" for key, level in one.levels.items())
             yield f"{where} stopped: {one.found['stopped']}"
+    yield "simulated; docs/flash-model.md states every assumption"
 
 
 def _p99(timing: Mapping[str, Any] | None, name: str) -> str:

@@ -5,7 +5,6 @@ The curve of write amplification over drive writes starts at the fresh drive, so
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgassay import _core
-from pgassay.cli.simulate import _messages
-from pgassay.cli.simulate._description import Description, Run
+from pgassay.cli.simulate import _formula, _messages
+from pgassay.cli.simulate._description import Description, Requests, Run
 
 if TYPE_CHECKING:
     from pgassay._core import FlashCounters  # only in the stub: the module gives plain dicts
@@ -99,8 +98,12 @@ def simulate(description: Description) -> dict[str, Any]:
 
 def _simulate(description: Description) -> dict[str, Any]:
     run = description.run
-    drive = _core.FlashDrive(_checked_by_model(description.drive))
-    load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in description.input], run.seed)
+    described = _drive(description)
+    drive = _core.FlashDrive(_checked_by_model(described))
+    parts = [_within(part, drive, run) for part in description.input]
+    load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in parts], run.seed)
+    if description.requests is not None:
+        _clock(drive, load, description, requests=0)  # What cannot be timed is refused before minutes of ageing.
     state = _State(drive, load, run.trace)
     settled = _age(state, description)
     before = drive.counters()
@@ -111,7 +114,7 @@ def _simulate(description: Description) -> dict[str, Any]:
     host = total["host_bytes_written"]
     measured = total["nand_bytes_written"] / host if host else None
     result = {
-        "drive": dict(description.drive),
+        "drive": described,
         "input": [dict(part) for part in description.input],
         "run": asdict(run),
         "logical_bytes": drive.logical_blocks * _BLOCK_BYTES,
@@ -121,7 +124,7 @@ def _simulate(description: Description) -> dict[str, Any]:
         "settled": settled,
         "stopped": state.stopped,
         "write_amplification": measured,
-        "theory": _theory(description, drive, load),
+        "theory": _formula.write_amplification(drive, described, load, parts, run),
         "measured": total,
         "windows": state.windows,
         "health": drive.health(description.life.rated_cycles),
@@ -165,30 +168,6 @@ def _age(state: _State, description: Description) -> bool | None:
     return False
 
 
-def _theory(description: Description, drive: _core.FlashDrive, load: _core.FlashInput) -> float | None:
-    """Write amplification by formula, where one holds: independent writes over the whole drive, one stream of data."""
-    classes = load.popularity()
-    described = description.drive
-    if description.run.trace is not None or classes is None or "pools" in described:
-        return None
-    if not math.isclose(sum(blocks for blocks, _, _ in classes), drive.logical_blocks):
-        return None
-    compressing = described.get("kind") == "compressing"
-    if compressing and (described.get("granularity_bytes", 64) != 1 or not described.get("straddling", True)):
-        return None
-    live = sum(blocks * mean for blocks, _, mean in classes) if compressing else drive.logical_blocks * _BLOCK_BYTES
-    if drive.usable_bytes <= live:
-        return None
-    return _core.flash_theory(
-        described.get("policy", "greedy"),
-        drive.alpha,
-        drive.pages_per_block,
-        classes,
-        choices=described.get("choices", 2),
-        compressing=compressing,
-    )
-
-
 def _per_day(description: Description, drive: _core.FlashDrive, measured: float | None) -> float | None:
     if not measured:
         return None
@@ -207,12 +186,34 @@ def _wear(drive: _core.FlashDrive) -> list[dict[str, int]]:
 def _time(description: Description, state: _State) -> Mapping[str, Any] | None:
     if state.stopped is not None or description.requests is None:
         return None
-    service = _checked_by_model(description.service)
     if state.trace is not None:
-        return dict(state.drive.time_trace(state.trace, service=service))
-    asked = asdict(description.requests)
-    requests = asked.pop("requests")
-    return dict(state.drive.time(state.load, requests, service=service, seed=description.run.seed, **asked))
+        return dict(state.drive.time_trace(state.trace, service=_checked_by_model(description.service)))
+    return _clock(state.drive, state.load, description, requests=description.requests.requests)
+
+
+def _clock(
+    drive: _core.FlashDrive, load: _core.FlashInput, description: Description, *, requests: int
+) -> Mapping[str, Any]:
+    asked = asdict(description.requests or Requests()) | {"requests": requests}
+    service = _checked_by_model(description.service)
+    return dict(drive.time(load, service=service, seed=description.run.seed, **asked))
+
+
+def _drive(description: Description) -> dict[str, Any]:
+    """The drive's table; without a capacity it is as large as the drive that the trace was recorded on."""
+    described = dict(description.drive)
+    if "user_bytes" not in described and description.run.trace is not None:
+        described["user_bytes"] = _core.FlashTrace(description.run.trace).drive_blocks * _BLOCK_BYTES
+    return described
+
+
+def _within(part: Mapping[str, Any], drive: _core.FlashDrive, run: Run) -> dict[str, Any]:
+    """A part of the load with its length: one that gives none goes as far as the drive is in use, or to its end."""
+    first = part.get("first_block", 0)
+    if "blocks" in part or not isinstance(first, int) or first < 0:
+        return {"blocks": drive.logical_blocks, **part}
+    used = _formula.used_blocks(drive, run)
+    return {**part, "blocks": max(1, (used if first < used else drive.logical_blocks) - first)}
 
 
 def _checked_by_model(table: Mapping[str, Any]) -> Any:

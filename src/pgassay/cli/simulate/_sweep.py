@@ -1,4 +1,4 @@
-"""Every combination of some levels, as many at once as there are cores.
+"""Every combination of some levels, as many at once as there are cores and room in memory.
 
 The model runs without the interpreter's lock, so threads do.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from pgassay.cli.simulate import _messages
 from pgassay.cli.simulate._description import Description, assign, describe
+from pgassay.cli.simulate._memory import at_once
 from pgassay.cli.simulate._simulation import simulate
 
 
@@ -54,7 +55,8 @@ def simulate_all(todo: Sequence[Point], jobs: int | None) -> list[Outcome]:
     """Simulate all points; the order is that of the points."""
     if jobs is not None and jobs < 1:
         raise _messages.wrong_value("--jobs", jobs, "must be at least 1")
-    workers = min(jobs or len(os.sched_getaffinity(0)), len(todo))
+    wanted = min(jobs or len(os.sched_getaffinity(0)), len(todo))
+    workers = at_once([point.description for point in todo], wanted)
     with ThreadPoolExecutor(max_workers=workers) as pool:
         found = list(pool.map(lambda point: simulate(point.description), todo))
     return [Outcome(point.levels, result) for point, result in zip(todo, found, strict=True)]

@@ -1,0 +1,78 @@
+"""How many drives fit into memory at once: the model's tables grow with the drive, and a sweep has one a core.
+
+A machine that runs out of memory ends programs that others may need more, so what does not fit is refused before.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from pgassay.cli.simulate import _messages
+from pgassay.cli.simulate._description import Description
+from pgassay.drive.block import memory
+from pgassay.drive.sizing import model_bytes
+
+_SHARE_MAX = 0.9
+"""Of the memory that the system calls available."""
+_BLOCK_BYTES = 4096
+_MAP_BYTES = 6
+"""For each block that a compressing drive promises beyond its user capacity."""
+_SIZES_BYTES = 4
+"""For each block of a compressing drive while it is filled: the size that the load gives it."""
+_USER_BYTES_MAX = 1 << 44
+
+
+def at_once(descriptions: Sequence[Description], wanted: int) -> int:
+    """How many to simulate side by side, `wanted` at most; `UsageError` if the largest does not fit alone."""
+    largest = max(map(forecast_bytes, descriptions))
+    available = int(memory.available_bytes() * _SHARE_MAX)
+    if largest > available:
+        raise _messages.too_large(largest, available)
+    return max(1, min(wanted, available // max(1, largest)))
+
+
+def forecast_bytes(description: Description) -> int:
+    """About what the model of this drive takes; 0 for what cannot be a drive (the model will say why) and for one that
+    is as large as its trace says (it has been emulated in memory before)."""
+    drive = description.drive
+    try:
+        user_bytes = int(drive["user_bytes"])
+        if not 0 < user_bytes < _USER_BYTES_MAX:
+            return 0
+        if drive.get("kind") == "compressing":
+            return _compressing_bytes(description, user_bytes)
+        pools = drive.get("pools")
+        pooled = {"over_provisioning": sum(share * ratio for share, ratio in pools)} if pools else {}
+        return model_bytes({**drive, **pooled}, user_bytes, 1.0)
+    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError):
+        return 0
+
+
+def _compressing_bytes(description: Description, user_bytes: int) -> int:
+    share = min(_mean_share(part) for part in description.input)
+    logical_bytes = int(description.drive.get("logical_bytes", user_bytes))
+    beyond = max(0, logical_bytes - user_bytes)
+    more = beyond * _MAP_BYTES + logical_bytes * _SIZES_BYTES
+    return model_bytes(description.drive, user_bytes, share) + more // _BLOCK_BYTES
+
+
+def _mean_share(part: Mapping[str, Any]) -> float:
+    """What is left of the blocks of an input on average, from what its `sizes` say; a hundredth at least."""
+    total, before = 0.0, 0.0
+    for sizes in part.get("sizes", [{"bytes": _BLOCK_BYTES}]):
+        up_to = sizes.get("up_to", 1.0)
+        total += (up_to - before) * _mean_bytes(sizes)
+        before = up_to
+    return max(0.01, min(1.0, total / _BLOCK_BYTES))
+
+
+def _mean_bytes(sizes: Mapping[str, Any]) -> float:
+    if "between" in sizes:
+        return float(sum(sizes["between"]) / 2)
+    if "weights" in sizes:
+        weights = sizes["weights"]
+        return float(sum(size * weight for size, weight in weights) / sum(weight for _, weight in weights))
+    if "quantiles" in sizes:
+        knots = pairwise(sizes["quantiles"])
+        return float(sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in knots))
+    return float(sizes.get("bytes", _BLOCK_BYTES))

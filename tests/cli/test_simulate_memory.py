@@ -1,0 +1,57 @@
+"""What simulated drives take of memory is known before, and no more of them are simulated at once than fit."""
+
+from typing import Any
+
+import pytest
+
+from pgassay.cli import main
+from pgassay.cli.simulate import _memory
+from pgassay.cli.simulate._description import Description, describe
+from pgassay.drive.block import memory
+from pgassay.errors import UsageError
+
+GIB = 1 << 30
+
+
+def described(*parts: dict[str, Any], **drive: Any) -> Description:
+    return describe({"drive": {"user_bytes": GIB, **drive}, "input": list(parts) or [{}]})
+
+
+def per_block(*parts: dict[str, Any], **drive: Any) -> float:
+    return _memory.forecast_bytes(described(*parts, **drive)) / (GIB // 4096)
+
+
+def test_the_forecast_is_what_the_manual_says() -> None:
+    assert per_block(over_provisioning="7%") == pytest.approx(4 + 1.07 * 4.125, rel=1e-3)
+    assert per_block(pools=[["50%", "7%"], ["50%", "27%"]]) == per_block(over_provisioning=0.17)
+    whole = per_block(kind="compressing")
+    assert whole < 20
+    halves: list[dict[str, Any]] = [
+        {"bytes": 2048},
+        {"between": [0, 4096]},
+        {"weights": [[1024, 1], [3072, 1]]},
+        {"quantiles": [[0, 0], ["100%", 4096]]},
+    ]
+    found = {per_block({"sizes": [sizes]}, kind="compressing") for sizes in halves}
+    assert len(found) == 1
+    assert found.pop() > whole + 5
+    thin = per_block(kind="compressing", logical_bytes=2 * GIB)
+    assert thin == pytest.approx(whole + 10)
+
+
+def test_what_cannot_be_is_left_to_the_model() -> None:
+    wrong: list[dict[str, Any]] = [{"user_bytes": -1}, {"user_bytes": 1 << 50}, {"over_provisioning": float("inf")}]
+    assert [_memory.forecast_bytes(described(**drive)) for drive in wrong] == [0, 0, 0]
+
+
+def test_no_more_at_once_than_fit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    drives = [described(), described(user_bytes=2 * GIB)]
+    largest = _memory.forecast_bytes(drives[1])
+    for room, wanted, expected in ((1.2, 8, 1), (2.5, 8, 2), (100, 8, 8)):
+        monkeypatch.setattr(memory, "available_bytes", lambda room=room: int(room * largest))
+        assert _memory.at_once(drives, wanted) == expected
+    monkeypatch.setattr(memory, "available_bytes", lambda: largest)
+    with pytest.raises(UsageError, match="needs about"):
+        _memory.at_once(drives, 1)
+    assert main(["simulate", "--capacity", "2GB"]) == 2
+    assert "the model needs about 4.2MB of memory, 3.8MB can be had\nhint: a smaller drive" in capsys.readouterr().err
