@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
+from pgassay.probe.at_once import AtOnce
 from pgassay.probe.devices import Device
 from pgassay.probe.procfs import parse_device_stat, read_text
 
@@ -28,7 +29,7 @@ _UNITS = {
 _OF_DISK = ("flushes", "flush_ms")
 
 
-class Diskstats:
+class Diskstats(AtOnce):
     """One device as the source `source` (`diskstats`, `diskstats_wal`)."""
 
     def __init__(self, source: str, device: Device, clock: Clock, *, sys: Path = Path("/sys")) -> None:
@@ -46,12 +47,6 @@ class Diskstats:
     def per_second(self) -> bool:
         """One file."""
         return True
-
-    def settle(self) -> None:
-        """The kernel's numbers are always up to date."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
         """Read the device (and its disk, for flushes); None throughout when it is gone."""

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.drive_counters import GAUGES, SMART, SMART_WAL, UNITS, DriveCounters
 from pgassay.bench.running import Clock
+from pgassay.probe.at_once import AtOnce
 
 
-class DriveProbe:
+class DriveProbe(AtOnce):
     """One drive as the source `source` (`drive`, `drive_wal`, `smart` …)."""
 
     def __init__(self, source: str, read: DriveCounters, clock: Clock) -> None:
@@ -27,12 +28,6 @@ class DriveProbe:
     def per_second(self) -> bool:
         """One question to a program of ours; a SMART log costs a process, and moves slowly anyway."""
         return self._source not in (SMART, SMART_WAL)
-
-    def settle(self) -> None:
-        """A drive's numbers are always up to date."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
         """Ask the drive; None throughout when it does not answer."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
+from pgassay.probe.at_once import AtOnce
 from pgassay.probe.devices import Device
 from pgassay.probe.procfs import read_text
 
@@ -21,7 +22,7 @@ _V1 = {
 }
 
 
-class GroupIo:
+class GroupIo(AtOnce):
     """The group of process `pid`, looked up once, on the disk of one device."""
 
     def __init__(self, pid: int, device: Device, clock: Clock, *, root: Path = Path("/")) -> None:
@@ -38,12 +39,6 @@ class GroupIo:
     def per_second(self) -> bool:
         """At the window's edges: a group may hold others, so its seconds explain nothing."""
         return False
-
-    def settle(self) -> None:
-        """The kernel's numbers are always up to date."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
         """None for a device that the group's files do not list."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
+from pgassay.probe.at_once import AtOnce
 from pgassay.probe.procfs import parse_cpu, parse_table, read_text, sum_counts
 
 SOURCE = "machine"
@@ -23,7 +24,7 @@ _METERS = (
 )
 
 
-class Machine:
+class Machine(AtOnce):
     """See `bench.counters.Probe`."""
 
     def __init__(
@@ -42,12 +43,6 @@ class Machine:
     def per_second(self) -> bool:
         """Two files, and a small one for each core that counts its throttling."""
         return True
-
-    def settle(self) -> None:
-        """The kernel's numbers are always up to date."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
         """Read them all; None for what this kernel does not tell."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
+from pgassay.probe.at_once import AtOnce
 from pgassay.probe.procfs import children_of, parse_table, read_text
 
 _FIELDS = {
@@ -22,7 +23,7 @@ _FIELDS = {
 SOURCE = "process_io"
 
 
-class ProcessIo:
+class ProcessIo(AtOnce):
     """The tree under `pid`; None throughout where /proc/PID/io is closed to us."""
 
     def __init__(self, pid: int, clock: Clock, *, proc: Path = Path("/proc")) -> None:
@@ -39,12 +40,6 @@ class ProcessIo:
     def per_second(self) -> bool:
         """Another file a process: not worth it."""
         return False
-
-    def settle(self) -> None:
-        """The kernel's numbers are always up to date."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
         """The root with its dead, and every living child."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
+from pgassay.probe.at_once import AtOnce
 from pgassay.probe.procfs import ProcessTimes, children_of, parse_table, parse_times, read_text
 
 _METERS = (
@@ -39,7 +40,7 @@ class _Look:
     living: dict[int, _Seen] = field(default_factory=dict)
 
 
-class ProcessTree:
+class ProcessTree(AtOnce):
     """The tree under `pid` as the source `source`, without the trees under `excluded`."""
 
     def __init__(
@@ -63,12 +64,6 @@ class ProcessTree:
     def per_second(self) -> bool:
         """Two small files a process."""
         return True
-
-    def settle(self) -> None:
-        """The kernel's numbers are always up to date."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def read(self) -> tuple[Reading, ...]:
         """Read the whole tree; all None when the root is gone."""
