@@ -14,26 +14,47 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.server import Server
 from pgassay.study.responses import Response
 
+Moment = tuple[int, int]
+"""By the monotonic and by the wall clock, ns."""
+
 
 @dataclass(frozen=True)
 class LoadResult:
     """One run of a load, as its own program reports it.
 
-    `responses` by name (None where not available), `series` per second, `problems` names what went wrong in the load's
-    own words (code to detail: `aborted`, `failed_transactions` …), `read_back` gives the options as the program
-    echoed them (`load.clients` to `4`).
+    It lasted from `began` to `ended`. `responses` by name (None where not available), `series` per second, `problems`
+    names what went wrong in the load's own words (code to detail: `aborted`, `failed_transactions` …), `read_back`
+    gives the options as the program echoed them (`load.clients` to `4`).
     """
 
     status: int
-    started_monotonic_ns: int
-    finished_monotonic_ns: int
-    started_wall_ns: int
-    finished_wall_ns: int
+    began: Moment
+    ended: Moment
     transactions: int
     responses: Mapping[str, float | None]
     series: tuple[Sample, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     read_back: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def started_monotonic_ns(self) -> int:
+        """When it began, by a clock that nobody sets."""
+        return self.began[0]
+
+    @property
+    def finished_monotonic_ns(self) -> int:
+        """When it ended, by a clock that nobody sets."""
+        return self.ended[0]
+
+    @property
+    def started_wall_ns(self) -> int:
+        """When it began, by the wall clock."""
+        return self.began[1]
+
+    @property
+    def finished_wall_ns(self) -> int:
+        """When it ended, by the wall clock."""
+        return self.ended[1]
 
 
 class Load(Protocol):

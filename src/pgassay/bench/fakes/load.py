@@ -143,10 +143,8 @@ class FakeLoad:
         self._keep(output / "pgbench.out", f"tps = {tps}\n")
         return LoadResult(
             status=2 if problems else 0,
-            started_monotonic_ns=began[0],
-            finished_monotonic_ns=ended[0],
-            started_wall_ns=began[1],
-            finished_wall_ns=ended[1],
+            began=began,
+            ended=ended,
             transactions=round(tps * seconds),
             responses=_responses(tps, wanted),
             series=_series(began, seconds, tps),

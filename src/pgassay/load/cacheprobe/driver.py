@@ -92,10 +92,8 @@ class CacheprobeLoad:
             found, problems = self._protocol(server, wanted, output)
         return LoadResult(
             status=0 if not problems else 1,
-            started_monotonic_ns=began[0],
-            finished_monotonic_ns=self._clock.monotonic_ns(),
-            started_wall_ns=began[1],
-            finished_wall_ns=self._clock.wall_ns(),
+            began=began,
+            ended=(self._clock.monotonic_ns(), self._clock.wall_ns()),
             transactions=2 * wanted.probes + 1,
             responses=responses.derived(found),
             series=tuple[Sample, ...](),

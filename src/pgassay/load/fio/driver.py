@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadResult
+from pgassay.bench.load import LoadResult, Moment
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages, values, watching
@@ -90,10 +90,8 @@ class FioLoad:
             problems = problems or _none_done(found)
         return LoadResult(
             status=done.status,
-            started_monotonic_ns=began[0],
-            finished_monotonic_ns=ended[0],
-            started_wall_ns=began[1],
-            finished_wall_ns=ended[1],
+            began=began,
+            ended=ended,
             transactions=found.operations,
             responses=found.responses,
             series=_series(output, began),
@@ -141,7 +139,7 @@ def _none_done(found: result.Result) -> dict[str, str]:
     return {} if found.operations else {"no_transactions": "no I/O was done"}
 
 
-def _series(output: Path, began: tuple[int, int]) -> tuple[Sample, ...]:
+def _series(output: Path, began: Moment) -> tuple[Sample, ...]:
     path = output / f"{_SOURCE}_iops.log"
     if not path.exists():
         return ()

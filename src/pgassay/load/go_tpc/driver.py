@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.load import LoadResult
+from pgassay.bench.load import LoadResult, Moment
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages, watching
@@ -64,10 +64,8 @@ class GoTpcLoad(TpccTables):
         problems = problems or watching.short(PROGRAM, wanted.duration_s, ended[0] - began[0])
         return LoadResult(
             status=done.status,
-            started_monotonic_ns=began[0],
-            finished_monotonic_ns=ended[0],
-            started_wall_ns=began[1],
-            finished_wall_ns=ended[1],
+            began=began,
+            ended=ended,
             transactions=output.committed(said.summary),
             responses=responses.of_run(said, wanted.threads),
             series=_series(said, began, ended[0]),
@@ -86,7 +84,7 @@ def _problems(done: Completed, said: output.Said) -> dict[str, str]:
     return {} if output.committed(said.summary) else {"no_transactions": failure or "no transaction was processed"}
 
 
-def _series(said: output.Said, began: tuple[int, int], finished_ns: int) -> tuple[Sample, ...]:
+def _series(said: output.Said, began: Moment, finished_ns: int) -> tuple[Sample, ...]:
     """Samples at the end of each interval, counted from the start of the program."""
     samples = []
     for number, operations in enumerate(said.seconds, start=1):

@@ -140,10 +140,8 @@ class PgbenchLoad:
         series = log.series(logged, progress.parse_progress(done.stderr), source, began)
         return LoadResult(
             status=done.status,
-            started_monotonic_ns=began[0],
-            finished_monotonic_ns=ended[0],
-            started_wall_ns=began[1],
-            finished_wall_ns=ended[1],
+            began=began,
+            ended=ended,
             transactions=processed or logged.count,
             responses=responses.complete({**found, **logged.latencies}),
             series=series,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
 from pgassay.bench.counters import Sample
+from pgassay.bench.load import Moment
 from pgassay.load.latencies import QUANTILES
 from pgassay.load.pgbench.options import Options
 from pgassay.load.pgbench.progress import Progress
@@ -98,7 +99,7 @@ def sketches(log: PgbenchLog) -> dict[str, object]:
     }
 
 
-def series(logged: Logged, told: tuple[Progress, ...], source: str, began: tuple[int, int]) -> tuple[Sample, ...]:
+def series(logged: Logged, told: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
     """Samples at the end of each whole second; from the progress report when there is no log."""
     if logged.log is None:
         return _of_progress(told, source, began)
@@ -115,7 +116,7 @@ def series(logged: Logged, told: tuple[Progress, ...], source: str, began: tuple
     return tuple(samples)
 
 
-def _of_progress(told: tuple[Progress, ...], source: str, began: tuple[int, int]) -> tuple[Sample, ...]:
+def _of_progress(told: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
     samples = []
     for second in told:
         moment = began[0] + round(second.elapsed_s * 1e9), began[1] + round(second.elapsed_s * 1e9)

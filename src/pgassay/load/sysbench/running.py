@@ -6,7 +6,7 @@ Shared by its own oltp_* tests and by scripts of others that it plays (sysbench-
 from collections.abc import Mapping
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.load import LoadResult
+from pgassay.bench.load import LoadResult, Moment
 from pgassay.bench.running import Completed
 from pgassay.load import watching
 from pgassay.load.sysbench import summary
@@ -18,18 +18,16 @@ def result(
     totals: summary.Totals | None,
     responses: Mapping[str, float | None],
     problems: Mapping[str, str],
-    began: tuple[int, int],
-    ended: tuple[int, int],
+    began: Moment,
+    ended: Moment,
     duration_s: int | None,
     source: str,
 ) -> LoadResult:
     """The whole of it; `problems` are those that were seen while it ran, `began` and `ended` monotonic and wall ns."""
     return LoadResult(
         status=done.status,
-        started_monotonic_ns=began[0],
-        finished_monotonic_ns=ended[0],
-        started_wall_ns=began[1],
-        finished_wall_ns=ended[1],
+        began=began,
+        ended=ended,
         transactions=totals.transactions if totals else 0,
         responses=responses,
         series=series(done.stdout, began, ended[0], source),
@@ -55,7 +53,7 @@ def told(done: Completed, totals: summary.Totals | None) -> dict[str, str]:
     return {} if totals.transactions else {"no_transactions": "no transaction was processed"}
 
 
-def series(text: str, began: tuple[int, int], finished_ns: int, source: str) -> tuple[Sample, ...]:
+def series(text: str, began: Moment, finished_ns: int, source: str) -> tuple[Sample, ...]:
     """Samples at the end of each second, counted from the start of the program."""
     samples = []
     for second in summary.parse_seconds(text):
