@@ -22,7 +22,8 @@ from tests.system.journeys import ANYWHERE, Place
 PAUSED = "src/backend/access/transam/xact.c"
 BEGINS = "CommitTransactionCommand(void)\n{\n"
 PAUSE_US = 20000
-PATIENCE_S = 1500.0
+PATIENCE_S = 3300.0
+"""Ten times what it takes on a quiet machine: 1500 s were too few where others built on the same cores, too."""
 
 
 def checkout(ours: Builder, folder: Path) -> Path:
@@ -52,7 +53,7 @@ def _git(tree: Path, *words: str) -> str:
 
 @pytest.mark.system
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_two_commits_are_built_compared_and_told_apart(
     journey: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
