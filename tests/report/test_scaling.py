@@ -9,12 +9,12 @@ import pytest
 
 from pgassay.analysis.claims import Mark
 from pgassay.analysis.scaling.profile import Estimate
-from pgassay.report import page, text
+from pgassay.report import page, text, words
 from pgassay.report.figures import figures
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
-from pgassay.report.scaling import scaling
-from pgassay.report.scaling_text import sentences
+from pgassay.report.scaling import BAD_FIT, scaling
+from pgassay.report.scaling_text import part, sentences
 from tests.report.crossed import make_crossed
 from tests.report.scaled import CORES, GAIN, READ, WRITE, make_scaled
 
@@ -99,6 +99,27 @@ def test_the_figure_has_every_line(findings: Findings) -> None:
     drawn = json.dumps(figure.specification)
     for name in ("measured", "two lines with a kink", "Universal Scalability Law", "sysbench cpu, scaled"):
         assert name in drawn
+
+
+@pytest.mark.parametrize("bad", [("kink",), ("law",), ("kink", "law")])
+def test_a_fit_that_is_not_told_is_not_drawn_either(tmp_path: Path, bad: tuple[str, ...]) -> None:
+    badly = Findings(make_scaled(tmp_path / "run"))
+    fits = badly.companions.scalings
+    misfits = [{name: replace(getattr(each, name), misfit=2 * BAD_FIT) for name in bad} for each in fits]
+    vars(badly.companions)["scalings"] = tuple(
+        replace(each, **misfit) for each, misfit in zip(fits, misfits, strict=True)
+    )
+    drawn = json.dumps(next(each for each in figures(badly) if each.name == "scaling").specification)
+    assert "measured" in drawn
+    assert "sysbench cpu, scaled" in drawn
+    assert ('"two lines with a kink"' in drawn) == ("kink" not in bad)
+    assert ('"Universal Scalability Law"' in drawn) == ("law" not in bad)
+    table = part(badly.companions.scalings, badly.companions.processors, badly.primary)
+    assert table is not None
+    for _, kink, gain, contention, coherency, clients, peak, misfit in table.rows[1:]:
+        assert ({kink, gain} == {words.MISSING}) == ("kink" in bad)
+        assert ({contention, coherency, clients, peak} == {words.MISSING}) == ("law" in bad)
+        assert "50.0%" in misfit
 
 
 def test_two_points_and_other_covariates_have_no_fit(tmp_path: Path) -> None:

@@ -171,7 +171,8 @@ def _scaling(findings: Findings) -> Figure | None:
         "scaling",
         "Fits: where it bends, and where it peaks",
         "Points: means over blocks with their intervals. Grey: where the kink lies. Shaded: what the data leave to the "
-        "Universal Scalability Law, point by point. The yardstick is scaled to the curve's first point. Secondary.",
+        "Universal Scalability Law, point by point. A fit that the points lie too far off is not drawn. The yardstick "
+        "is scaled to the curve's first point. Secondary.",
         specified(found),
     )
 

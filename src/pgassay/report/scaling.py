@@ -47,6 +47,21 @@ class Scaling:
     law: Scalability | None
     upto: float
 
+    @property
+    def usable_kink(self) -> Kink | None:
+        """The two lines, unless they describe the points too badly."""
+        return self.kink if self.kink is not None and describes(self.kink) else None
+
+    @property
+    def usable_law(self) -> Scalability | None:
+        """The law, unless it describes the points too badly."""
+        return self.law if self.law is not None and describes(self.law) else None
+
+
+def describes(fit: Kink | Scalability) -> bool:
+    """Do the points lie near enough to a fit? One rule for what is told of it, judged by it and drawn of it."""
+    return fit.misfit <= BAD_FIT
+
 
 def processors_of(host: Mapping[str, Any]) -> Processors:
     """From `host.json`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims
 from pgassay.analysis.claims import ClaimJudgement, parts
-from pgassay.report.scaling import BAD_FIT, Processors, Scaling
+from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.study.model import Claim
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def judged(claim: Claim, companions: "Companions") -> ClaimJudgement | None:
     curves = companions.yardsticks if claim.response == YARDSTICK_GAIN else companions.scalings
     wanted = parts(claim.treatment)
     curve = next((each for each in curves if wanted <= _names(each)), None)
-    if curve is not None and curve.kink is not None and curve.kink.misfit > BAD_FIT:
+    if curve is not None and curve.kink is not None and not describes(curve.kink):
         return claims.not_testable(
             claim, f"two lines fit that curve badly, points lie {curve.kink.misfit:.0%} off them"
         )

@@ -14,7 +14,7 @@ from pgassay.analysis.curves import Curve
 from pgassay.report import words
 from pgassay.report.covariates import number_of
 from pgassay.report.legends import WIDTH, wrapped
-from pgassay.report.scaling import BAD_FIT, YARDSTICK, Scaling
+from pgassay.report.scaling import YARDSTICK, Scaling
 from pgassay.report.scaling_text import place
 from pgassay.report.style import PALETTE, at_points, chart_of
 
@@ -66,8 +66,8 @@ def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
 
 def _kink(scaling: Scaling) -> Any | None:
     """The kink's interval as a grey band with a line at its estimate."""
-    found = scaling.kink
-    if found is None or not found.seen or found.misfit > BAD_FIT:
+    found = scaling.usable_kink
+    if found is None or not found.seen:
         return None
     row = [{"at": found.at.value, "low": found.at.low, "high": found.at.high}]
     span = chart_of(row).mark_rect(color="#888", opacity=0.15).encode(x="low:Q", x2="high:Q")
@@ -75,22 +75,23 @@ def _kink(scaling: Scaling) -> Any | None:
 
 
 def rows_of(findings: "Findings", curve: Curve, scaling: Scaling) -> Iterator[dict[str, Any]]:
-    """Measured points with their intervals, and the fitted and scaled lines."""
+    """Measured points with their intervals, and the fitted and scaled lines; no law that describes the points badly."""
     points = [(number_of(point.covariate), point) for point in curve.points if point.value == point.value]
     for clients, point in points:
         row = {"clients": clients, "value": point.value, "series": MEASURED}
         yield row | ({"low": point.low, "high": point.high} if point.bounded else {})
     last = max((clients for clients, _ in points if clients is not None), default=1.0)
-    if scaling.kink is not None:
-        at = scaling.kink.at.value
+    kink, law = scaling.usable_kink, scaling.usable_law
+    if kink is not None:
+        at = kink.at.value
         corners = np.asarray(sorted({0.0, at, scaling.upto} if at < scaling.upto else {0.0, scaling.upto}))
-        for clients, value in zip(corners[1:], scaling.kink.value(corners[1:]), strict=True):
+        for clients, value in zip(corners[1:], kink.value(corners[1:]), strict=True):
             yield {"clients": float(clients), "value": float(value), "series": LINES}
         yield {"clients": 0.0, "value": 0.0, "series": LINES}
-    if scaling.law is not None:
+    if law is not None:
         grid = np.linspace(1.0, last, _STEPS)
-        low, high = scaling.law.band(grid)
-        for cells in zip(grid, scaling.law.value(grid), low, high, strict=True):
+        low, high = law.band(grid)
+        for cells in zip(grid, law.value(grid), low, high, strict=True):
             yield {**dict(zip(("clients", "value", "low", "high"), map(float, cells), strict=True)), "series": LAW}
     yield from _yardstick(findings, curve)
 

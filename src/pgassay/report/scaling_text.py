@@ -8,7 +8,7 @@ from pgassay.analysis.scaling.profile import Estimate
 from pgassay.analysis.scaling.universal import Scalability
 from pgassay.report import words
 from pgassay.report.part import Part
-from pgassay.report.scaling import BAD_FIT, Processors, Scaling
+from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.study.responses import Better, Response
 
 NO_YARDSTICK = Part(
@@ -69,7 +69,7 @@ def sentences(scaling: Scaling, processors: Processors, response: Response) -> I
 def _peak(law: Scalability) -> str:
     """An extrapolation only where the number shown lies beyond what was measured; within it a peak may be uncertain."""
     at = law.peak_clients
-    if law.misfit > BAD_FIT:
+    if not describes(law):
         return (
             f"the Universal Scalability Law fits badly (points lie {law.misfit:.0%} off it), so its peak says nothing"
         )
@@ -88,7 +88,7 @@ def _peak(law: Scalability) -> str:
 
 def _bend(found: Kink, upto: float, processors: Processors) -> str:
     at, gain, cores = found.at, found.gain, processors.cores
-    if found.misfit > BAD_FIT:
+    if not describes(found):
         return f"two lines fit badly (points lie {found.misfit:.0%} off them), so they say nothing of a kink"
     if not found.seen:
         return f"no kink up to {upto:g} clients, one straight line is not excluded"
@@ -110,14 +110,14 @@ def _bend(found: Kink, upto: float, processors: Processors) -> str:
 
 
 def _kink(scaling: Scaling) -> tuple[str, str]:
-    found = scaling.kink
+    found = scaling.usable_kink
     if found is None:
         return words.MISSING, words.MISSING
     return (_range(found.at, ".1f") if found.seen else "none seen"), _range(found.gain, ".2f")
 
 
 def _law(scaling: Scaling) -> tuple[str, str, str, str]:
-    law = scaling.law
+    law = scaling.usable_law
     if law is None:
         return (words.MISSING,) * 4
     peak = f"{words.number(law.peak.value)} [{words.number(law.peak.low)}, {_open(law.peak.high)}]"
