@@ -43,7 +43,8 @@ def test_the_planted_kink_and_gain_are_found(findings: Findings) -> None:
         (7.0, 7.2, "throughput peaks at about 7 clients and falls beyond"),
         (7.9, 9.4, "peaks at about 8 clients by the fit, but a peak beyond the 8 that were measured is not excluded"),
         (8.2, inf, "8 clients by the fit, but a peak beyond the 8 that were measured, or none at all, is not excluded"),
-        (9.0, 10.4, "a peak at 9 clients is an extrapolation from the 8 that were measured"),
+        (7.8, 8.0, "throughput grows up to the 8 clients that were measured, where the fit has its peak"),
+        (9.0, 10.4, "peaks at about 9 clients, which is an extrapolation: no more than 8 were measured"),
         (inf, inf, "nothing speaks for a peak up to 8 clients"),
     ],
 )

@@ -67,18 +67,26 @@ def sentences(scaling: Scaling, processors: Processors, response: Response) -> I
 
 
 def _peak(law: Scalability) -> str:
-    """An extrapolation only where the number shown lies beyond what was measured; within it a peak may be uncertain."""
+    """An extrapolation only where the number shown lies beyond what was measured; within it a peak may be uncertain.
+
+    At its end nothing was seen to fall.
+    """
     at = law.peak_clients
     if not describes(law):
         return (
             f"the Universal Scalability Law fits badly (points lie {law.misfit:.0%} off it), so its peak says nothing"
         )
-    if law.peak_seen:
+    if law.peak_seen and round(at.value) < law.measured:
         return f"throughput peaks at about {at.value:.0f} clients and falls beyond"
+    if law.peak_seen:
+        return f"throughput grows up to the {law.measured:g} clients that were measured, where the fit has its peak"
     if not isfinite(at.value):
         return f"nothing speaks for a peak up to {law.measured:g} clients"
     if round(at.value) > law.measured:
-        return f"a peak at {at.value:.0f} clients is an extrapolation from the {law.measured:g} that were measured"
+        return (
+            f"by the fit throughput peaks at about {at.value:.0f} clients, which is an extrapolation: no more than "
+            f"{law.measured:g} were measured"
+        )
     none = "" if isfinite(at.high) else ", or none at all,"
     return (
         f"throughput peaks at about {at.value:.0f} clients by the fit, but a peak beyond the {law.measured:g} that "
