@@ -180,6 +180,27 @@ def test_a_recorded_load_ages_the_drive_and_leaves_its_files(tmp_path: Path, sto
         assert daemon.ask("fsck")["problems"] == []
 
 
+def test_a_store_that_was_written_into_is_found_damaged(tmp_path: Path) -> None:
+    # As above: the file lies beside the checkout's own files when the temporary folder is in memory.
+    store = tmp_path / "store"
+    with serving(tmp_path, store={"file": str(store)}) as daemon, looped(daemon) as device:
+        with Path(device).open("r+b", buffering=0) as disk:
+            disk.write(os.urandom(2 << 20))
+            os.fsync(disk.fileno())
+        sound = daemon.ask("fsck")
+        assert (sound["damaged"], sound["clean"], sound["problems"]) == (0, True, [])
+        # It has no name any more, and its first segments are full.
+        opened = Path(f"/proc/{daemon.process.pid}/fd").iterdir()
+        (open_file,) = (each for each in opened if str(each.readlink()).startswith(str(store)))
+        with open_file.open("r+b", buffering=0) as file:
+            file.write(os.urandom(64 << 10))
+            os.fsync(file.fileno())
+        told = daemon.ask("fsck")
+        assert told["clean"] is False
+        assert told["damaged"] == len(told["problems"]) > 0
+        assert "block" in told["problems"][0]
+
+
 def test_the_end_asked_for_leaves_nothing_mounted(tmp_path: Path) -> None:
     with serving(tmp_path) as daemon:
         with looped(daemon):

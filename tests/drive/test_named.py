@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import DriveError
+from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive import named, wishes
 from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
 from pgassay.drive.block.filesystems import Filesystem
@@ -116,3 +118,57 @@ def test_a_run_that_keeps_no_snapshots_leaves_drives_alone(tmp_path: Path) -> No
     named.destroy(made)
     attach(tmp_path, keep_snapshots=False).release()
     assert list(tmp_path.iterdir()) == [], "the last one out takes all along"
+
+
+class Telling(named.NamedDrive):
+    """Emulated, with what its daemon says of itself."""
+
+    @property
+    def emulated(self) -> bool:
+        return True
+
+    @property
+    def device(self) -> Path:
+        return Path("/dev/fake1")
+
+    def ask(self, do: str, **values: Any) -> Mapping[str, Any]:
+        assert do == "fsck"
+        return dict(self.facts["told"])
+
+
+class Mounting(FakeKernel):
+    """Knows only whether it is mounted."""
+
+    here = True
+
+    def unmount(self, point: Path) -> None:
+        self.here = False
+
+    def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
+        self.here = True
+
+    def check(self, device: Path, filesystem: Filesystem) -> None:
+        assert not self.here
+        super().check(device, filesystem)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "problems", "said"),
+    [
+        (False, ["block 7 has 5 bytes, the model says 9"], "the emulated drive .* is damaged: block 7 has 5 bytes"),
+        (True, [], 'the file system on "/dev/fake1" is damaged'),
+        (False, [], ""),
+    ],
+)
+def test_a_drive_that_is_not_sound_is_told_and_mounted_again(
+    tmp_path: Path, damaged: bool, problems: list[str], said: str
+) -> None:
+    told = {"damaged": len(problems), "problems": problems}
+    facts = {"told": told, "filesystem": {"name": "ext4", "mkfs": [], "mount_options": []}}
+    drive, kernel = Telling("mine", "csd", "mounted", tmp_path, facts), Mounting(damaged=damaged)
+    if said:
+        with pytest.raises(DamagedError, match=said):
+            named.check(drive, kernel)
+    else:
+        assert named.check(drive, kernel) == told
+    assert kernel.here

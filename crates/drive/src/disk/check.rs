@@ -94,3 +94,97 @@ impl Disk {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Disk;
+    use crate::description::Description;
+    use crate::disk::Parts;
+    use crate::store::{Appender, BLOCK_BYTES};
+
+    const WRITTEN: usize = 32;
+
+    /// A sound drive whose first blocks hold what compresses to about a half.
+    fn disk() -> Disk {
+        let flash = r#"{"kind": "compressing", "pages_per_block": 16, "over_provisioning": 0.5, "reserve_blocks": 4}"#;
+        let flash: Description = serde_json::from_str(flash).unwrap();
+        let capacity_bytes = 1024 * BLOCK_BYTES as u64;
+        let disk = Disk::new(Parts {
+            capacity_bytes,
+            codec: "zstd-1".parse().unwrap(),
+            keeps_contents: true,
+            store_bytes: 4 << 20,
+            store_file: None,
+            model: flash.build(capacity_bytes).unwrap(),
+        });
+        let mut state = 1_u32;
+        let contents = (0..WRITTEN * BLOCK_BYTES).map(|index| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if index % BLOCK_BYTES < BLOCK_BYTES / 2 { (state >> 24) as u8 } else { 0 }
+        });
+        let disk = disk.unwrap();
+        disk.write(0, &contents.collect::<Vec<_>>()).unwrap();
+        disk.snapshot("kept").unwrap();
+        assert_eq!(disk.check().unwrap().problems, [""; 0]);
+        disk
+    }
+
+    /// These problems, in this order, and no other.
+    fn assert_found(disk: &Disk, wanted: &[&str]) {
+        let problems = disk.check().unwrap().problems;
+        let are_told = problems.iter().zip(wanted).all(|(problem, wanted)| problem.contains(wanted));
+        assert!(problems.len() == wanted.len() && are_told, "{problems:?}");
+    }
+
+    #[test]
+    fn a_map_that_leads_to_another_block_is_found() {
+        let disk = disk();
+        disk.map.set(3, disk.map.get(4));
+        // What block 4 takes is found twice now.
+        assert_found(&disk, &["the drive: block 3 lies where", "its count says"]);
+    }
+
+    #[test]
+    fn a_snapshot_is_looked_at_as_well() {
+        let disk = disk();
+        disk.gate.read()[0].map.set(3, disk.map.get(4));
+        assert_found(&disk, &["snapshot kept: block 3 lies where", "its count says"]);
+    }
+
+    #[test]
+    fn a_segment_that_counts_too_little_is_found() {
+        let disk = disk();
+        disk.segments.forget(disk.map.get(5));
+        assert_found(&disk, &["its count says"]);
+    }
+
+    #[test]
+    fn a_block_that_the_model_lacks_is_found() {
+        let disk = disk();
+        disk.with_model(|model| model.drive_mut().trim(6, 1)).unwrap();
+        assert_found(&disk, &["the model has no block 6"]);
+    }
+
+    #[test]
+    fn a_block_of_another_size_than_the_model_has_is_found() {
+        let disk = disk();
+        assert!(disk.with_model(|model| model.write(&[7], &[9])).1.is_none());
+        assert_found(&disk, &["the model says 9"]);
+    }
+
+    #[test]
+    fn contents_that_cannot_be_read_are_found() {
+        let disk = disk();
+        let sound = disk.map.get(8);
+        let garbage = vec![0xa5; sound.length()];
+        disk.map.set(8, disk.segments.append(8, &garbage, Appender::Host).unwrap());
+        assert_found(&disk, &["the drive: block 8: "]);
+    }
+
+    #[test]
+    fn of_many_problems_the_first_twenty_are_told() {
+        let disk = disk();
+        disk.with_model(|model| model.drive_mut().trim(0, WRITTEN as u32)).unwrap();
+        assert_eq!(disk.check().unwrap().problems.len(), 20);
+    }
+}
