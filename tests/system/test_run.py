@@ -61,3 +61,4 @@ def test_a_dry_run_starts_nothing_and_writes_no_record(journey: Place) -> None:
     assert plan["seed"] == 3
     assert list(journey.runs.iterdir()) == []
     assert journey.left_behind() == []
+    assert not journey.data.exists(), "where clusters would live may be mistyped"

@@ -64,7 +64,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     add_build_options(parser)
     add_reboot_option(parser)
-    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, run nothing")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, make and run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -178,6 +178,7 @@ def wishes(arguments: argparse.Namespace) -> "Wishes":
         allow_busy=arguments.allow_busy,
         keep_snapshots=not arguments.discard_snapshots,
         owned=tuple(arguments.i_own),
+        dry_run=arguments.dry_run,
         building=building_of(arguments, quiet=arguments.json),
     )
 

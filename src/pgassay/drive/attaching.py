@@ -1,7 +1,7 @@
 """From what a study asks of its drives to drives that are attached: the one place that knows every kind.
 
-Nothing is made on a block drive before its first workspace, so that a dry run changes nothing; what would not fit is
-refused here all the same.
+Nothing is made on an image or an emulated drive before its first workspace, and with `planned` nothing at all, so that
+a dry run changes nothing; what would not fit is refused here all the same.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,9 @@ from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.wear import Wear
-from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.root import open_root
+from pgassay.drive.directory import DirectoryDrive, saying
+from pgassay.drive.planned import PlannedDrive
+from pgassay.drive.root import Root, look_at_root, open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import closely, memory_bytes, scaled_flash, sized
@@ -28,6 +29,8 @@ from pgassay.drive.smart.reading import SmartOfMounts
 from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
 
 HOME = "disk"
+PLANNED = "planned"
+"""Stands for the name of a session that is not there."""
 _WAL_KEPT_BYTES = 256 << 20
 """WAL that lies in a snapshot."""
 _COMPRESSED_SHARE = 0.6
@@ -47,6 +50,8 @@ class Attacher:
     allow_volatile: bool = False
     keep_snapshots: bool = True
     owned: frozenset[Path] = frozenset()
+    planned: bool = False
+    """A plan is all that is wanted: what would be refused is refused, and nothing is made."""
     _reserved_bytes: int = 0
 
     def attach(self, wish: SetWish, directory: Path, needs: Needs) -> Drive:
@@ -67,14 +72,7 @@ class Attacher:
     def _one(self, wish: DriveWish, together: SetWish, directory: Path, needs: Needs) -> Drive:
         place = wish.place if wish.kind == DIRECTORY and wish.place is not None else directory
         if wish.kind == DIRECTORY:
-            drive = DirectoryDrive.attach(
-                place,
-                self.account,
-                self.mount_of,
-                allow_volatile=self.allow_volatile,
-                keep_snapshots=self.keep_snapshots,
-                counting=SmartOfMounts(self.runner),
-            )
+            drive = self._directory(place)
             found = drive.mount().filesystem
             if wish.filesystem_named and found != wish.filesystem.name:
                 drive.release()
@@ -85,6 +83,8 @@ class Attacher:
             self.program.require()
         if wish.kind == DEVICE:
             self._require_owned(wish)
+        if self.planned:
+            return self._planned(wish, together, directory, needs)
         session = Session(open_root(directory, self.account, self.mount_of, self.allow_volatile))
         try:
             home = session.path / HOME
@@ -92,13 +92,43 @@ class Attacher:
             home.chmod(0o711)
             if wish.kind == DEVICE:
                 return self._device(wish, session)
-            return self._block(wish, together, session, needs)
+            return self._block(wish, together, session.root, home, needs, lambda: session.close(self.keep_snapshots))
         except BaseException:
             session.close(keep_snapshots=True)
             raise
 
-    def _block(self, wish: DriveWish, together: SetWish, session: Session, needs: Needs) -> BlockDrive:
-        home = session.path / HOME
+    def _directory(self, place: Path) -> Drive:
+        if self.planned:
+            return PlannedDrive.look(place, self.account, self.mount_of, allow_volatile=self.allow_volatile)
+        return DirectoryDrive.attach(
+            place,
+            self.account,
+            self.mount_of,
+            allow_volatile=self.allow_volatile,
+            keep_snapshots=self.keep_snapshots,
+            counting=SmartOfMounts(self.runner),
+        )
+
+    def _planned(self, wish: DriveWish, together: SetWish, directory: Path, needs: Needs) -> Drive:
+        """A drive that is neither made nor mounted; its home is where the run's session would be."""
+        with saying(directory, "attach a drive"):
+            root = look_at_root(directory, self.account, self.mount_of, self.allow_volatile)
+        home = root.sessions / PLANNED / HOME
+        if wish.kind == DEVICE:
+            assert wish.place is not None
+            mount = device.to_be_mounted(wish.place, wish.filesystem, home / POINT)
+            return PlannedDrive(DEVICE, lambda: mount, lambda key: False)
+        return self._block(wish, together, root, home, needs, lambda: None)
+
+    def _block(
+        self,
+        wish: DriveWish,
+        together: SetWish,
+        root: Root,
+        home: Path,
+        needs: Needs,
+        closing: Callable[[], None],
+    ) -> BlockDrive:
         needed_bytes = needs.data_bytes + needs.wal_bytes
         capacity = wish.capacity_bytes or sized(needed_bytes)
         if wish.scaled:
@@ -108,7 +138,7 @@ class Attacher:
         ageing = None
         kept = needs.kept_bytes + needs.snapshots * _WAL_KEPT_BYTES
         if wish.described is None:
-            volume: ImageVolume | EmulatedVolume = ImageVolume(session.root, home, capacity, self.kernel, self.mount_of)
+            volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
             self._require_room(home, needed_bytes + kept)
         else:
             described = replace(wish.described, capacity_bytes=capacity)
@@ -129,7 +159,7 @@ class Attacher:
             home,
             self.account,
             self.mount_of,
-            lambda: session.close(self.keep_snapshots),
+            closing,
             ageing,
         )
 

@@ -70,7 +70,7 @@ class DirectoryDrive:
 
         Raises `DriveError`: volatile file system, foreign or unreachable directory, no permission.
         """
-        with _saying(directory, "attach a drive"):
+        with saying(directory, "attach a drive"):
             root = open_root(directory, account, mount_of, allow_volatile)
             return cls(root, Session(root), account, mount_of, keep_snapshots, counting)
 
@@ -86,7 +86,7 @@ class DirectoryDrive:
     def workspace(self, name: str) -> Path:
         """See `Drive`; raises `DriveError` for a name in use."""
         path = self._session.place(name)
-        with _saying(path, "make a workspace"):
+        with saying(path, "make a workspace"):
             path.mkdir(mode=0o700)
             if self._account.name is not None:
                 os.chown(path, self._account.uid, self._account.gid)
@@ -104,7 +104,7 @@ class DirectoryDrive:
         self._session.require_stopped(directory)
         if os.path.lexists(directory / "postmaster.pid"):
             raise messages.unclean(directory)
-        with _saying(self._root.path, "keep a snapshot"):
+        with saying(self._root.path, "keep a snapshot"):
             snapshots.take(self._root, key, directory, self._session.path.name, what)
 
     def clone(self, key: str, name: str) -> Path:
@@ -116,7 +116,7 @@ class DirectoryDrive:
         if free_bytes < needed_bytes:
             raise messages.too_little_space(self._root.path, needed_bytes, free_bytes)
         try:
-            with _saying(self._root.path, "clone a snapshot"):
+            with saying(self._root.path, "clone a snapshot"):
                 copied = copy_tree(snapshot.data, path, share=self._can_share)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
@@ -127,7 +127,7 @@ class DirectoryDrive:
 
     def forget_snapshot(self, key: str) -> None:
         """See `Drive`."""
-        with _saying(self._root.path, "drop a snapshot"):
+        with saying(self._root.path, "drop a snapshot"):
             snapshots.forget(self._root, key)
 
     def snapshot_bytes(self, key: str) -> int:
@@ -156,18 +156,19 @@ class DirectoryDrive:
         The file system is not ours alone, and stays mounted: it cannot be checked.
         """
         self._session.require_stopped(directory)
-        with _saying(self._root.path, "remove a clone"):
+        with saying(self._root.path, "remove a clone"):
             if directory.exists():
                 shutil.rmtree(directory)
 
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless. Without `keep_snapshots` all that is ours goes."""
-        with _saying(self._root.path, "give the drive back"):
+        with saying(self._root.path, "give the drive back"):
             self._session.close(self._keep_snapshots)
 
 
 @contextlib.contextmanager
-def _saying(path: Path, doing: str) -> Iterator[None]:
+def saying(path: Path, doing: str) -> Iterator[None]:
+    """Say what the operating system refused in our words."""
     try:
         yield
     except OSError as failure:

@@ -113,3 +113,8 @@ def bad_level(typed: str) -> UsageError:
         f'"{typed}" is no drive',
         "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml",
     )
+
+
+def only_planned() -> DriveError:
+    """A dry run has asked for more than a plan: our mistake, and nobody's data."""
+    return DriveError("a dry run makes nothing on a drive")

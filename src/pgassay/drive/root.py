@@ -4,6 +4,7 @@ Refused: memory file systems and a container's overlay (unless allowed), a direc
 that the servers' unprivileged account may not enter.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -55,17 +56,10 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
     made_parent = not directory.exists()
     if made_parent and not directory.parent.is_dir():
         raise messages.no_directory(directory)
-    if not made_parent and not directory.is_dir():
-        raise messages.not_a_directory(directory)
-    directory = directory.parent.resolve() / directory.name if made_parent else directory.resolve()
-    filesystem = mount_of(directory.parent if made_parent else directory).filesystem
-    if filesystem in VOLATILE and not allow_volatile:
-        raise messages.volatile(directory, filesystem)
-    require_reachable(directory.parent if made_parent else directory, account)
+    root = _suitable(directory, directory.parent if made_parent else directory, account, mount_of, allow_volatile)
     if made_parent:
-        directory.mkdir()
-        directory.chmod(0o755)
-    root = Root(directory / NAME, made_parent)
+        root.path.parent.mkdir()
+        root.path.parent.chmod(0o755)
     if not os.path.lexists(root.path):
         _make(root.path)
     require_marker(root.path)
@@ -74,6 +68,34 @@ def open_root(directory: Path, account: Account, mount_of: Callable[[Path], Moun
         root.sessions.mkdir(exist_ok=True)
         root.sessions.chmod(0o711)
     return root
+
+
+def look_at_root(directory: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool) -> Root:
+    """Where `open_root` would find or make it, refused alike; nothing is made, and parents may be missing, too."""
+    directory = directory.absolute()
+    there = next(path for path in (directory, *directory.parents) if path.exists())
+    root = _suitable(directory, there, account, mount_of, allow_volatile)
+    writable = there
+    if os.path.lexists(root.path):
+        require_marker(root.path)
+        writable = root.path
+    if not os.access(writable, os.R_OK | os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(writable))
+    return root
+
+
+def _suitable(
+    directory: Path, there: Path, account: Account, mount_of: Callable[[Path], Mount], allow_volatile: bool
+) -> Root:
+    """The root below `directory`, of which `there` exists, unless clusters must not live there."""
+    if not there.is_dir():
+        raise messages.not_a_directory(there)
+    directory = there.resolve() / directory.relative_to(there)
+    filesystem = mount_of(there.resolve()).filesystem
+    if filesystem in VOLATILE and not allow_volatile:
+        raise messages.volatile(directory, filesystem)
+    require_reachable(there.resolve(), account)
+    return Root(directory / NAME, made_parent=not directory.exists())
 
 
 def find_root(directory: Path) -> Root | None:

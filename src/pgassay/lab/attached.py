@@ -3,7 +3,9 @@
 What a killed lab left where they live is put away first: its servers here, the rest by the drive room itself.
 """
 
+import errno
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from pgassay.drive.attaching import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.host import accounts
-from pgassay.host.mounts import mount_of
+from pgassay.host.mounts import existing_ancestor, mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab import messages
 from pgassay.postgres import repair
@@ -32,6 +34,8 @@ class Places:
     allow_volatile: bool = False
     keep_snapshots: bool = True
     owned: frozenset[Path] = frozenset()
+    planned: bool = False
+    """A plan is all that is wanted: nothing is made, nor put away after killed labs."""
 
 
 def attacher_of(places: Places, runner: Runner, account: Account) -> Attacher:
@@ -45,6 +49,7 @@ def attacher_of(places: Places, runner: Runner, account: Account) -> Attacher:
         allow_volatile=places.allow_volatile,
         keep_snapshots=places.keep_snapshots,
         owned=places.owned,
+        planned=places.planned,
     )
 
 
@@ -68,9 +73,10 @@ class Drives:
         mark = json.dumps(dict(wanted), sort_keys=True)
         if mark not in self._attached:
             wish = wishes.parse(wanted)
+            ready = _makeable if self.places.planned else _tidy
             for each in (wish.data, wish.wal):
                 if each is not None:
-                    _tidy((each.directory or self.places.directory).absolute())
+                    ready((each.directory or self.places.directory).absolute())
             with self.held():
                 drive = self.attacher.attach(wish, self.places.directory.absolute(), needs)
                 self._attached[mark] = drive
@@ -90,6 +96,18 @@ def _tidy(directory: Path) -> None:
         raise messages.unusable_place(directory, error) from error
     for leftover in repair.leftovers([directory]):
         repair.end(leftover)
+
+
+def _makeable(directory: Path) -> None:
+    """Refuse a place whose parents could not be made, and make nothing."""
+    try:
+        there = existing_ancestor(directory.parent)
+        if not there.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if there != directory.parent.resolve() and not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise messages.unusable_place(directory, error) from error
 
 
 def owned(names: Sequence[str]) -> frozenset[Path]:

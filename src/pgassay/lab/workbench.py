@@ -58,6 +58,8 @@ class Wishes:
     keep_snapshots: bool = True
     owned: tuple[str, ...] = ()
     """Devices that may be written over."""
+    dry_run: bool = False
+    """A plan is all that is wanted: no directory is made, no device written over."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
 
@@ -89,8 +91,9 @@ class Workbench:
                 self._sockets = sockets.make(self.account)
                 stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
+        wishes = self.wishes
         places = Places(
-            self.data_directory, self.wishes.allow_volatile, self.wishes.keep_snapshots, owned(self.wishes.owned)
+            self.data_directory, wishes.allow_volatile, wishes.keep_snapshots, owned(wishes.owned), wishes.dry_run
         )
         attacher = attacher_of(places, self.runner, self.account)
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)

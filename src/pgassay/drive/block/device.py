@@ -15,10 +15,12 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
 from pgassay.drive.block import filesystems, messages
+from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.precondition import precondition
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
+from pgassay.drive.root import NAME
 
 Release = Callable[[], None]
 
@@ -101,6 +103,21 @@ def attach(
     if drive_writes:
         drive.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
     return drive
+
+
+def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
+    """What `attach` would mount at `point`, as far as that can be told; nothing is written. Raises `DriveError`."""
+    try:
+        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as failure:
+        raise messages.system_failed("open", device, failure) from failure
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+    finally:
+        os.close(descriptor)
+    free = int(size * (1 - OVERHEAD_SHARE))
+    options = filesystem.all_mount_options()
+    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, False)
 
 
 def _require_free(device: Path, sys: Path) -> None:

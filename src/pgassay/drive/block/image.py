@@ -36,12 +36,12 @@ class ImageVolume:
         self._kernel = kernel
         self._mount_of = mount_of
         self._device: Path | None = None
-        self._share = reflink.supported(home)
+        self._share: bool | None = None
 
     @property
     def how_restored(self) -> str:
         """See `Volume`."""
-        return "reflink" if self._share else "copy"
+        return "reflink" if self._shares() else "copy"
 
     def facts(self) -> Mapping[str, str]:
         """See `Volume`."""
@@ -81,11 +81,11 @@ class ImageVolume:
         """See `Volume`."""
         kept = snapshots.require(self._root, self._key(key))
         self._remove()
-        needed = GROWTH_BYTES + (0 if self._share else kept.size_bytes)
+        needed = GROWTH_BYTES + (0 if self._shares() else kept.size_bytes)
         free = self._mount_of(self._home).free_bytes
         if free < needed:
             raise messages.too_little_room(self._home, needed, free, "a copy of the image")
-        self._share = sparse.copy_image(kept.data / DISK, self._home / DISK, share=self._share)
+        self._share = sparse.copy_image(kept.data / DISK, self._home / DISK, share=self._shares())
         snapshots.used(self._root, self._key(key))
 
     def has(self, key: str) -> bool:
@@ -115,6 +115,12 @@ class ImageVolume:
         """See `Volume`."""
         self.detach()
         self._remove()
+
+    def _shares(self) -> bool:
+        """Asked of the file system at the first use: a plan's drive has no home yet."""
+        if self._share is None:
+            self._share = reflink.supported(self._home)
+        return self._share
 
     def _remove(self) -> None:
         (self._home / DISK).unlink(missing_ok=True)

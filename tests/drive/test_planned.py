@@ -1,0 +1,129 @@
+"""Drives of a dry run: told as they would be, refused as they would be, and nothing made."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.errors import DriveError
+from pgassay.bench.places import Account
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive import wishes
+from pgassay.drive.attaching import Attacher
+from pgassay.drive.block import device
+from pgassay.drive.planned import PlannedDrive
+from tests.drive.places import OURSELVES, attacher, mounted
+from tests.drive.test_directory import attach, with_snapshot
+
+NEEDS = Needs(64 << 20, 64 << 20, 1, 64 << 20)
+
+
+def look(directory: Path, filesystem: str = "ext4", account: Account = OURSELVES) -> PlannedDrive:
+    return PlannedDrive.look(directory, account, mounted(filesystem))
+
+
+def planned(place: Path, wanted: Mapping[str, str], bench: Attacher | None = None) -> Drive:
+    return (bench or attacher(planned=True)).attach(wishes.parse(wanted), place, NEEDS)
+
+
+def everything(place: Path) -> set[tuple[Path, float]]:
+    return {(path, path.stat().st_mtime) for path in (place, *place.rglob("*"))}
+
+
+@pytest.mark.parametrize("below", ["new", "a/b/new"])
+def test_a_directory_that_is_not_there_is_not_made(tmp_path: Path, below: str) -> None:
+    drive = look(tmp_path / below)
+    assert (drive.kind, drive.mount().path) == ("directory", tmp_path / below / "pgassay")
+    assert not drive.has_snapshot("k")
+    drive.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_there_is_seen_and_left_as_it_is(tmp_path: Path) -> None:
+    with_snapshot(attach(tmp_path)).release()
+    before = everything(tmp_path)
+    drive = look(tmp_path)
+    assert (drive.has_snapshot("k"), drive.has_snapshot("other")) == (True, False)
+    drive.release()
+    assert everything(tmp_path) == before
+
+
+def test_a_place_is_refused_as_for_a_run(tmp_path: Path) -> None:
+    with pytest.raises(DriveError, match="is on tmpfs"):
+        look(tmp_path / "new", "tmpfs")
+    (tmp_path / "file").touch()
+    with pytest.raises(DriveError, match="is not a directory"):
+        look(tmp_path / "file")
+    (tmp_path / "closed").mkdir(mode=0o700)
+    with pytest.raises(DriveError, match="may not enter"):
+        look(tmp_path / "closed" / "new", account=Account("nobody", 65534, 65534))
+    (tmp_path / "foreign" / "pgassay").mkdir(parents=True)
+    with pytest.raises(DriveError, match="was not made by pgassay"):
+        look(tmp_path / "foreign")
+
+
+def test_a_place_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(DriveError, match=r"could not attach a drive .*: Permission denied"):
+        look(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("levels", "kind"),
+    [
+        ({"data": "directory"}, "directory"),
+        ({"data": "image"}, "image"),
+        ({"data": "csd", "state": "aged"}, "csd"),
+        ({"data": "ssd", "wal": "directory"}, "ssd+directory"),
+    ],
+)
+def test_no_kind_of_drive_makes_anything_for_a_plan(tmp_path: Path, levels: dict[str, str], kind: str) -> None:
+    drive = planned(tmp_path / "new", levels)
+    assert drive.kind == kind
+    assert not drive.has_snapshot("k")
+    assert drive.mount().free_bytes > 0
+    assert (drive.ageing() is not None) == ("state" in levels)
+    drive.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_image_kept_by_an_earlier_run_is_seen(tmp_path: Path) -> None:
+    made = attacher().attach(wishes.parse({"data": "image"}), tmp_path, NEEDS)
+    made.take_snapshot("k", made.workspace("prepare"))
+    made.release()
+    before = everything(tmp_path)
+    drive = planned(tmp_path, {"data": "image"})
+    assert drive.has_snapshot("k")
+    drive.release()
+    assert everything(tmp_path) == before
+
+
+def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"\0" * (1 << 20))
+    monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
+    bench = attacher(planned=True, owned=frozenset([disk]))
+    drive = planned(tmp_path / "new", {"data": f"device:{disk}", "data.precondition": "1"}, bench)
+    mount = drive.mount()
+    assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 1 << 20, "ext4")
+    assert not drive.has_snapshot("k")
+    drive.release()
+    assert disk.read_bytes() == b"\0" * (1 << 20)
+    assert list(tmp_path.iterdir()) == [disk]
+
+
+def test_nothing_can_be_put_on_it(tmp_path: Path) -> None:
+    drive = look(tmp_path)
+    for making in (
+        lambda: drive.workspace("w"),
+        lambda: drive.lay_out(tmp_path),
+        lambda: drive.take_snapshot("k", tmp_path),
+        lambda: drive.clone("k", "c"),
+        lambda: drive.forget_snapshot("k"),
+        lambda: drive.snapshot_bytes("k"),
+        drive.how_cloned,
+        lambda: drive.discard(tmp_path),
+    ):
+        with pytest.raises(DriveError, match="a dry run makes nothing"):
+            making()
+    assert (drive.counters(tmp_path), drive.traits(tmp_path)) == ({}, {})
