@@ -1,7 +1,8 @@
 """A real block device, written over: only one that its owner named with --i-own, and that carries nothing of others.
 
-"Nothing of others" is asked of wipefs(8) and the kernel: no signature but a file system with our label, no partition,
-no mount, no swap, no holder. On it lies a directory drive: snapshots are copied inside the file system.
+"Nothing of others" is asked of wipefs(8), the kernel and the device itself: no signature but a file system with our
+label, no partition, no mount, no swap, no holder, and without our label nothing but zeros (`blank`). On it lies a
+directory drive: snapshots are copied inside the file system.
 """
 
 import json
@@ -14,7 +15,7 @@ from pgassay.bench.drive_counters import DATA
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
-from pgassay.drive.block import filesystems, messages
+from pgassay.drive.block import blank, filesystems, messages
 from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
@@ -52,11 +53,20 @@ def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/bloc
     except FileNotFoundError:
         raise messages.no_block_device(device) from None
     _require_free(device, sys)
-    for signature in signatures(runner, device):
+    require_blank_or_ours(device, runner)
+
+
+def require_blank_or_ours(device: Path, runner: Runner) -> None:
+    """Raise `DriveError` for a device, which is free, with anything on it but a file system of ours."""
+    found = signatures(runner, device)
+    for signature in found:
         label = str(signature.get("label") or "")
         ours = signature.get("type") in filesystems.KINDS and label.startswith(f"{filesystems.LABEL}-")
         if not ours:
             raise messages.carries_data(device, f"{signature.get('type')}{f' labelled {label}' if label else ''}")
+    place = None if found else blank.first_data(device)
+    if place is not None:
+        raise messages.carries_unknown_data(device, place)
 
 
 def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:

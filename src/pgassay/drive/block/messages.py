@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import DamagedError, DriveError, SpaceError
+from pgassay.drive.block.filesystems import LABEL
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
 
 _WITHOUT = "use drive.data=directory here"
+_MARKED = f"mkfs.ext4 -L {LABEL}-own {{}} marks it as one for pgassay"
 
 
 def not_privileged(doing: str) -> DriveError:
@@ -141,7 +143,15 @@ def carries_data(device: Path, found: str) -> DriveError:
     """Something is on it that we did not make."""
     return DriveError(
         f'"{device}" carries data that pgassay did not make ({found}): it is left alone',
-        f"if they are not needed: wipefs --all {device}",
+        f"if they are not needed: wipefs --all {device}; {_MARKED.format(device)}",
+    )
+
+
+def carries_unknown_data(device: Path, place: int) -> DriveError:
+    """Something is on it that has no signature."""
+    return DriveError(
+        f'"{device}" carries data that pgassay did not make (byte {place} is no zero): it is left alone',
+        f"if they are not needed: {_MARKED.format(device)}",
     )
 
 
