@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.store import Needs
-from pgassay.drive.sizing import closely, memory_bytes, scaled_flash, sized
+from pgassay.drive.sizing import closely, memory_bytes, packed_bytes, scaled_flash, sized
 
 MIB = 1 << 20
 
@@ -48,6 +48,28 @@ def test_memory_grows_by_snapshots_and_by_what_flash_holds() -> None:
     assert memory_bytes(normal, blocks * 4096, 0, 0.1) == memory_bytes(normal, blocks * 4096, 0, 0.9)
     half, tenth = (memory_bytes(compressing, blocks * 4096, 0, share) for share in (0.5, 0.1))
     assert (tenth - half) / blocks == pytest.approx(6.5 * 1.28 * (10 - 2))
+
+
+def test_data_that_shrink_well_are_forecast() -> None:
+    """pgbench_accounts shrinks to a 14th, half empty to a 28th; no block takes less than a granule."""
+    compressing, capacity = {"kind": "compressing", "over_provisioning": 0.28}, 1 << 32
+    usual = memory_bytes(compressing, capacity, 1)
+    assert usual >= memory_bytes(compressing, capacity, 1, 192 / 4096) > memory_bytes(compressing, capacity, 1, 0.1)
+    assert memory_bytes(compressing, capacity, 1, 1e-9) == memory_bytes(compressing, capacity, 1, 64 / 4096)
+    coarse = {**compressing, "granularity_bytes": 512}
+    assert memory_bytes(coarse, capacity, 1, 1e-9) == memory_bytes(coarse, capacity, 1, 0.125) < usual
+    for wrong in (0, -1, "much", 1 << 40):
+        assert memory_bytes({**compressing, "granularity_bytes": wrong}, capacity, 1) <= usual
+
+
+@given(st.lists(st.integers(0, 1 << 24), min_size=1, max_size=200), st.booleans())
+def test_a_snapshot_takes_no_more_than_what_its_gaps_add_up_to(gaps: list[int], wide: bool) -> None:
+    mean = sum(gaps) / len(gaps)
+    blocks = (1 << 24) + 1 if wide else 1 << 20
+    # As the program packs an extent: size, dead granules in bytes of seven bits, logical block.
+    taken = sum(2 + -(-gap.bit_length() // 7) + (4 if wide else 3) for gap in gaps) / len(gaps)
+    assert taken <= packed_bytes(mean, blocks) + 1e-9
+    assert packed_bytes(mean, blocks) >= 8
 
 
 def test_spare_flash_is_said_in_either_way() -> None:

@@ -24,7 +24,7 @@ from pgassay.drive.planned import PlannedDrive
 from pgassay.drive.root import Root, look_at_root, open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
-from pgassay.drive.sizing import closely, memory_bytes, scaled_flash, sized
+from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_flash, sized
 from pgassay.drive.smart.reading import SmartOfMounts
 from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
 
@@ -149,8 +149,10 @@ class Attacher:
             described = replace(described, store_bytes=store_bytes)
             self.program.check(described)
             volume = EmulatedVolume(home, described, self.kernel, self.program)
-            self._reserve(described, needs.snapshots, home)
-            if together.state == AGED:
+            aged = together.state == AGED
+            share = min(LEAST_SHARE, together.compressed_to) if aged else LEAST_SHARE
+            self._reserve(described, needs.snapshots, home, share)
+            if aged:
                 ageing = Wear(volume, home, together.live_share, together.compressed_to)
         return BlockDrive(
             volume,
@@ -184,13 +186,13 @@ class Attacher:
             wish.precondition,
         )
 
-    def _reserve(self, described: Description, snapshots: int, home: Path) -> None:
+    def _reserve(self, described: Description, snapshots: int, home: Path, share: float) -> None:
         assert described.capacity_bytes is not None
         assert described.store_bytes is not None
         in_file = described.store == "file"
         if in_file:
             self._require_room(home, described.store_bytes)
-        self._reserved_bytes += memory_bytes(described.flash, described.capacity_bytes, snapshots)
+        self._reserved_bytes += memory_bytes(described.flash, described.capacity_bytes, snapshots, share)
         self._reserved_bytes += 0 if in_file else described.store_bytes
         available = int(memory.available_bytes() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:

@@ -6,6 +6,7 @@ superblocks (research on scaled drives: within 0.1 % from 4096 on, 0.3 % from 10
 """
 
 from collections.abc import Mapping
+from math import log
 from typing import Any
 
 from pgassay.bench.store import Needs
@@ -29,8 +30,16 @@ _PAGES_MIN, _PAGES_MAX = 16, 16384
 _SHAPES = frozenset({"pages_per_block", "channels", "dies_per_channel", "planes_per_die", "flash_pages_per_block"})
 _OVER_PROVISIONING = 0.07
 """The model's, where none is given."""
-LEAST_SHARE = 0.2
-"""Compressed blocks are taken to be no smaller than this share of 4 KiB: the smaller, the more of them on flash."""
+LEAST_SHARE = 0.04
+"""Compressed blocks are taken to be no smaller than this share of 4 KiB on average: the smaller, the more of them on
+flash. Of pgbench_accounts `pgassay compressibility` leaves a fourteenth, at FILLFACTOR 50 a 28th, which granules of 64
+bytes make a 21st."""
+_GRANULARITY_BYTES = 64
+"""The model's, where none is given: what the smallest block takes of flash."""
+_PACKED_BYTES = 8.0
+"""Of a packed extent, as promised."""
+_NUMBER_BYTES, _WIDE_NUMBER_BYTES, _NARROW_BLOCKS = 3, 4, 1 << 24
+"""Of a packed extent: the number of its block, on drives with more blocks a longer one."""
 _PLACE_BYTES = 8
 """Of memory for each block of 4 KiB that the host sees: where its contents lie."""
 _PROGRAM_BYTES = 16 << 20
@@ -62,27 +71,41 @@ def scaled_flash(flash: Mapping[str, Any], capacity_bytes: int) -> dict[str, Any
 def memory_bytes(flash: Mapping[str, Any], capacity_bytes: int, snapshots: int, share: float = LEAST_SHARE) -> int:
     """Memory that an emulated drive takes at most beside its contents, in use for a long time.
 
-    A compressing drive's flash holds blocks of `share` of 4 KiB on average. The blank drive is a snapshot that takes
-    nothing, but while one is aged the state before and the one after are both there.
+    A compressing drive's flash holds blocks of `share` of 4 KiB on average, of its granularity at least. The blank
+    drive is a snapshot that takes nothing, but while one is aged the state before and the one after are both there.
     """
-    model, kept = _model_bytes(flash, share)
+    model, kept = _model_bytes(flash, share, capacity_bytes // _PAGE_BYTES)
     block_bytes = _PLACE_BYTES + model + (_PLACE_BYTES + kept) * (snapshots + 1)
     return _PROGRAM_BYTES + int(capacity_bytes / _PAGE_BYTES * block_bytes)
 
 
 def model_bytes(flash: Mapping[str, Any], user_bytes: int, share: float) -> int:
     """Memory of the flash model alone, without an emulated drive around it; `share` as in `memory_bytes`."""
-    model, _ = _model_bytes(flash, share)
+    model, _ = _model_bytes(flash, share, user_bytes // _PAGE_BYTES)
     return int(user_bytes / _PAGE_BYTES * model)
 
 
-def _model_bytes(flash: Mapping[str, Any], share: float) -> tuple[float, float]:
+def _model_bytes(flash: Mapping[str, Any], share: float, blocks: int) -> tuple[float, float]:
     """The flash model's tables for each block that the host sees, and at most what a snapshot keeps of them; see
     docs/flash-model.md, "Speed and memory", and docs/emulated-drive.md, "Contents"."""
     physical = _physical(flash)
     if flash.get("kind") == COMPRESSING:
-        return 16 / 3 + 6.5 * physical / share, 8
+        granularity = _granularity(flash)
+        smallest = max(share, granularity / _PAGE_BYTES)
+        return 16 / 3 + 6.5 * physical / smallest, packed_bytes(physical * _PAGE_BYTES / granularity, blocks)
     return 4 + 4.125 * physical, 4
+
+
+def packed_bytes(granules: float, blocks: int) -> float:
+    """Of an extent in a snapshot: its size, its block, and how many granules are dead before it, seven bits a byte;
+    that logarithm is at most what it is of `granules`, their mean."""
+    number = _NUMBER_BYTES if blocks <= _NARROW_BLOCKS else _WIDE_NUMBER_BYTES
+    return max(_PACKED_BYTES, 2 + number + 1 + log(max(granules, 1.0), 1 << 7))
+
+
+def _granularity(flash: Mapping[str, Any]) -> int:
+    found = flash.get("granularity_bytes")
+    return min(found, _PAGE_BYTES) if isinstance(found, int) and found >= 1 else _GRANULARITY_BYTES
 
 
 def _physical(flash: Mapping[str, Any]) -> float:
