@@ -4,10 +4,11 @@ from math import exp
 
 import pytest
 
-from pgassay.analysis.claims import Mark, effect_of, judge
+from pgassay.analysis.claims import Mark, effect_of, judge, missing, treatment_of, wanted
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.study.model import Claim
+from pgassay.study.recorded import parse_recorded
 
 from ._make import TPS, columns
 
@@ -61,3 +62,36 @@ def test_the_effect_of_a_claim_holds_all_its_levels() -> None:
     other = Claim("x", "y", "tps", {"table.fillfactor": "7"}, {}, 1.0)
     assert effect_of(other, [effect(1.2)]) is None
     assert effect_of(Claim("x", "y", "latency_ms", {"table.fillfactor": "75"}, {}, 1.0), [effect(1.2)]) is None
+
+
+CROSSED = {
+    "study": {"format": 1},
+    "factors": {"table.fillfactor": [100, 75], "drive.data": ["ssd", "csd"]},
+    "conditions": {"load.threads": [1, 4]},
+    "fixed": {"drive.timing": "off"},
+}
+
+
+def test_levels_that_a_study_holds_are_no_part_of_its_labels() -> None:
+    study = parse_recorded("crossed", CROSSED)
+    held = {"drive.timing": "off", "table.fillfactor": "75"}
+    assert wanted(held, study) == {"table.fillfactor=75"}
+    assert wanted({"drive.timing": "on"}, study) == {"drive.timing=on"}, "held, but otherwise"
+    found = effect_of(Claim("x", "y", "tps", held, {}, 1.0), [effect(1.2)], wanted(held, study))
+    assert found is not None
+
+
+def test_the_treatment_of_levels_is_found_in_any_order() -> None:
+    study = parse_recorded("crossed", CROSSED)
+    levels = {"drive.data": "csd", "table.fillfactor": "100", "drive.timing": "off"}
+    assert treatment_of(levels, study) == "table.fillfactor=100, drive.data=csd"
+    assert treatment_of({"table.fillfactor": "100"}, study) is None, "of two drives"
+    assert treatment_of({**levels, "drive.timing": "on"}, study) is None
+
+
+def test_levels_that_a_study_does_not_have_are_missing() -> None:
+    study = parse_recorded("crossed", CROSSED)
+    there = {"drive.data": "csd", "load.threads": "4", "drive.timing": "off"}
+    assert missing(Claim("x", "y", "tps", there, {"table.fillfactor": "100"}), study) == ()
+    absent = {"table.fillfactor": "50", "drive.timing": "on"}
+    assert missing(Claim("x", "y", "tps", absent, absent), study) == ("table.fillfactor=50", "drive.timing=on")

@@ -28,12 +28,18 @@ def test_it_parses_in_this_size(name: str, size: str) -> None:
 
 @pytest.mark.parametrize("name", builtin.names())
 def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
-    """A level misspelt in a claim would leave it untestable for ever, without a word."""
-    arms = {arm.name for size in ("", *SIZES) for arm in study_of(name, size).arms}
-    known = [set(arm.split(", ")) for arm in arms]
-    for claim in study_of(name, "").claims:
+    """A level misspelt in a claim would leave it untestable for ever, without a word; --set gives levels of others."""
+    sizes = [study_of(name, size) for size in ("", *SIZES)]
+    known = [set(arm.name.split(", ")) for study in sizes for arm in study.arms]
+    varied = {factor for study in sizes for arm in study.arms for factor in arm.levels}
+    for claim in sizes[0].claims:
         for levels in (claim.treatment, claim.against):
-            parts = {f"{factor}={typed}" for factor, typed in levels.items()}
+            settable = {factor: typed for factor, typed in levels.items() if factor not in varied}
+            for factor, typed in settable.items():
+                found = every_factor().find(factor)
+                assert found is not None, (claim.text, factor)
+                assert found.parse(factor, typed).typed == typed, claim.text
+            parts = {f"{factor}={typed}" for factor, typed in levels.items() if factor not in settable}
             assert claim.untestable or any(parts <= arm for arm in known), (claim.text, levels)
 
 

@@ -1,6 +1,7 @@
 """A whole run with planted effects on a fake disk or a real one: what a report must find is known beforehand."""
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,9 +35,20 @@ class Row:
     value: float | None
 
 
-def make_run(path: Path, *, finished: bool = True, spoilt: bool = True) -> Run:
-    """Eight blocks of the quick fillfactor study: 75 is 20 % better, 50 the same within 0.1 %."""
-    document = resolve("fillfactor", read("fillfactor", builtin.find("fillfactor")[1]), Overrides(size="quick"))
+def make_run(
+    path: Path,
+    *,
+    finished: bool = True,
+    spoilt: bool = True,
+    fixed: Sequence[str] = (),
+    more: Mapping[str, Mapping[str, float]] | None = None,
+) -> Run:
+    """Eight blocks of the quick fillfactor study: 75 is 20 % better, 50 the same within 0.1 %.
+
+    `fixed` as by --set; `more` responses, each by level.
+    """
+    overrides = Overrides(size="quick", fixed=fixed)
+    document = resolve("fillfactor", read("fillfactor", builtin.find("fillfactor")[1]), overrides)
     header = RunHeader(
         study="fillfactor",
         started_utc="2026-01-02T03:04:05Z",
@@ -57,7 +69,7 @@ def make_run(path: Path, *, finished: bool = True, spoilt: bool = True) -> Run:
         for block in range(1, BLOCKS + 1):
             noise = chance.gauss(0, 0.10)
             for level in TPS:
-                _commit(run, block, level, chance, Status.VALID, noise)
+                _commit(run, block, level, chance, Status.VALID, noise, more)
         if spoilt:
             _commit(run, BLOCKS, "50", chance, Status.OUTCOME)
         run.decide(Decision(Step.STOP, "0" * 64, 1.0, 1.0, reason="every verdict is settled").as_data())
@@ -67,7 +79,13 @@ def make_run(path: Path, *, finished: bool = True, spoilt: bool = True) -> Run:
 
 
 def _commit(
-    run: RunDirectory, block: int, level: str, chance: random.Random, status: Status, noise: float = 0.0
+    run: RunDirectory,
+    block: int,
+    level: str,
+    chance: random.Random,
+    status: Status,
+    noise: float = 0.0,
+    more: Mapping[str, Mapping[str, float]] | None = None,
 ) -> None:
     staging = run.begin_trial(run.next_number)
     factor = 1 + noise + chance.gauss(0, 0.004)
@@ -79,6 +97,7 @@ def _commit(
         "database_bytes": SIZE[level] * 1.2,
         "table_bytes": SIZE[level] * (1 + chance.gauss(0, 0.001)),
         "full_page_images_per_transaction": None,
+        **{name: values[level] * (1 + chance.gauss(0, 0.001)) for name, values in (more or {}).items()},
     }
     number = staging.number
     started = 1_700_000_000_000_000_000 + number * 10_000_000_000

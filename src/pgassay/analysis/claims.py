@@ -13,7 +13,8 @@ from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.forecast import blocks_to_tell
-from pgassay.study.model import Claim
+from pgassay.study.levels import Levels
+from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Scale
 
 
@@ -79,17 +80,44 @@ def not_testable(claim: Claim, reason: str) -> ClaimJudgement:
     return _not_testable(claim, reason)
 
 
-def effect_of(claim: Claim, effects: Sequence[Effect]) -> Effect | None:
+def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | None = None) -> Effect | None:
     """The first effect whose treatment, condition and covariate hold every level that the claim names.
 
-    The effects must be against the claim's `against`: pass `compare(…, baseline=the label of it)`.
+    The effects must be against the claim's `against`: pass `compare(…, baseline=the label of it)`. `named` are those
+    that a label has to name (see `wanted`): all unless told.
     """
-    wanted = parts(claim.treatment)
+    named = parts(claim.treatment) if named is None else named
     for effect in effects:
         have = {part for label in (effect.treatment, effect.condition, effect.covariate) for part in _split(label)}
-        if effect.response == claim.response and wanted <= have:
+        if effect.response == claim.response and named <= have:
             return effect
     return None
+
+
+def wanted(levels: Mapping[str, str], study: Study) -> frozenset[str]:
+    """The parts that a label of this study has to have for these levels: what is held throughout no label names."""
+    return parts(levels) - _held(study)
+
+
+def missing(claim: Claim, study: Study) -> tuple[str, ...]:
+    """The levels that the claim is about and that this study neither varies nor holds, as parts."""
+    there = _held(study).union(*(parts(_typed(arm.levels)) for arm in study.arms))
+    asked = (*claim.treatment.items(), *claim.against.items())
+    return tuple(each for each in dict.fromkeys(f"{name}={typed}" for name, typed in asked) if each not in there)
+
+
+def treatment_of(levels: Mapping[str, str], study: Study) -> str | None:
+    """The name of the treatment of just these levels, however ordered, and of what is held; None if there is none."""
+    asked = wanted(levels, study)
+    return next((each.name for each in study.treatments if parts(_typed(each.levels)) == asked), None)
+
+
+def _held(study: Study) -> frozenset[str]:
+    return parts(_typed(study.fixed))
+
+
+def _typed(levels: Levels) -> dict[str, str]:
+    return {name: level.typed for name, level in levels.items()}
 
 
 def parts(levels: Mapping[str, str]) -> frozenset[str]:

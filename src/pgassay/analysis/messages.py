@@ -38,6 +38,11 @@ def few_blocks(blocks: int, least: int) -> str:
     return f"{blocks} {plural('block', blocks)} in common with the baseline, an interval needs {least}"
 
 
+def absent_levels(levels: Sequence[str]) -> str:
+    """A claim is about levels that the run neither varied nor held."""
+    return f"it is about {', '.join(levels)}, which this run did not have"
+
+
 def no_spread(blocks: int) -> str:
     """All contrasts equal: nothing to estimate noise from."""
     return f"all {blocks} blocks give exactly the same contrast, so the interval has no width"

@@ -6,7 +6,7 @@ Only the treatments that a claim names are compared, against the one that it nam
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pgassay.analysis import claims
+from pgassay.analysis import claims, messages
 from pgassay.analysis.claims import ClaimJudgement
 from pgassay.report import contradictions, scaling_claims
 from pgassay.study.model import Claim
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     """The claim, marked; with a reason where this run contradicts it."""
-    fitted = scaling_claims.judged(claim, findings.companions)
+    study = findings.study
+    fitted = scaling_claims.judged(claim, study, findings.companions)
     if fitted is not None:
         return fitted
-    study = findings.study
+    absent = claims.missing(claim, study)
+    if absent and not claim.untestable:
+        return claims.not_testable(claim, messages.absent_levels(absent))
     response = findings.responses.get(claim.response)
-    against = ", ".join(f"{name}={typed}" for name, typed in claim.against.items())
-    known = [treatment.name for treatment in study.treatments]
-    baseline, effect = against if against in known else findings.baseline, None
-    if response is not None and not claim.untestable and against in ("", baseline):
-        wanted = claims.parts(claim.treatment)
+    baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
+    if response is not None and not claim.untestable and baseline is not None:
+        wanted = claims.wanted(claim.treatment, study)
         named = {arm.treatment.name for arm in study.arms if wanted <= set(arm.name.split(", "))}
-        effect = claims.effect_of(claim, findings.effects(response, baseline, named))
+        effect = claims.effect_of(claim, findings.effects(response, baseline, named), wanted)
     found = claims.judge(claim, effect, blocks_max=study.design.blocks_max)
-    return replace(found, why=contradictions.why(findings, found, effect, baseline))
+    return replace(found, why=contradictions.why(findings, found, effect, baseline or findings.baseline))

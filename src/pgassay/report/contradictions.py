@@ -7,7 +7,7 @@ run measured put into them; the costs that moved with the response are an associ
 import re
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.claims import ClaimJudgement, Mark, parts
+from pgassay.analysis.claims import ClaimJudgement, Mark, wanted
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
@@ -34,12 +34,12 @@ def why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, bas
 
 def _foreseen(findings: "Findings", claim: Claim) -> str:
     """The study's words, each `{response}` in them as the median that the claim's treatment had here."""
-    wanted = parts(claim.treatment)
+    named = wanted(claim.treatment, findings.study)
     mine = [
         trial
         for trial in findings.trials
         if trial.status is Status.VALID
-        and wanted <= set(words.place(trial.treatment, trial.condition, trial.covariate).split(", "))
+        and named <= set(words.place(trial.treatment, trial.condition, trial.covariate).split(", "))
     ]
 
     def measured(found: re.Match[str]) -> str:

@@ -7,9 +7,9 @@ hyper-threading, whatever its curve looks like.
 from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims
-from pgassay.analysis.claims import ClaimJudgement, parts
+from pgassay.analysis.claims import ClaimJudgement, wanted
 from pgassay.report.scaling import Processors, Scaling, describes
-from pgassay.study.model import Claim
+from pgassay.study.model import Claim, Study
 
 if TYPE_CHECKING:
     from pgassay.report.companions import Companions
@@ -18,13 +18,13 @@ KINK, GAIN, YARDSTICK_GAIN = "kink_per_core", "smt_gain", "smt_gain_of_yardstick
 FIGURES = (KINK, GAIN, YARDSTICK_GAIN)
 
 
-def judged(claim: Claim, companions: "Companions") -> ClaimJudgement | None:
+def judged(claim: Claim, study: Study, companions: "Companions") -> ClaimJudgement | None:
     """The mark of a claim on a fitted figure; None for a claim on a response."""
     if claim.response not in FIGURES or claim.untestable:
         return None
     curves = companions.yardsticks if claim.response == YARDSTICK_GAIN else companions.scalings
-    wanted = parts(claim.treatment)
-    curve = next((each for each in curves if wanted <= _names(each)), None)
+    named = wanted(claim.treatment, study)
+    curve = next((each for each in curves if named <= _names(each)), None)
     if curve is not None and curve.kink is not None and not describes(curve.kink):
         return claims.not_testable(
             claim, f"two lines fit that curve badly, points lie {curve.kink.misfit:.0%} off them"
