@@ -17,6 +17,9 @@ from pgassay.study.responses import Better, Response, Scale
 SETTLED = "settled"
 """How the reason in a journal begins when an arm leaves the design because it is decided, not because it fails."""
 
+BASELINE = ""
+"""Stands for the baseline in what a verdict is held against."""
+
 SET_ASIDE = "set aside"
 """How it begins when an arm leaves because the rest of the budget can decide others, and not this one."""
 
@@ -44,6 +47,8 @@ class Verdict:
     text: str
     more_blocks: int | None = None
     more_s: float | None = None
+    against: tuple[str, ...] = (BASELINE,)
+    """The arms that it is held against, by their labels."""
 
     @property
     def settled(self) -> bool:

@@ -44,6 +44,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "title": study.title,
         "question": study.question,
         "primary": study.primary,
+        "settle": list(study.design.settle),
         "baseline": study.design.baseline.name,
         "seed": seed,
         "arms": [arm.name for arm in study.arms],
@@ -93,7 +94,7 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
         f"  baseline    {plan['baseline']}",
         *_listed("treatments", plan["arms"]),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan['fixed'].items())}",
-        f"  response    {plan['primary']}",
+        f"  response    {plan['primary']}{_settled_too(plan)}",
         f"  postgres    {postgres}; {plan['account']}",
         f"  clusters    {plan['data_directory']} ({plan['filesystem']} on {plan['device']}),"
         f" about {words.size(plan['needed_bytes'])} of {words.size(plan['free_bytes'])} free",
@@ -132,6 +133,12 @@ def print_unbuilt(missing: Sequence[Unbuilt], *, as_json: bool) -> None:
 
 def _from(postgres: Mapping[str, str]) -> str:
     return f" from {postgres['source']}" if "source" in postgres else ""
+
+
+def _settled_too(plan: Mapping[str, Any]) -> str:
+    """The responses that have to be settled beside the primary."""
+    others = [name for name in plan["settle"] if name != plan["primary"]]
+    return f"; until settled, too: {', '.join(others)}" if others else ""
 
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:

@@ -9,6 +9,11 @@ def kept_order(factor: str) -> str:
     return f"{factor} keeps its order inside every block, so drift within a block would look like its effect"
 
 
+def about(title: str, verdict: str) -> str:
+    """A verdict on a response that is not the only one; most say themselves what they are about."""
+    return verdict if title in verdict else f"{title} {verdict}"
+
+
 def settled(verdict: str) -> str:
     """An arm leaves because it is decided."""
     return f"{SETTLED}: {verdict}"

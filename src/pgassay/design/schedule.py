@@ -4,16 +4,19 @@ The caller acts on one decision, adds what came of it to the history, and asks a
 uninterrupted one would. Within a block the order is `blocks.order`; trials spoilt from outside are repeated at its end.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
+from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
 from pgassay.design import messages
 from pgassay.design.blocks import order
 from pgassay.design.history import INVALID, History
 from pgassay.study.levels import Arm, Combination
 from pgassay.study.model import Study
+
+DRIVES = "drive."
+"""How the names of the factors begin that say what lies under a server."""
 
 ATTEMPTS_MAX = 3
 """A trial spoilt from outside is run at most this often in its block."""
@@ -61,7 +64,7 @@ Decision = RunTrial | Drop | Stop
 
 
 def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[str, Verdict] | None = None) -> Decision:
-    """The next decision. `verdicts` are those of the primary by the arm's label (see `stopping.verdicts_of`).
+    """The next decision. `verdicts` are those that have to be settled, by the arm's label (see `stopping`).
 
     They matter only between blocks; within one they may be left out.
     """
@@ -90,6 +93,17 @@ def baseline_name(study: Study) -> str:
     wanted = _canonical(study.design.baseline)
     names = (treatment.name for treatment in study.treatments if _canonical(treatment) == wanted)
     return next(names, study.design.baseline.name)
+
+
+def own_baseline(study: Study, arm: Arm) -> Arm | None:
+    """The arm beside it with the baseline's levels, but on the drives of this one.
+
+    None where that is the baseline, or this arm itself, or nothing that the study has.
+    """
+    drives = {name: level for name, level in _canonical(arm.treatment).items() if name.startswith(DRIVES)}
+    rest = {name: level for name, level in _canonical(study.design.baseline).items() if not name.startswith(DRIVES)}
+    mates = (other for other in study.arms if _same_cell(arm, other) and other != arm and not is_baseline(study, other))
+    return next((other for other in mates if _canonical(other.treatment) == {**rest, **drives}), None)
 
 
 def _canonical(combination: Combination) -> dict[str, str]:
@@ -152,13 +166,25 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     ]
     if not open_arms and not alone:
         return Stop(_why_done(history, decided=bool(decided)))
+    needed = _needed(open_arms, verdicts)
     for arm in arms:
-        if arm.name in decided:
+        if arm.name in decided and arm.name not in needed:
             return Drop(arm, messages.settled(verdicts[arm.name].text), failed=False)
+    with_baseline = [arm for arm in open_arms if BASELINE in _against(arm, verdicts)]
     for arm in arms:
-        if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in open_arms):
+        if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
             return Drop(arm, messages.nothing_to_compare(), failed=False)
     return None
+
+
+def _against(arm: Arm, verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:
+    """What an arm is held against; of one without a verdict yet, the baseline."""
+    return verdicts[arm.name].against if arm.name in verdicts else (BASELINE,)
+
+
+def _needed(arms: Iterable[Arm], verdicts: Mapping[str, Verdict]) -> frozenset[str]:
+    """Labels of the arms that these are held against."""
+    return frozenset(name for arm in arms for name in _against(arm, verdicts))
 
 
 def _why_done(history: History, *, decided: bool) -> str:
@@ -181,10 +207,14 @@ def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -
         return None
     left_s = design.budget_s - history.elapsed_s
     arms = in_play(study, history)
-    open_arms = [arm for arm in arms if arm.name in verdicts and not is_baseline(study, arm)]
+    judged = [arm for arm in arms if arm.name in verdicts and not is_baseline(study, arm)]
+    open_arms = [arm for arm in judged if not verdicts[arm.name].settled]  # one that others are held against may stay
     still = {arm.name: _blocks_needed(verdicts[arm.name]) for arm in open_arms}
-    lost = [arm for arm in open_arms if still[arm.name] > HOPELESS * _alone(study, history, arm, left_s)]
-    near = [still[arm.name] for arm in open_arms if arm not in lost]
+    reach = {arm.name: _alone(study, history, _against(arm, verdicts), arm, left_s) for arm in open_arms}
+    far = [arm for arm in open_arms if still[arm.name] > HOPELESS * reach[arm.name]]
+    needed = _needed((arm for arm in open_arms if arm not in far), verdicts)
+    lost = [arm for arm in far if arm.name not in needed]
+    near = [still[arm.name] for arm in open_arms if arm not in far]
     if not lost or not near or max(near) * history.block_s(tuple(arm.name for arm in arms)) <= left_s:
         return None
     if history.block_s(tuple(arm.name for arm in arms if arm not in lost)) > left_s:
@@ -197,9 +227,11 @@ def _blocks_needed(verdict: Verdict) -> float:
     return inf if verdict.more_blocks is None else float(verdict.more_blocks)
 
 
-def _alone(study: Study, history: History, arm: Arm, left_s: float) -> float:
-    """The blocks that `arm` could still get if nobody but its baseline took part."""
-    mates = [other.name for other in study.arms if _same_cell(arm, other) and is_baseline(study, other)]
+def _alone(study: Study, history: History, against: Collection[str], arm: Arm, left_s: float) -> float:
+    """The blocks that `arm` could still get if nobody took part but what it is held against."""
+    mates = [other.name for other in study.arms if other.name in against]
+    if BASELINE in against:
+        mates += [other.name for other in study.arms if _same_cell(arm, other) and is_baseline(study, other)]
     block_s = history.block_s((arm.name, *mates))
     fit = left_s // block_s if block_s > 0.0 else inf
     return max(1.0, min(fit, study.design.blocks_max - history.block))

@@ -1,10 +1,12 @@
-"""The verdicts so far, by arm: what the schedule stops by.
+"""The verdicts so far, by arm: what the schedule stops by, for the primary and what the design wants settled too.
 
-A study of covariates alone (one treatment, a curve) has nothing to compare; its arms are settled when the mean of the
-curve is known to the asked resolution at that point.
+Speeds of emulated drives are not compared with each other: an arm whose drive keeps it from the baseline is held
+against the baseline's levels on its own drive. A study of covariates alone (one treatment, a curve) has nothing to
+compare; its arms are settled when the mean of the curve is known to the asked resolution at that point.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import exp, inf, isfinite, nan, sqrt
 
 import numpy as np
@@ -16,21 +18,22 @@ from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Cell, Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict
-from pgassay.design.schedule import baseline_name
+from pgassay.design import messages
+from pgassay.design.schedule import baseline_name, own_baseline
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Scale
 
 
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:
-    """The primary's effects by the arm's label, for every arm but the baselines."""
+    """The effects on the primary, or on another response, by the arm's label, for every arm but the baselines."""
     arms = {_place(arm): arm for arm in study.arms}
     compared = compare(
         observations,
         response,
         baseline_name(study),
         blocks_max=study.design.blocks_max,
-        primary=True,
+        primary=response.name == study.primary,
         arms=list(arms),
     )
     effects = screened(compared, study, response, baseline_name(study))
@@ -43,21 +46,75 @@ def verdicts_of(
     observations: Sequence[Observation],
     *,
     block_s: float | None = None,
+    gone: Collection[str] = (),
 ) -> dict[str, Verdict]:
-    """The verdict on each arm by its label."""
+    """The verdict on each arm by its label; nothing more is learned of the arms that are `gone`."""
     effects = effects_of(study, response, observations)
     if not effects:
         return {arm.name: _precision(study, response, observations, arm) for arm in study.arms}
-    return {
-        name: verdict(
-            effect,
+    apart = _on_own_drives(study, response, observations, effects, gone)
+    found = {}
+    for name, effect in effects.items():
+        other, mine = apart.get(name, (None, effect))
+        judged = verdict(
+            mine,
             response,
             resolution=study.design.resolution,
             blocks_max=study.design.blocks_max,
             block_s=block_s,
         )
-        for name, effect in effects.items()
+        found[name] = judged if other is None else replace(judged, against=(other.name,))
+    return found
+
+
+def together(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str, Verdict]:
+    """One verdict an arm, of several responses, the primary first: open while one of them is."""
+    (_, primary), *others = judged
+    found = dict(primary)
+    for response, verdicts in others:
+        for arm, one in found.items():
+            found[arm] = _both(one, verdicts[arm], response)
+    return found
+
+
+def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
+    named = replace(other, text=messages.about(response.title, other.text))
+    if one.settled and other.settled:
+        return one if other.kind is Kind.NOT_COMPARED else replace(one, text=f"{one.text}; {named.text}")
+    if one.settled or other.settled:
+        return named if one.settled else one
+    longer = max(one, named, key=_blocks_needed)
+    against = tuple(dict.fromkeys((*one.against, *named.against)))
+    return replace(longer, text=f"{one.text}; {named.text}", against=against)
+
+
+def _blocks_needed(verdict: Verdict) -> float:
+    """Beyond any number where nobody knows."""
+    return inf if verdict.more_blocks is None else verdict.more_blocks
+
+
+def _on_own_drives(
+    study: Study,
+    response: Response,
+    observations: Sequence[Observation],
+    effects: Mapping[str, Effect],
+    gone: Collection[str],
+) -> dict[str, tuple[Arm, Effect]]:
+    """Of arms that may not be compared with the baseline: what to hold them against while it is there, the effect."""
+    partners = {
+        arm: other
+        for arm in study.arms
+        if arm.name in effects and effects[arm.name].refused and arm.name not in gone
+        if (other := own_baseline(study, arm)) is not None and other.name not in gone
     }
+    found = {}
+    for treatment in dict.fromkeys(other.treatment.name for other in partners.values()):
+        mine = {_place(arm): arm for arm, other in partners.items() if other.treatment.name == treatment}
+        compared = compare(observations, response, treatment, blocks_max=study.design.blocks_max, arms=list(mine))
+        for effect in compared:
+            arm = mine[effect.treatment, effect.condition, effect.covariate]
+            found[arm.name] = partners[arm], effect
+    return found
 
 
 def _precision(study: Study, response: Response, observations: Sequence[Observation], arm: Arm) -> Verdict:

@@ -11,7 +11,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import Verdict
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
-from pgassay.design.stopping import effects_of, verdicts_of
+from pgassay.design.stopping import effects_of, together, verdicts_of
 from pgassay.lab.memory import history_of, preparation_s
 from pgassay.record.decisions import Decision as Written
 from pgassay.record.decisions import Step, decision_of, inputs_sha256
@@ -38,11 +38,15 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
     verdicts: Mapping[str, Verdict] = {}
     effects: tuple[Effect, ...] = ()
     if history.trials and between_blocks(study, header.seed, history):
-        primary = next(each for each in header.responses if each.name == study.primary)
-        seen = observe(trials, study.primary)
         block_s = history.block_s(tuple(arm.name for arm in study.arms))
-        verdicts = verdicts_of(study, primary, seen, block_s=block_s)
-        effects = tuple(effects_of(study, primary, seen).values())
+        declared = {each.name: each for each in header.responses}
+        judged = []
+        for name in dict.fromkeys((study.primary, *study.design.settle)):
+            seen = observe(trials, name)
+            found = verdicts_of(study, declared[name], seen, block_s=block_s, gone=history.drops)
+            judged.append((declared[name], found))
+        verdicts = together(judged)
+        effects = tuple(effects_of(study, declared[study.primary], observe(trials, study.primary)).values())
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
     line = Written(Step.STOP, inputs_sha256(history), round(history.elapsed_s, 3), round(used_s, 3))

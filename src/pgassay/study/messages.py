@@ -54,6 +54,13 @@ def unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f'unknown factor "{name}" in {where}', hint)
 
 
+def settles_nothing(name: str, responses: Iterable[str]) -> UsageError:
+    """The schedule would wait for a response that the study does not ask for."""
+    words = list(responses)
+    hint = _suggest(name, words, f"list it under secondary, or name one of: {', '.join(words)}")
+    return UsageError(f'"design.settle" names "{name}", which is no response of this study', hint)
+
+
 def no_levels(name: str) -> UsageError:
     """A factor without levels, or with an empty one."""
     return UsageError(f'factor "{name}" has an empty level or none at all', "give at least one value, or fix it")

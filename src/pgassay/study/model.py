@@ -59,6 +59,8 @@ class Design:
     budget_s: float | None = None
     seed: int | None = None
     fixed_order: tuple[str, ...] = ()
+    settle: tuple[str, ...] = ()
+    """Secondary responses that keep a treatment in play, too, until their comparisons are settled (see `stopping`)."""
     defaults: str = PINNED
     """`pinned` or `plain`: settings counted in blocks while the block size varies (see `lab.fairness`)."""
 

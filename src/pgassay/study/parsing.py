@@ -4,7 +4,7 @@ A typo is named with the nearest word that exists. What only a server can tell (
 checked by the lab's preflight.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pgassay.study import messages, quantities
@@ -22,7 +22,7 @@ _TOP = (
 )  # fmt: skip
 _STUDY = ("format", "title", "question", "name")
 _RESPONSES = ("primary", "secondary")
-_DESIGN = ("baseline", "resolution", "blocks", "budget", "seed", "fixed_order", "defaults")
+_DESIGN = ("baseline", "resolution", "settle", "blocks", "budget", "seed", "fixed_order", "defaults")
 
 
 def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
@@ -47,19 +47,21 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     _once_only([("[factors]", factors), ("[conditions]", conditions), ("[covariates]", covariates), ("[fixed]", fixed)])
     responses = _table(document, "responses")
     _known("[responses]", responses, _RESPONSES)
+    primary = _text("[responses]", responses, "primary", "tps")
+    secondary = tuple(str(each) for each in _list("[responses]", responses, "secondary"))
     return Study(
         name=str(head.get("name", name)),
         title=_text("[study]", head, "title", name),
         question=_text("[study]", head, "question", ""),
         factors=factors,
         treatments=treatments or (Combination(),),
-        design=_design(_table(document, "design"), treatments or (Combination(),), catalogue),
-        primary=_text("[responses]", responses, "primary", "tps"),
+        design=_design(_table(document, "design"), treatments or (Combination(),), catalogue, (primary, *secondary)),
+        primary=primary,
         conditions=conditions,
         linked_conditions=linked,
         covariates=covariates,
         fixed=fixed,
-        secondary=tuple(str(each) for each in _list("[responses]", responses, "secondary")),
+        secondary=secondary,
         claims=parse_claims(document.get("claims", [])),
         published=parse_published(document.get("published", [])),
         regime=size,
@@ -179,7 +181,9 @@ def _once_only(places: Iterable[tuple[str, Mapping[str, object]]]) -> None:
             seen[name] = place
 
 
-def _design(table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames) -> Design:
+def _design(
+    table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames, responses: Sequence[str]
+) -> Design:
     _known("[design]", table, _DESIGN)
     low, high = quantities.blocks(table["blocks"]) if "blocks" in table else (5, 30)
     seed = table.get("seed")
@@ -190,6 +194,10 @@ def _design(table: Mapping[str, Any], treatments: tuple[Combination, ...], catal
     for name in order:
         if name not in names:
             raise messages.unknown_factor("design.fixed_order", name, names)
+    settle = tuple(str(each) for each in _list("[design]", table, "settle"))
+    for name in settle:
+        if name not in responses:
+            raise messages.settles_nothing(name, responses)
     return Design(
         baseline=_baseline(table.get("baseline"), treatments, catalogue),
         resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
@@ -198,6 +206,7 @@ def _design(table: Mapping[str, Any], treatments: tuple[Combination, ...], catal
         budget_s=quantities.seconds("[design]", table["budget"]) if "budget" in table else None,
         seed=seed,
         fixed_order=order,
+        settle=settle,
         defaults=_defaults(table),
     )
 
