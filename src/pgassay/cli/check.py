@@ -40,12 +40,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _replayed(path: Path) -> "Iterator[Finding]":
     """Decisions that the same design would not make from the same record; nothing for calibrations and imported runs.
 
-    Another version may round or decide otherwise, so for its runs they are notes.
+    Decisions of another rule cannot be made again. Another version may round otherwise, and records made before they
+    told their rule may be of another, so for these what differs is a note.
     """
     from pgassay import __version__
+    from pgassay.design.schedule import RULE
     from pgassay.lab.calibration import NAME
     from pgassay.lab.catalogue import every_factor
-    from pgassay.lab.deciding import disagreements
+    from pgassay.lab.deciding import UNTOLD, disagreements, rules_of
     from pgassay.record.check import Finding, Severity
     from pgassay.record.foreign.writing import FACTS
     from pgassay.record.reading import Run
@@ -54,12 +56,21 @@ def _replayed(path: Path) -> "Iterator[Finding]":
     run = Run.open(path)
     if run.header.study == NAME or FACTS in run.host:
         return
-    severity = Severity.ERROR if run.header.program_version == __version__ else Severity.NOTE
+    rules, version = rules_of(run.header, run.journal), run.header.program_version
+    if rules - {RULE, UNTOLD}:
+        text = messages.other_rule(version, sorted(rules - {RULE, UNTOLD}), RULE)
+        yield Finding(Severity.NOTE, "journal.jsonl", text)
+        return
     try:
         study = parse(run.header.study, run.study, every_factor())
         lines = disagreements(study, run.header, run.trials, run.journal)
     except PgassayError as error:
         yield Finding(Severity.ERROR, "journal.jsonl", messages.not_replayed(error.message))
         return
+    if lines and (UNTOLD in rules or version != __version__):
+        yield Finding(
+            Severity.NOTE, "journal.jsonl", messages.older_decisions(version, lines, told=UNTOLD not in rules)
+        )
+        return
     for line in lines:
-        yield Finding(severity, f"journal.jsonl line {line}", messages.other_decision())
+        yield Finding(Severity.ERROR, f"journal.jsonl line {line}", messages.other_decision())

@@ -12,6 +12,7 @@ from pgassay.cli import disks, messages
 from pgassay.cli.noise import known_capacities
 from pgassay.cli.progress import watcher_for
 from pgassay.cli.reboots import Reboots
+from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import describe
 from pgassay.host.facts import collect
@@ -47,6 +48,7 @@ def create_run(
         responses=checked.responses,
         command=("pgassay", *sys.argv[1:]),
         program_version=__version__,
+        rule=RULE,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))

@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.cli import calibrate
     from pgassay.cli.conducting import conduct, installations
     from pgassay.cli.neighbours import look, place
+    from pgassay.design.schedule import RULE
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.messages import finished_already
     from pgassay.lab.preflight import check
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         checked = check(study, bench.site())
         remarks = {**look(bench, allowed=arguments.allow_busy), **place(checked.mount)}
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
-        directory.resumed({"remarks": remarks})
+        directory.resumed({"remarks": remarks, "rule": RULE})
         trials = list(Run.open(arguments.run).trials)
         status = conduct(study, directory, bench, trials, as_json=arguments.json, reboots=reboots)
     if reboots is not None:

@@ -30,6 +30,10 @@ SPOILT_BLOCKS_MAX = 3
 GRACE = 0.1
 """Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
 
+RULE = 1
+"""The number of the rule by which all this is decided, what it looks at included (`stopping`). It goes up with every
+change that could make other decisions of the same record: each record tells the rule that it was made by."""
+
 HOPELESS = 2.0
 """An arm that needs more than so many times the blocks that it could get if all the rest of the budget were its own.
 Far more, since a forecast from five blocks is rough."""

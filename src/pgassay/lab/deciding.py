@@ -20,6 +20,9 @@ from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 
+UNTOLD = 0
+"""The rule of records that were made before they told it."""
+
 _LAST_WORDS = (Kind.DECISION, Kind.FINISHED)
 
 
@@ -79,6 +82,12 @@ def undone(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]
         arm = next(each for each in study.arms if each.name == written.arm)
         return RunTrial(written.block, arm, written.attempt)
     return None
+
+
+def rules_of(header: RunHeader, entries: Sequence[Entry]) -> frozenset[int]:
+    """Numbers of the rules that decided the run (see `schedule.RULE`): as it began, and each time it was resumed."""
+    resumed = (int(entry.data.get("rule", UNTOLD)) for entry in entries if entry.kind == Kind.RESUMED)
+    return frozenset((header.rule, *resumed))
 
 
 def disagreements(

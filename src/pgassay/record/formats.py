@@ -32,6 +32,8 @@ class RunHeader:
     program_version: str
     program: str = "pgassay"
     format: int = FORMAT
+    rule: int = 0
+    """Number of the rule by which the run was decided; 0 in records made before they told it, and where nothing was."""
 
 
 class _Stamp(msgspec.Struct):

@@ -1,0 +1,66 @@
+"""`pgassay check` on decisions: an error where the same rule decides otherwise, a note where it may be another one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pgassay import __version__
+from pgassay.cli import main
+from pgassay.design.schedule import RULE
+from pgassay.lab.deciding import UNTOLD, rules_of
+from pgassay.record.journal import Entry, Kind
+from pgassay.record.reading import Run
+from tests.report.made import make_run
+
+
+def planted(path: Path, **header: object) -> Run:
+    """A run whose one decision, the last, no design would make of its trials."""
+    run = make_run(path, spoilt=False)
+    told = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    (path / "run.json").write_text(json.dumps({**told, **header}), encoding="utf-8")
+    return run
+
+
+def test_another_decision_by_the_same_rule_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planted(tmp_path / "run", rule=RULE)
+    assert main(["check", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().out
+    assert told.startswith("error: journal.jsonl line ")
+    assert told.endswith(": the decision is not the one that the study, the seed and the trials before it lead to\n")
+
+
+def test_decisions_of_another_rule_are_not_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planted(tmp_path / "run", rule=RULE + 1)
+    assert main(["check", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out == (
+        f"note: journal.jsonl: its decisions were not made again: pgassay {__version__} made them by rule {RULE + 1}, "
+        f"this one has rule {RULE}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        ({}, " before records told the rule of their decisions, which may have changed since"),
+        ({"rule": RULE, "program_version": "0.0.1"}, ""),
+    ],
+)
+def test_what_another_version_decided_is_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], header: dict[str, object], why: str
+) -> None:
+    run = planted(tmp_path / "run", **header)
+    assert main(["check", str(tmp_path / "run")]) == 0
+    (line,) = (entry.seq for entry in run.journal if entry.kind == Kind.DECISION)
+    assert capsys.readouterr().out == (
+        f"note: journal.jsonl: 1 decision (journal line {line}) would come out otherwise now: pgassay "
+        f"{header.get('program_version', __version__)} wrote the record{why}\n"
+    )
+
+
+def test_a_resumed_run_has_the_rules_of_all_that_went_on_with_it(tmp_path: Path) -> None:
+    header = make_run(tmp_path / "run").header
+    resumed = [Entry(number, 0, Kind.RESUMED, data) for number, data in enumerate([{"rule": 3}, {}], 1)]
+    assert rules_of(header, resumed) == {UNTOLD, 3}
+    assert rules_of(header, resumed[:1]) == {UNTOLD, 3}
+    assert rules_of(header, ()) == {UNTOLD}

@@ -1,0 +1,90 @@
+"""The rule by which runs are decided has a number that records tell: who changes the one has to raise the other."""
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import Verdict
+from pgassay.design.history import INVALID, OUTCOME, VALID, History
+from pgassay.design.schedule import RULE, RunTrial
+from pgassay.design.stopping import together, verdicts_of
+from pgassay.study.model import Study
+from pgassay.study.responses import Better, Response
+
+from ._make import Verdicts, play, study
+from .test_settling_too import QPS, SPACE, asked
+
+TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
+PLANTED = {"f=0": 100.0, "f=1": 120.0, "f=2": 101.0, "f=3": 98.0}
+DECIDED = {
+    1: {
+        "budget": "47d31b6ee050e713",
+        "curve": "decc2051bd186c97",
+        "drives": "27fccfb7aa1fe765",
+        "faults": "e9fdf0637371bdce",
+    }
+}
+"""Digests of all that was decided, by the rule's number. After a change of the rule raise `RULE` and add a line: what
+an older rule decided stays here, as it stays in the records."""
+
+
+def seen(history: History, mine: Study, response: Response, spread: float) -> list[Observation]:
+    """A value for every valid trial, the same each time it is asked for."""
+    arms = {arm.name: arm for arm in mine.arms}
+    found = []
+    for trial in history.trials:
+        arm = arms[trial.arm]
+        noise = random.Random(f"{response.name}/{trial.block}/{trial.arm}").gauss(0.0, spread)
+        value = PLANTED.get(arm.treatment.name, 100.0) * (1.0 + noise)
+        if trial.status == VALID:
+            found.append(Observation(trial.block, arm.treatment.name, arm.condition.name, arm.covariate.name, value))
+    return found
+
+
+def judging(mine: Study, spreads: Mapping[Response, float]) -> Verdicts:
+    """As a run judges, from responses with these spreads."""
+
+    def verdicts(history: History) -> Mapping[str, Verdict]:
+        judged = [
+            (response, verdicts_of(mine, response, seen(history, mine, response, spread), gone=history.drops))
+            for response, spread in spreads.items()
+        ]
+        return together(judged)
+
+    return verdicts
+
+
+def failing(trial: RunTrial) -> str:
+    """f=3 fails for ever; one trial in seven is spoilt."""
+    if trial.arm.name == "f=3":
+        return OUTCOME
+    return INVALID if random.Random(f"{trial.block}/{trial.arm.name}/{trial.attempt}").random() < 1 / 7 else VALID
+
+
+def digest(name: str) -> str:
+    """Of every decision of one run."""
+    cases = {
+        "budget": (study(4, blocks_max=30, budget_s=40.0), {TPS: 0.02}),
+        "curve": (study(1, covariates=3, blocks_max=10), {TPS: 0.02}),
+        "drives": (asked(blocks_max=12, budget_s=40.0), {SPACE: 0.002, QPS: 0.04}),
+        "faults": (study(4, blocks_max=10), {TPS: 0.03}),
+    }
+    mine, spreads = cases[name]
+    outcome = failing if name == "faults" else lambda trial: VALID
+    _, trials, drops, stop = play(mine, outcome, judging(mine, spreads))
+    assert stop is not None
+    told = [
+        [[trial.block, trial.arm.name, trial.attempt] for trial in trials],
+        [[drop.arm.name, drop.reason] for drop in drops],
+        stop.reason,
+    ]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", DECIDED[RULE])
+def test_what_is_decided_changes_with_the_number_of_the_rule_only(name: str) -> None:
+    assert digest(name) == DECIDED[RULE][name], "another rule: raise design.schedule.RULE and add its digests here"
