@@ -251,10 +251,10 @@ impl Logs {
         self.links.get(chunk as usize).map_or(NONE, |link| link.next)
     }
 
-    /// Which extents of a chunk are live; none of none.
+    /// Which extents of a chunk are live.
     #[inline(always)]
     pub(super) fn live(&self, chunk: u32) -> u32 {
-        self.uses.get(chunk as usize).map_or(0, |chunk| chunk.live)
+        self.uses[chunk as usize].live
     }
 
     /// Starts to load a chunk, which may be none.
@@ -273,8 +273,8 @@ impl Logs {
     /// Starts to load where a block's log begins and ends.
     pub(super) fn prefetch_log(&self, block: u32) {
         prefetch(&self.logs, block as usize);
-        let home = self.home(block);
-        for chunk in home.step_by(LINKS_PER_LINE) {
+        // Of a long log the other links come as the scout goes.
+        for chunk in self.home(block).step_by(LINKS_PER_LINE).take(2) {
             prefetch(&self.links, chunk as usize);
         }
     }
