@@ -141,7 +141,8 @@ def versus_page_mapped(programs: Programs, sizes: list[int], slices: int) -> Non
         for ratio in OVER_PROVISIONING:
             for size in (4032, 2048):
                 ours, other = programs.ours(gib, ratio, kind=str(size)), programs.ours(gib, ratio)
-                a, b = interleaved(ours, other, 1_000_000, slices)
+                # Long enough that to fill the cache anew, which the other has had meanwhile, is little of a slice.
+                a, b = interleaved(ours, other, 4_000_000, slices)
                 speeds = [y[0] / x[0] for x, y in zip(a, b, strict=True)]
                 extents = [y[0] / y[1] / (x[0] / (x[1] * 4096 / size)) for x, y in zip(a, b, strict=True)]
                 wa = f"WA {statistics.mean(x[1] for x in a):.3f} and {statistics.mean(y[1] for y in b):.3f}"
