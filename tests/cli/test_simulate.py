@@ -167,6 +167,9 @@ def test_everything_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     for figure in ("write-amplification", "programmed", "wear", "latency", "sweep"):
         assert {f"{figure}.html", f"{figure}.svg", f"{figure}.png"} <= names
     assert 'src="http' not in (out / "wear.html").read_text(), "figures work offline"
+    drawn = (out / "write-amplification.svg").read_text()
+    assert drawn.count(">policy greedy</text>") == 1, "one entry in the legend"
+    assert "simulated" in drawn
 
 
 def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import vl_convert
 
 from pgassay.cli.simulate._sweep import Outcome
 from pgassay.report.legends import WIDTH, legend_of
-from pgassay.report.style import chart_of, styled
+from pgassay.report.style import PALETTE, chart_of, panels, styled
 
 _SCALE = 2
 _PARTS = {
@@ -23,7 +23,7 @@ _PARTS = {
 }
 _TITLES = {
     "write-amplification": "Write amplification over drive writes",
-    "programmed": "What is programmed, and why",
+    "programmed": "What is programmed and why",
     "wear": "Wear",
     "latency": "Latency",
     "sweep": "Write amplification",
@@ -53,23 +53,24 @@ def _name(one: Outcome) -> str:
 
 
 def _coloured(chart: alt.Chart, outcomes: Sequence[Outcome]) -> alt.Chart:
-    """Colour and dash tell simulations apart; a single one needs neither."""
+    """Colour tells simulations apart, and dashes where lines meet or colours begin anew; a single one needs neither."""
     if len(outcomes) == 1:
-        return chart
+        return chart.encode(color=alt.value(PALETTE[0]))
     order = [_name(one) for one in outcomes]
-    legend = legend_of(order)
+    scale = alt.Scale(domain=order, range=[PALETTE[index % len(PALETTE)] for index in range(len(order))])
     return chart.encode(
-        color=alt.Color("drive:N", sort=order, title=None, legend=legend),
-        strokeDash=alt.StrokeDash("drive:N", sort=order, title=None, legend=legend),
+        color=alt.Color("drive:N", sort=order, scale=scale, title=None, legend=legend_of(order)),
+        strokeDash=alt.StrokeDash("drive:N", sort=order, legend=None),
     )
 
 
 def _amplification(outcomes: Sequence[Outcome]) -> Any:
-    rows = [
-        {"drive": _name(one), **{key: window[key] for key in ("phase", "drive_writes", "write_amplification")}}
-        for one in outcomes
-        for window in one.found["windows"]
-    ]
+    keys = ("phase", "drive_writes", "write_amplification")
+    rows = []
+    for one in outcomes:
+        windows = [{"drive": _name(one), **{key: window[key] for key in keys}} for window in one.found["windows"]]
+        # A step ends at its window's end, so the first one needs a beginning.
+        rows += [{**windows[0], "drive_writes": 0.0}, *windows] if windows else []
     if not rows:
         return None
     lines = (
@@ -87,21 +88,25 @@ def _amplification(outcomes: Sequence[Outcome]) -> Any:
 def _programmed(outcomes: Sequence[Outcome]) -> Any:
     rows = []
     for one in outcomes:
-        host = one.found["measured"]["host_bytes_written"]
+        measured = one.found["measured"]
+        host = measured["host_bytes_written"]
         rows += [
-            {"drive": _name(one), "part": part, "share": one.found["measured"][key] / host}
-            for key, part in _PARTS.items()
-            if host
+            {"drive": _name(one), "part": part, "place": place, "share": measured[key] / host}
+            for place, (key, part) in enumerate(_PARTS.items())
+            if host and measured[key]
         ]
     if not rows:
         return None
+    parts = [part for part in _PARTS.values() if any(row["part"] == part for row in rows)]
+    scale = alt.Scale(domain=parts, range=list(PALETTE[: len(parts)]))
     bars = (
         chart_of(rows)
         .mark_bar()
         .encode(
             y=alt.Y("drive:N", title=None, sort=[_name(one) for one in outcomes]),
             x=alt.X("sum(share):Q", title="bytes programmed for each byte that the host wrote"),
-            color=alt.Color("part:N", title=None, sort=list(_PARTS.values()), legend=legend_of(list(_PARTS.values()))),
+            color=alt.Color("part:N", title=None, sort=parts, scale=scale, legend=legend_of(parts)),
+            order=alt.Order("place:Q"),
             tooltip=["drive:N", "part:N", "share:Q"],
         )
     )
@@ -109,12 +114,17 @@ def _programmed(outcomes: Sequence[Outcome]) -> Any:
 
 
 def _wear(outcomes: Sequence[Outcome]) -> Any:
-    rows = [{"drive": _name(one), **bin_} for one in outcomes for bin_ in one.found["wear_histogram"]]
+    rows = []
+    for one in outcomes:
+        bins = one.found["wear_histogram"]
+        width = bins[1]["erases"] - bins[0]["erases"] if len(bins) > 1 else 1
+        # The last bin ends somewhere too.
+        rows += [{"drive": _name(one), **bin_} for bin_ in [*bins, {"erases": bins[-1]["erases"] + width, "blocks": 0}]]
     lines = (
         chart_of(rows)
         .mark_line(interpolate="step-after")
         .encode(
-            x=alt.X("erases:Q", title="erases of a block"),
+            x=alt.X("erases:Q", title="erases of a block", axis=alt.Axis(tickMinStep=1, format="d")),
             y=alt.Y("blocks:Q", title="blocks"),
             tooltip=["drive:N", "erases:Q", "blocks:Q"],
         )
@@ -134,6 +144,8 @@ def _latency(outcomes: Sequence[Outcome]) -> Any:
                 share = slower / latencies["count"]
                 rows.append({"drive": _name(one), "kind": kind, "latency_us": max(highest_ns, 1) / 1e3, "share": share})
                 slower -= count
+            # The slowest request by itself: a curve of one latency would be a point, which is no line.
+            rows.append({**rows[-1], "share": 1 / latencies["count"]})
     if not rows:
         return None
     lines = (
@@ -144,7 +156,7 @@ def _latency(outcomes: Sequence[Outcome]) -> Any:
             y=alt.Y("share:Q", title="share of requests at least as slow", scale=alt.Scale(type="log")),
         )
     )
-    return _coloured(lines, outcomes).properties(width=WIDTH, height=260).facet(row=alt.Row("kind:N", title=None))
+    return _coloured(lines, outcomes).properties(width=WIDTH, height=260).facet(row=panels("kind", ["reads", "writes"]))
 
 
 def _sweep(outcomes: Sequence[Outcome]) -> Any:

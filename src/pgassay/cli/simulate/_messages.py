@@ -11,6 +11,7 @@ _AGAIN = "record it again, or copy it again from where it is whole"
 _HINTS = {
     "past the end of the drive": "give a --capacity that holds it; with --trace and none, it is the recorded drive's",
     "did not finish": "record it again: a recorder that was killed leaves no index",
+    "no trailer": "its end is missing: it was cut, or its recorder was killed; record it again",
     "of the trace": _AGAIN,
     "trace ends inside": _AGAIN,
     "damaged": _AGAIN,
