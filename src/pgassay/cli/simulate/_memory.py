@@ -16,7 +16,7 @@ _SHARE_MAX = 0.9
 """Of the memory that the system calls available."""
 _BLOCK_BYTES = 4096
 _MAP_BYTES = 6
-"""For each block that a compressing drive promises beyond its user capacity."""
+"""At most, for each block that a compressing drive promises beyond its user capacity."""
 _SIZES_BYTES = 4
 """For each block of a compressing drive while it is filled: the size that the load gives it."""
 _USER_BYTES_MAX = 1 << 44
