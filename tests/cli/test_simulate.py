@@ -172,6 +172,15 @@ def test_everything_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert "simulated" in drawn
 
 
+def test_a_place_that_cannot_be_written_is_told_at_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    monkeypatch.setattr("pgassay.cli.simulate._sweep.simulate", lambda _: pytest.fail("it was simulated"))
+    assert f'"{taken}": file exists' in refused(capsys, "--out", str(taken))
+
+
 def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--kind", "compressing", "--set", "drive.logical_bytes=256MB", "--set", "drive.reserve_blocks=3"]
     (found,) = simulated(capsys, *words)

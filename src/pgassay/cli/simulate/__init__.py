@@ -50,6 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     settings = [f"{key}={value}" for key, value in shortcuts.items() if value is not None]
     document = _description.read(arguments.file, [*settings, *arguments.set], timing=arguments.timing)
     points = _sweep.points(document, arguments.sweep)
+    if arguments.out is not None:
+        arguments.out.mkdir(
+            parents=True, exist_ok=True
+        )  # A place that cannot be written is told before minutes are spent.
     results = _sweep.simulate_all(points, arguments.jobs)
     if arguments.out is not None:
         _output.write(results, arguments.out)

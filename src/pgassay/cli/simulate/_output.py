@@ -24,10 +24,9 @@ def as_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> None:
-    """`result.json`, and each figure as HTML, PNG and SVG."""
+    """`result.json`, and each figure as HTML, PNG and SVG, in a folder that exists."""
     from pgassay.cli.simulate import _figures
 
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "result.json").write_text(as_json(outcomes), encoding="utf-8")
     _figures.write(outcomes, folder)
 
