@@ -1,7 +1,6 @@
 //! Garbage collection: which block's live data are moved so that it can be erased.
 //!
-//! A policy sees the full (*sealed*) blocks and how much of each is live. Each policy keeps the index that
-//! makes its own
+//! A policy sees the full (*sealed*) blocks and how much of each is live. Each keeps the index that makes its own
 //! choice cheap: buckets for greedy, a queue for FIFO, a dense set to draw from for the others.
 
 mod cost_benefit;
