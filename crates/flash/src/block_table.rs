@@ -39,8 +39,8 @@ const FRESH: Life = Life { erases: 0, state: State::Free, stream: 0 };
 pub(crate) struct BlockTable {
     capacity: u32,
     live: Table<u32>,
-    lives: Vec<Life>,
-    sealed_at: Vec<u64>,
+    lives: Table<Life>,
+    sealed_at: Table<u64>,
     seals: u64,
     erases: u64,
     most_erases: u32,
@@ -57,8 +57,8 @@ impl BlockTable {
         Self {
             capacity,
             live: Table::filled(count, 0),
-            lives: vec![FRESH; count],
-            sealed_at: vec![0; count],
+            lives: Table::filled(count, FRESH),
+            sealed_at: Table::filled(count, 0),
             seals: 0,
             erases: 0,
             most_erases: 0,
