@@ -113,7 +113,7 @@ def test_a_crash_while_a_crash_is_put_right(
     """Pairs, the second at a small or a large distance from the first: in the recovery, or trials later."""
     steps = len(alone.machine.disk.steps)
     pairs = 0
-    for first in range(2, steps, steps // 7):
+    for first in range(2, steps, steps // 11):
         for distance in (1, 2, 4, 40):
             simulation = simulate(place)
             simulation.machine.disk.faults = {first: Fault.CRASH}
