@@ -44,6 +44,17 @@ pub(crate) fn write_batch(drive: &mut impl Runs, lbas: &[u32], compressed_bytes:
     Ok(())
 }
 
+/// How many of a run of writes come before a `special` one.
+#[inline(always)]
+pub(crate) fn before(lbas: &[u32], compressed_bytes: &[u16], special: impl Fn(u32, u16) -> bool) -> usize {
+    let writes = || lbas.iter().zip(compressed_bytes);
+    // Rare as they are, all are asked at once first.
+    if writes().fold(false, |any, (&lba, &bytes)| any | special(lba, bytes)) {
+        return writes().take_while(|&(&lba, &bytes)| !special(lba, bytes)).count();
+    }
+    lbas.len()
+}
+
 /// Refuses a write to a block that does not exist, or of a size that no block has.
 #[inline(always)]
 pub(crate) fn check_write(lba: u32, compressed_bytes: u32, logical_blocks: u32) -> Result<(), FlashError> {

@@ -72,7 +72,8 @@ impl Logs {
     #[inline(always)]
     pub(super) fn push(&mut self, block: u32, lba: u32, size: u32, offset: u32) -> u32 {
         let place = self.rest(block, offset).start;
-        self.write(place, &[lba], &[size as u16]);
+        let (names, sizes) = self.slots(place, 1);
+        (names[0], sizes[0]) = (lba, size as u16);
         self.extend(block, 1);
         place
     }
@@ -100,14 +101,6 @@ impl Logs {
     pub(super) fn named(&self, first: u32, count: usize) -> &[u32] {
         let start = (first % CHUNK) as usize;
         &self.names[(first / CHUNK) as usize].lbas[start..start + count]
-    }
-
-    /// Writes extents to places from `first` on, as many of the rest as there are.
-    #[inline(always)]
-    pub(super) fn write(&mut self, first: u32, lbas: &[u32], sizes: &[u16]) {
-        let (names, slots) = self.slots(first, lbas.len());
-        names.copy_from_slice(lbas);
-        slots.copy_from_slice(sizes);
     }
 
     /// The first `count` places of the rest have been written: so many extents are live.

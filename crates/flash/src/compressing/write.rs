@@ -100,12 +100,7 @@ impl<O: Observer> Compressing<O> {
     #[inline(always)]
     fn plain(&self, lbas: &[u32], sizes: &[u16]) -> usize {
         let blocks = self.logical_blocks();
-        let special = |(&lba, &size): (&u32, &u16)| lba >= blocks || u32::from(size).wrapping_sub(1) >= BLOCK_BYTES;
-        // Rare as they are, all are asked at once first.
-        if lbas.iter().zip(sizes).fold(false, |any, pair| any | special(pair)) {
-            return lbas.iter().zip(sizes).take_while(|&pair| !special(pair)).count();
-        }
-        lbas.len()
+        requests::before(lbas, sizes, |lba, size| lba >= blocks || u32::from(size).wrapping_sub(1) >= BLOCK_BYTES)
     }
 
     /// Writes extents to the places from `first` on, leads the map there, and keeps what it had. Not inlined: its loop

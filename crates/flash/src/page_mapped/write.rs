@@ -19,12 +19,11 @@ impl<O: Observer> Runs for PageMapped<O> {
     #[inline(always)]
     fn write_run(&mut self, lbas: &[u32], compressed_bytes: &[u16]) -> Result<usize, FlashError> {
         let blocks = self.logical_blocks();
-        let refused = |(&lba, &bytes): (&u32, &u16)| lba >= blocks || u32::from(bytes) > BLOCK_BYTES;
-        let mut run = lbas;
-        if lbas.iter().zip(compressed_bytes).fold(false, |any, pair| any | refused(pair)) {
-            // What is before the first bad request is written, as if they had come one by one.
+        let refused = |lba, bytes| lba >= blocks || u32::from(bytes) > BLOCK_BYTES;
+        // What is before the first bad request is written, as if they had come one by one.
+        let run = &lbas[..requests::before(lbas, compressed_bytes, refused)];
+        if run.is_empty() {
             requests::check_write(lbas[0], compressed_bytes[0].into(), blocks)?;
-            run = &lbas[..lbas.iter().zip(compressed_bytes).take_while(|&pair| !refused(pair)).count()];
         }
         if self.room(0) == 0 {
             self.make_room(0);
