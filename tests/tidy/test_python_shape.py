@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
 
-MODULE_LINES_MAX = 300
+MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 
 
@@ -42,5 +42,5 @@ def test_a_long_function_is_a_fault() -> None:
 
 
 def test_a_long_or_silent_module_is_a_fault() -> None:
-    assert module_faults("x = 1\n" * 301) == ["has no docstring", "has 301 lines, more than 300"]
+    assert module_faults("x = 1\n" * 401) == ["has no docstring", "has 401 lines, more than 400"]
     assert module_faults("") == [], "an empty file says nothing, so it needs no docstring"
