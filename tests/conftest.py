@@ -5,9 +5,12 @@ a desk they are fresh each time, to find what nobody thought of.
 """
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.packages import Install, installer
 
 settings.register_profile(
     "pgassay",
@@ -21,3 +24,9 @@ settings.load_profile("pgassay")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest by itself begins first, so that the other worker has something to do beside it."""
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a package with plug-ins on Python's path, as pip would."""
+    return installer(tmp_path, monkeypatch)

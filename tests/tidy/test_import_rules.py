@@ -29,12 +29,13 @@ def test_the_arrows_hold() -> None:
 
 @pytest.fixture
 def skeleton(tmp_path: Path) -> Path:
-    """A tree with the packages of pgassay, all empty, and its rules."""
+    """A tree with the packages and layers of pgassay, all empty, and its rules."""
     for package in (ROOT / "src" / "pgassay").iterdir():
         if (package / "__init__.py").exists():
             (tmp_path / "pgassay" / package.name).mkdir(parents=True)
             (tmp_path / "pgassay" / package.name / "__init__.py").touch()
-    (tmp_path / "pgassay" / "__init__.py").touch()
+    for module in ("__init__", "errors", "plugins"):
+        (tmp_path / "pgassay" / f"{module}.py").touch()
     (tmp_path / ".importlinter").write_text((ROOT / ".importlinter").read_text())
     return tmp_path
 
@@ -52,6 +53,7 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("newcomer/__init__.py", "", "From the ground up"),
         ("drive/image.py", "import pgassay.record", "A room knows the bench"),
         ("report/page.py", "import pgassay.postgres", "Only the lab and the command line"),
+        ("plugins.py", "import pgassay.study", "From the ground up"),
         ("analysis/effect.py", "import time", "are pure"),
     ],
 )

@@ -7,8 +7,12 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+
+if TYPE_CHECKING:
+    from pgassay.host.findings import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.repair:
         for path in LocalHost(ledger).repair():
             messages.tell_put_back(path)
-    findings = [*examine([arguments.data_dir or default_directory(os.environ)]), changes_owed(ledger)]
+    places = [arguments.data_dir or default_directory(os.environ)]
+    findings = [*examine(places), changes_owed(ledger), *plugin_findings()]
     if arguments.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
         return messages.SUCCESS
@@ -42,3 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
     return messages.SUCCESS
+
+
+def plugin_findings() -> "list[Finding]":
+    """One finding for each plug-in of another package: its distribution and version, and why it is broken if it is."""
+    from pgassay import plugins
+    from pgassay.host.findings import Finding, Severity
+
+    findings = []
+    for group in plugins.Group:
+        for plugin in plugins.installed(group):
+            try:
+                plugin.load(object)
+            except plugins.PluginError as error:
+                findings.append(Finding("plugins", Severity.ERROR, error.message, error.hint or ""))
+                continue
+            text = f'{group.noun} "{plugin.name}" of package {plugin.package} {plugin.version}'
+            findings.append(Finding("plugins", Severity.OK, text))
+    return findings or [Finding("plugins", Severity.OK, "no plug-ins are installed")]
