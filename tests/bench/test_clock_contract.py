@@ -2,9 +2,9 @@
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
 from pgassay.bench.running import Clock
 from pgassay.host.clock import SystemClock
+from pgassay.testing.fakes.clock import FakeClock
 
 
 @pytest.fixture(params=[FakeClock, SystemClock])

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.fakes.drive import FakeDrive
 from pgassay.bench.store import Drive
+from pgassay.testing.fakes.drive import FakeDrive
 from tests.drive.places import on_fakes
 
 

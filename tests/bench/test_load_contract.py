@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.factor import Readable
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.load import ANSWERS, FakeLoad
-from pgassay.bench.fakes.server import FakeInstallation
 from pgassay.bench.load import Load
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
@@ -18,6 +15,9 @@ from pgassay.host.clock import SystemClock
 from pgassay.load import drivers
 from pgassay.load.factors import FACTORS
 from pgassay.load.load_factor import LoadFactor
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.load import ANSWERS, FakeLoad
+from pgassay.testing.fakes.server import FakeInstallation
 from tests.bench import real
 
 PGBENCH: Mapping[str, str] = {

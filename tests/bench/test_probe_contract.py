@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.counters import Probe
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.probe import FakeProbe
 from pgassay.bench.running import Clock
 from pgassay.host.clock import SystemClock
 from pgassay.probe.devices import Device
@@ -17,6 +15,8 @@ from pgassay.probe.machine import Machine
 from pgassay.probe.process_io import ProcessIo
 from pgassay.probe.process_tree import ProcessTree
 from pgassay.probe.standard import standard_probes
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.probe import FakeProbe
 from tests.bench import real
 
 NO_PROCESS = 2**22 + 1

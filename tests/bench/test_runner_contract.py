@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import BenchError
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.bench.running import Runner
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.testing.fakes.runner import FakeRunner
 
 
 @pytest.fixture(params=["fake", "real"])

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import ClusterError, QueryError, SettingError
-from pgassay.bench.fakes.server import MARKER, FakeInstallation
 from pgassay.bench.server import Installation, Server
 from pgassay.postgres import marker
+from pgassay.testing.fakes.server import MARKER, FakeInstallation
 from tests.bench import real
 
 SETTINGS = {"shared_buffers": "16MB", "fsync": "off"}

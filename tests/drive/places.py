@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
-from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
+from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
+from pgassay.testing.fakes.runner import FakeRunner
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())
 

@@ -12,10 +12,10 @@ import pytest
 
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive import named, wishes
-from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.root import Root, open_root
 from pgassay.errors import UsageError
+from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive.places import OURSELVES, mounted
 from tests.drive.test_directory import attach, with_snapshot
 

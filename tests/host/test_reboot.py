@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import BenchError
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.host.reboot import Continuation, unit_text
+from pgassay.testing.fakes.runner import FakeRunner
 
 COMMAND = ("/usr/bin/python3", "-m", "pgassay", "resume", "/srv/50% of $x/run", "--reboot-between-blocks")
 

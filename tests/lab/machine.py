@@ -12,16 +12,16 @@ from typing import Any
 
 from pgassay.bench.counters import Probe, Sample
 from pgassay.bench.errors import DriveError
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.drive import FakeDrive
-from pgassay.bench.fakes.load import ANSWERS, FakeLoad
-from pgassay.bench.fakes.server import FakeInstallation, FakeServer
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab.interruption import Interruption
 from pgassay.probe.sampler import Sampler
-from pgassay.record.fakes import Crashed, FakeDisk, Fault
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault
+from pgassay.testing.fakes.drive import FakeDrive
+from pgassay.testing.fakes.load import ANSWERS, FakeLoad
+from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
 ROOT = Path("/runs")
 

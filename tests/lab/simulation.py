@@ -10,9 +10,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from pgassay.bench.fakes.caches import FakeCaches
-from pgassay.bench.fakes.load import RESPONSES
-from pgassay.bench.fakes.probe import FakeProbe
 from pgassay.errors import PgassayError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Conductor, trial_seed
@@ -23,12 +20,15 @@ from pgassay.record.check import Severity, check
 from pgassay.record.decisions import Decision, decisions_in
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
-from pgassay.record.fakes import Survival
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
+from pgassay.testing.fakes.caches import FakeCaches
+from pgassay.testing.fakes.disk import Survival
+from pgassay.testing.fakes.load import RESPONSES
+from pgassay.testing.fakes.probe import FakeProbe
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
 
 RUN = ROOT / "simulated"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.calibration import Noise
-from pgassay.bench.fakes.load import RESPONSES, FakeLoad
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
@@ -22,6 +21,7 @@ from pgassay.record.values import Status
 from pgassay.report.calibration import CalibrationFindings
 from pgassay.report.calibration_text import as_plain, render
 from pgassay.study.parsing import parse
+from pgassay.testing.fakes.load import RESPONSES, FakeLoad
 from tests.lab.machine import ROOT, Machine, Planned
 from tests.lab.simulation import Simulation
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import ClusterError, SpaceError
-from pgassay.bench.fakes.drive import FakeDrive
 from pgassay.lab.full_drives import named
+from pgassay.testing.fakes.drive import FakeDrive
 
 PLACE = Path("/drive/trial-1")
 COUNTED = {"rejected_writes": 2.0, "host_bytes_written": 1e9}

@@ -6,9 +6,6 @@ import pytest
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Stage
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.load import FakeLoad
-from pgassay.bench.fakes.server import FakeInstallation
 from pgassay.bench.places import Version
 from pgassay.lab import regime, starting
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
@@ -16,6 +13,9 @@ from pgassay.lab.composition import Composition, compose, snapshot_key
 from pgassay.lab.laps import Laps
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.load import FakeLoad
+from pgassay.testing.fakes.server import FakeInstallation
 
 
 def made(**typed: str) -> Composition:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from pgassay.bench.errors import SettingError
-from pgassay.bench.fakes.drive import FakeDrive
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.composition import compose
 from pgassay.lab.preflight import check
 from pgassay.lab.space import WAL_BYTES
 from pgassay.lab.starting import settings_of
 from pgassay.load import drivers
+from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.simulation import Simulation, simulate, study_of
 
 SCALE_BYTES = 16_000_000

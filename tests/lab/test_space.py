@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.server import FakeInstallation
 from pgassay.lab.space import page_overhead, relations
+from pgassay.testing.fakes.server import FakeInstallation
 
 
 def test_small_pages_need_more_room() -> None:

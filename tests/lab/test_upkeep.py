@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.server import FakeInstallation, FakeServer
 from pgassay.bench.places import Version
 from pgassay.lab import upkeep
 from pgassay.lab.upkeep import CHECKPOINT, VACUUM, responses
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
 
 class Checkpointer:

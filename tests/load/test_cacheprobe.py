@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
@@ -22,6 +20,8 @@ from pgassay.load.cacheprobe.options import read_options
 from pgassay.load.cacheprobe.phases import Phase
 from pgassay.load.cacheprobe.residency import cached_pages
 from pgassay.load.cacheprobe.sizes import Size, parse_size
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.runner import FakeRunner
 from tests.bench import real
 
 ENDPOINT = Endpoint(Path("/run/x"), 54320, "postgres", "postgres")

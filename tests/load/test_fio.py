@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.errors import LoadError
-from pgassay.bench.fakes.clock import FakeClock
 from pgassay.errors import UsageError
 from pgassay.load.fio import command, fileio, result
 from pgassay.load.fio.driver import FioLoad
 from pgassay.load.fio.options import parse_io_size, parse_pattern, read_options
 from pgassay.load.fio.responses import RESPONSES
+from pgassay.testing.fakes.clock import FakeClock
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 FILE = Path("/data/file")

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.runner import FakeRunner, Program
-from pgassay.bench.fakes.server import FakeInstallation
 from pgassay.bench.load import LoadResult
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load.go_tpc import GoTpcLoad, command, output
 from pgassay.load.go_tpc.options import read_options
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.runner import FakeRunner, Program
+from pgassay.testing.fakes.server import FakeInstallation
 from tests.load.samples import FOLDER
 
 SAID = (FOLDER / "gotpc_run_json.txt").read_text(encoding="utf-8")

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load.sysbench.summary import parse_seconds
@@ -14,6 +12,8 @@ from pgassay.load.sysbench_tpcc import SysbenchTpccLoad
 from pgassay.load.sysbench_tpcc.driver import NAMES, run_command
 from pgassay.load.sysbench_tpcc.options import folder_of, read_options
 from pgassay.load.tpcc import consistency, preparing
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.runner import FakeRunner
 from tests.load.samples import FOLDER
 from tests.load.test_go_tpc import server
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.factor import Factor, Readable, Setup, Stage
-from pgassay.bench.fakes.server import FakeInstallation, FakeServer
 from pgassay.errors import UsageError
 from pgassay.postgres.build_factors import FACTORS
 from pgassay.postgres.builds.cache import MANIFEST, Manifest
 from pgassay.postgres.builds.recipe import Recipe
+from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
 
 def _factor(name: str) -> Factor:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.factor import Factor, Readable, Setup, Stage, matches
-from pgassay.bench.fakes.server import FakeInstallation, FakeServer
 from pgassay.errors import PgassayError
 from pgassay.postgres.effective import status_of_map
 from pgassay.postgres.factors import FACTORS
+from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
 
 def _factor(name: str) -> Factor:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
 from pgassay.postgres import find
 from pgassay.postgres.find import Finder
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.runner import FakeRunner
 
 SCRIPT = "#!/bin/sh\n"
 

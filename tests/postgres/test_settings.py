@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import SettingError
-from pgassay.bench.fakes.runner import FakeRunner, Program
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres import settings
+from pgassay.testing.fakes.runner import FakeRunner, Program
 
 BINDIR = Path("/pg/bin")
 

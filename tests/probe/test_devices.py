@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
 from pgassay.probe.devices import Device, device_under, mount_source
 from pgassay.probe.diskstats import Diskstats
+from pgassay.testing.fakes.clock import FakeClock
 
 MOUNTINFO = """\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pgassay.bench.fakes.clock import FakeClock
 from pgassay.probe.devices import Device
 from pgassay.probe.group_io import GroupIo
+from pgassay.testing.fakes.clock import FakeClock
 
 PARTITION = Device("254:1", "vda1", "254:0")
 V1_MOUNT = "cgroup /sys/fs/cgroup/blkio cgroup rw,relatime,blkio 0 0\n"

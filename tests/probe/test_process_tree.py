@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
 from pgassay.host.clock import SystemClock
 from pgassay.probe.process_io import ProcessIo
 from pgassay.probe.process_tree import ProcessTree
 from pgassay.probe.procfs import US_PER_TICK, children_of
+from pgassay.testing.fakes.clock import FakeClock
 
 
 class Proc:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.counters import Reading
-from pgassay.bench.fakes.clock import FakeClock
-from pgassay.bench.fakes.probe import FakeProbe
 from pgassay.host.clock import SystemClock
 from pgassay.probe.sampler import Sampler, next_due_ns
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.probe import FakeProbe
 
 
 def test_an_edge_reads_everything_after_settling() -> None:

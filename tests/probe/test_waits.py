@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgassay.bench.fakes.clock import FakeClock
 from pgassay.host.clock import SystemClock
 from pgassay.probe.costs import costs
 from pgassay.probe.session import Session
 from pgassay.probe.waits import KINDS, SOURCE, Waits
+from pgassay.testing.fakes.clock import FakeClock
 from tests.bench import real
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
-from pgassay.record.fakes import FakeDisk
 from pgassay.record.formats import RunHeader
 from pgassay.record.trials import Staging
 from pgassay.record.values import LevelRecord, Reason, Status, TrialRecord
 from pgassay.study.responses import Better, Response
+from pgassay.testing.fakes.disk import FakeDisk
 
 STUDY = '[study]\nformat = 1\ntitle = "Page size"\n'
 HOST = {"cpu": {"model": "any", "cores": 2}, "governor": None}

@@ -17,7 +17,7 @@ from pgassay.record.calibrations import (
     user_file,
 )
 from pgassay.record.errors import RecordError
-from pgassay.record.fakes import FakeDisk
+from pgassay.testing.fakes.disk import FakeDisk
 
 HOME = Path("/house/ann")
 HERE = Setting("host", "ext4", "/dev/a", "15", {"driver": "pgbench", "script": "simple-update", "clients": "4"})

@@ -9,8 +9,8 @@ from pgassay.record.check import Finding, Severity, check
 from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import NewerFormatError, NotARunError
-from pgassay.record.fakes import FakeDisk
 from pgassay.record.journal import FILE, Entry, Kind, encode
+from pgassay.testing.fakes.disk import FakeDisk
 from tests.record.runs import ROOT, RUN, commit, create, fake_disk, stage, tool_writes, trial
 
 ERROR, NOTE = Severity.ERROR, Severity.NOTE

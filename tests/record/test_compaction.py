@@ -9,11 +9,11 @@ import pytest
 from pgassay.record import compaction
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
-from pgassay.record.fakes import Crashed, FakeDisk, Fault, Survival
 from pgassay.record.reading import Run
 from pgassay.record.recovery import committed_in
 from pgassay.record.series import frame, parquet
 from pgassay.record.values import Status
+from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, commit, create, fake_disk, series, trial
 
 CHUNK = 4

@@ -11,10 +11,10 @@ import pytest
 from pgassay.record.check import Severity, check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
-from pgassay.record.fakes import Crashed, FakeDisk, Fault, Survival
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.trials import OURS
+from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, clock, commit, create, fake_disk, stage, trial
 
 pytestmark = pytest.mark.thorough

@@ -10,10 +10,10 @@ import pytest
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import DamagedError, InUseError, NewerFormatError, NotARunError, RecordError
-from pgassay.record.fakes import Survival
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.trials import NUMBER_MAX
+from pgassay.testing.fakes.disk import Survival
 from tests.record.runs import HEADER, HOST, ROOT, RUN, STUDY, commit, create, fake_disk, stage, tool_writes, trial
 
 DISK = RealDisk()

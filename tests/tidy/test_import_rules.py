@@ -53,6 +53,7 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("newcomer/__init__.py", "", "From the ground up"),
         ("drive/image.py", "import pgassay.record", "A room knows the bench"),
         ("report/page.py", "import pgassay.postgres", "Only the lab and the command line"),
+        ("probe/wal.py", "import pytest", "Only tests need"),
         ("plugins.py", "import pgassay.study", "From the ground up"),
         ("analysis/effect.py", "import time", "are pure"),
     ],

@@ -1,5 +1,5 @@
 """Values and interfaces that the five rooms of the bench share: postgres, host, drive, load, probe.
 
 Nothing here touches the machine. The rooms implement these interfaces and know only them, never each other; `lab`
-composes them. A fake of each stands in `bench.fakes`, and real and fake pass one contract suite (tests/bench).
+composes them. `testing.fakes` has a fake of each; real and fake pass one contract suite (`testing`).
 """

@@ -14,8 +14,8 @@ from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block import daemon, privileges
 from pgassay.drive.block.description import PRESETS, Description
-from pgassay.drive.block.fakes import FakeDaemon, FakeKernel
 from pgassay.errors import UsageError
+from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive import places
 from tests.drive.test_daemon import PROGRAM
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.drive_counters import SMART
-from pgassay.bench.fakes.runner import FakeRunner, Program
 from pgassay.bench.places import Mount
 from pgassay.drive.smart.logs import Media
 from pgassay.drive.smart.reading import SmartCounters, SmartOfMounts, unit_bytes_of
+from pgassay.testing.fakes.runner import FakeRunner, Program
 from tests.drive.smart.test_logs import LOGS, device_stats
 
 DEVICE = Path("/dev/nvme7")

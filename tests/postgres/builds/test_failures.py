@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.postgres.builds import failures
 from pgassay.postgres.builds.messages import BuildError
 from pgassay.postgres.builds.toolchain import Toolchain
+from pgassay.testing.fakes.runner import FakeRunner
 
 
 @pytest.mark.parametrize(

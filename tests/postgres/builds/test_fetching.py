@@ -9,10 +9,10 @@ from typing import IO
 
 import pytest
 
-from pgassay.bench.fakes.runner import FakeRunner
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import distribution, official
 from pgassay.postgres.builds.messages import BuildError
+from pgassay.testing.fakes.runner import FakeRunner
 
 ONE_LINE = (
     "deb http://mirror.example.org/debian bookworm main\n# deb http://x.example/ y z\ndeb https://other.example/ a\n"

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from pgassay.record._fake_tree import Change, Directory, File, Node, Survival, crash
 from pgassay.record.disk import BLOCK_BYTES, HeldError, Lock
+from pgassay.testing.fakes._disk_tree import Change, Directory, File, Node, Survival, crash
 
 __all__ = ["Crashed", "FakeDisk", "Fault", "Survival"]
 

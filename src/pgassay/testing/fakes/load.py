@@ -12,12 +12,12 @@ from typing import Any
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.fakes.server import Answers, FakeServer
 from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.testing.fakes.server import Answers, FakeServer
 
 Keep = Callable[[Path, str], None]
 """Writes a raw output: its path and its text."""

@@ -1,14 +1,10 @@
-"""Fakes beside the interfaces of block drives: a kernel whose file systems are tar files, and a daemon without FUSE.
+"""Block drives without root: a kernel whose file systems are tar files, and an emulated drive without FUSE.
 
-`FakeKernel` needs no root and mounts nothing. `FakeDaemon` answers as pgassay-drive does and keeps its disk in a plain
-file, so it serves under the fake kernel as well as under real loop devices (`serve` makes it a program of its own).
+`FakeKernel` mounts nothing. `FakeDaemon` answers as pgassay-drive does and keeps its disk in a plain file, so it serves
+under the fake kernel as well as under real loop devices.
 """
 
-import json
-import os
 import shutil
-import socket
-import sys
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +12,7 @@ from typing import Any
 
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive.block import daemon, sparse
-from pgassay.drive.block.control import SOCKET, Control
+from pgassay.drive.block.control import Control
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.filesystems import Filesystem
 
@@ -180,31 +176,5 @@ class FakeDaemon:
         return directory / daemon.FUSE / daemon.DISK
 
 
-def serve(path: Path) -> None:
-    """As `pgassay-drive serve --config PATH` does, without FUSE, until it is asked to shut down."""
-    configuration = json.loads(path.read_text(encoding="utf-8"))
-    os.chdir(configuration["directory"])  # sun_path is short
-    control = FakeControl(Path(configuration["directory"]), configuration)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.bind(SOCKET)
-        line.listen()
-        Path(daemon.PID).write_text(str(os.getpid()), encoding="ascii")
-        print("ready", flush=True)
-        asked: dict[str, Any] = {}
-        while asked.get("do") != "shutdown":
-            caller, _ = line.accept()
-            with caller, caller.makefile("rw", encoding="utf-8") as talk:
-                for text in talk:
-                    asked = json.loads(text)
-                    talk.write(json.dumps(control.answer(asked)) + "\n")
-                    talk.flush()
-    Path(SOCKET).unlink()
-    Path(daemon.PID).unlink()
-
-
 def _used(path: Path) -> int:
     return path.stat().st_blocks * 512
-
-
-if __name__ == "__main__":
-    serve(Path(sys.argv[sys.argv.index("--config") + 1]))

@@ -1,4 +1,4 @@
-"""Files and directories that live twice, as seen and as stored, for `fakes.FakeDisk`.
+"""Files and directories that live twice, as seen and as stored, for `disk.FakeDisk`.
 
 A name is stored by an fsync of its directory, contents by an fsync of the file (fsync(2)); a crash chooses what else
 reached the platter.

@@ -1,1 +1,0 @@
-"""A fake of every interface of the bench, deterministic, for simulating whole runs in tests."""
