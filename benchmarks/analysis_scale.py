@@ -26,12 +26,12 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.series import SCHEMA, parquet
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report.collection import paused
 from pgassay.report.findings import Findings
 from pgassay.report.plain import everything, to_json
 from pgassay.study.document import write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 
 ROUNDS = 3
 METERS = 108

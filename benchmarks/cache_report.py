@@ -23,11 +23,12 @@ from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.series import Sampled
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
 from pgassay.study.levels import Arm, Level
 from pgassay.study.recorded import parse_recorded
+from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
 
 DECLARED = (*RESPONSES, *COSTS)

@@ -14,14 +14,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pgassay.analysis.observations import observe
 from pgassay.record import compaction
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.series import Sampled
-from pgassay.record.values import LevelRecord, Status, TrialRecord
-from pgassay.study.responses import Better, Response
+from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.study.responses import Better, Response, Status
 
 ROUNDS = 3
 METERS = 20
@@ -109,7 +110,7 @@ def make(path: Path, trials: int, seconds: int) -> None:
 def read_all(path: Path) -> None:
     """What a report does first: every trial's values of one response."""
     run = Run.open(path)
-    assert sum(1 for _ in run.observations("response_1")) == len(run.numbers)
+    assert len(observe(run.trials, "response_1")) == len(run.numbers)
 
 
 def count_series(path: Path) -> None:

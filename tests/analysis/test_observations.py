@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pgassay.analysis.observations import Cell, Observation, arrange, cells, contrast, observe
-from pgassay.study.responses import Scale
+from pgassay.study.responses import Scale, Status
 
 from ._make import columns
 
@@ -18,12 +18,12 @@ class Trial:
     treatment: str = "a"
     condition: str = ""
     covariate: str = ""
-    status: str = "valid"
+    status: Status = Status.VALID
     responses: dict[str, float | None] = field(default_factory=dict)
 
 
 def test_only_valid_trials_are_observed() -> None:
-    trials = [Trial(responses={"tps": 9.0}), Trial(2, status="invalid", responses={"tps": 1.0}), Trial(3)]
+    trials = [Trial(responses={"tps": 9.0}), Trial(2, status=Status.INVALID, responses={"tps": 1.0}), Trial(3)]
     assert [seen.value for seen in observe(trials, "tps")] == [9.0, None]
 
 

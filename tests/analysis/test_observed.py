@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.observations import observe
 from pgassay.analysis.observed import Layout, Observed, arms, tables
-from pgassay.study.responses import Scale
+from pgassay.study.responses import Scale, Status
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Trial:
     treatment: str = "a"
     condition: str = ""
     covariate: str = ""
-    status: str = "valid"
+    status: Status = Status.VALID
     responses: dict[str, float | None] = field(default_factory=dict)
 
 
@@ -28,7 +28,7 @@ TRIALS = st.lists(
         treatment=st.sampled_from("abc"),
         condition=st.sampled_from(["", "x"]),
         covariate=st.sampled_from(["", "1"]),
-        status=st.sampled_from(["valid", "valid", "invalid", "outcome"]),
+        status=st.sampled_from([Status.VALID, *Status]),
         responses=st.dictionaries(st.just("tps"), VALUES),
     ),
     max_size=30,

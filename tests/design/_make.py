@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design.history import VALID, FinishedTrial, History
+from pgassay.design.history import FinishedTrial, History
 from pgassay.design.schedule import Drop, RunTrial, Stop, next_decision
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study, combinations
+from pgassay.study.responses import Status
 
 
 def levels(*typed: str) -> tuple[Level, ...]:
@@ -44,12 +45,12 @@ def study(
     )
 
 
-Outcome = Callable[[RunTrial], str]
+Outcome = Callable[[RunTrial], Status]
 Verdicts = Callable[[History], Mapping[str, Verdict]]
 
 
-def always_valid(_: RunTrial) -> str:
-    return VALID
+def always_valid(_: RunTrial) -> Status:
+    return Status.VALID
 
 
 def no_verdicts(_: History) -> Mapping[str, Verdict]:

@@ -9,11 +9,11 @@ import pytest
 
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Verdict
-from pgassay.design.history import INVALID, OUTCOME, VALID, History
+from pgassay.design.history import History
 from pgassay.design.schedule import RULE, RunTrial
 from pgassay.design.stopping import together, verdicts_of
 from pgassay.study.model import Study
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 
 from ._make import Verdicts, play, study
 from .test_settling_too import QPS, SPACE, asked
@@ -40,7 +40,7 @@ def seen(history: History, mine: Study, response: Response, spread: float) -> li
         arm = arms[trial.arm]
         noise = random.Random(f"{response.name}/{trial.block}/{trial.arm}").gauss(0.0, spread)
         value = PLANTED.get(arm.treatment.name, 100.0) * (1.0 + noise)
-        if trial.status == VALID:
+        if trial.status == Status.VALID:
             found.append(Observation(trial.block, arm.treatment.name, arm.condition.name, arm.covariate.name, value))
     return found
 
@@ -58,11 +58,15 @@ def judging(mine: Study, spreads: Mapping[Response, float]) -> Verdicts:
     return verdicts
 
 
-def failing(trial: RunTrial) -> str:
+def failing(trial: RunTrial) -> Status:
     """f=3 fails for ever; one trial in seven is spoilt."""
     if trial.arm.name == "f=3":
-        return OUTCOME
-    return INVALID if random.Random(f"{trial.block}/{trial.arm.name}/{trial.attempt}").random() < 1 / 7 else VALID
+        return Status.OUTCOME
+    return (
+        Status.INVALID
+        if random.Random(f"{trial.block}/{trial.arm.name}/{trial.attempt}").random() < 1 / 7
+        else Status.VALID
+    )
 
 
 def digest(name: str) -> str:
@@ -74,7 +78,7 @@ def digest(name: str) -> str:
         "faults": (study(4, blocks_max=10), {TPS: 0.03}),
     }
     mine, spreads = cases[name]
-    outcome = failing if name == "faults" else lambda trial: VALID
+    outcome = failing if name == "faults" else lambda trial: Status.VALID
     _, trials, drops, stop = play(mine, outcome, judging(mine, spreads))
     assert stop is not None
     told = [

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.verdicts import SETTLED, Verdict
 from pgassay.design.blocks import order
-from pgassay.design.history import INVALID, OUTCOME, VALID, FinishedTrial, History
+from pgassay.design.history import FinishedTrial, History
 from pgassay.design.schedule import RunTrial, Stop, between_blocks, next_decision
+from pgassay.study.responses import Status
 
 from ._make import play, settled, study
 
@@ -28,9 +29,9 @@ def test_every_block_holds_every_arm_once_in_its_order() -> None:
 
 
 def test_a_spoilt_trial_is_repeated_at_the_end_of_its_block_at_most_twice() -> None:
-    def outcome(trial: RunTrial) -> str:
+    def outcome(trial: RunTrial) -> Status:
         spoilt = (trial.arm.name == "f=1" and trial.block == 2) or (trial.arm.name == "f=2" and trial.attempt == 1)
-        return INVALID if spoilt else VALID
+        return Status.INVALID if spoilt else Status.VALID
 
     _, trials, _, _ = play(study(3), outcome)
     second = [trial for trial in trials if trial.block == 2]
@@ -42,7 +43,7 @@ def test_a_spoilt_trial_is_repeated_at_the_end_of_its_block_at_most_twice() -> N
 
 
 def test_an_arm_that_keeps_failing_is_dropped_and_the_study_goes_on() -> None:
-    _, trials, drops, stop = play(study(3), lambda trial: OUTCOME if trial.arm.name == "f=1" else VALID)
+    _, trials, drops, stop = play(study(3), lambda trial: Status.OUTCOME if trial.arm.name == "f=1" else Status.VALID)
     (drop,) = drops
     assert drop.failed
     assert drop.arm.name == "f=1"
@@ -51,13 +52,22 @@ def test_an_arm_that_keeps_failing_is_dropped_and_the_study_goes_on() -> None:
 
 
 def test_a_success_in_between_forgives() -> None:
-    outcome = {1: OUTCOME, 2: OUTCOME, 3: VALID, 4: OUTCOME, 5: OUTCOME, 6: VALID, 7: OUTCOME, 8: OUTCOME}
-    _, _, drops, _ = play(study(2), lambda trial: outcome[trial.block] if trial.arm.name == "f=1" else VALID)
+    outcome = {
+        1: Status.OUTCOME,
+        2: Status.OUTCOME,
+        3: Status.VALID,
+        4: Status.OUTCOME,
+        5: Status.OUTCOME,
+        6: Status.VALID,
+        7: Status.OUTCOME,
+        8: Status.OUTCOME,
+    }
+    _, _, drops, _ = play(study(2), lambda trial: outcome[trial.block] if trial.arm.name == "f=1" else Status.VALID)
     assert drops == []
 
 
 def test_a_failing_baseline_ends_the_run() -> None:
-    _, trials, drops, stop = play(study(3), lambda trial: OUTCOME if trial.arm.name == "f=0" else VALID)
+    _, trials, drops, stop = play(study(3), lambda trial: Status.OUTCOME if trial.arm.name == "f=0" else Status.VALID)
     assert not drops
     assert stop is not None
     assert "baseline" in stop.reason
@@ -66,7 +76,7 @@ def test_a_failing_baseline_ends_the_run() -> None:
 
 def test_a_baseline_that_fails_in_one_condition_takes_only_that_condition_along() -> None:
     _, trials, drops, stop = play(
-        study(2, conditions=2), lambda trial: OUTCOME if trial.arm.name == "f=0, c=1" else VALID
+        study(2, conditions=2), lambda trial: Status.OUTCOME if trial.arm.name == "f=0, c=1" else Status.VALID
     )
     assert [drop.arm.name for drop in drops] == ["f=1, c=1", "f=0, c=1"]
     assert stop is not None
@@ -115,7 +125,7 @@ def test_no_block_is_started_that_does_not_fit(budget: float, blocks: int) -> No
 
 
 def test_a_machine_that_spoils_everything_ends_the_run() -> None:
-    history, trials, _, stop = play(study(2, blocks_max=30), lambda _: INVALID)
+    history, trials, _, stop = play(study(2, blocks_max=30), lambda _: Status.INVALID)
     assert history.block == 3
     assert len(trials) == 3 * 2 * 3
     assert stop is not None
@@ -127,9 +137,9 @@ def test_a_machine_that_spoils_everything_ends_the_run() -> None:
 def test_a_resumed_run_decides_as_an_unbroken_one(seed: int, cut: int) -> None:
     asked = study(3, conditions=2, blocks_max=6)
 
-    def outcome(trial: RunTrial) -> str:
+    def outcome(trial: RunTrial) -> Status:
         chance = Random(f"{seed}/{trial.block}/{trial.arm.name}/{trial.attempt}").random()
-        return INVALID if chance < 0.15 else OUTCOME if chance < 0.4 else VALID
+        return Status.INVALID if chance < 0.15 else Status.OUTCOME if chance < 0.4 else Status.VALID
 
     whole = play(asked, outcome, seed=seed)
     half, first, early, stop = play(asked, outcome, seed=seed, steps=cut)
@@ -141,6 +151,6 @@ def test_a_resumed_run_decides_as_an_unbroken_one(seed: int, cut: int) -> None:
 
 def test_verdicts_are_looked_at_only_between_blocks() -> None:
     asked = study(2)
-    history = History((FinishedTrial(1, order(asked, 1, 1, asked.arms)[0].name, 1, VALID),))
+    history = History((FinishedTrial(1, order(asked, 1, 1, asked.arms)[0].name, 1, Status.VALID),))
     assert not between_blocks(asked, 1, history)
     assert isinstance(next_decision(asked, 1, history), RunTrial)

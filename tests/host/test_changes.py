@@ -7,8 +7,8 @@ import pytest
 from pgassay.bench.errors import HostError
 from pgassay.host.changes import current
 from pgassay.host.doctor_checks.changes import changes_owed
-from pgassay.host.findings import Severity
 from pgassay.host.ledger import Ledger
+from pgassay.study.findings import Severity
 from tests.host.made import BOOT, host, put
 
 

@@ -3,23 +3,16 @@
 from pathlib import Path
 
 from pgassay.host import doctor, flush
-from pgassay.host.findings import Finding, Severity, worst
+from pgassay.study.findings import Severity
 
 
 def test_every_part_is_looked_at(tmp_path: Path) -> None:
     findings = doctor.examine([tmp_path], look_s=0.1)
-    checks = [finding.check for finding in findings]
+    checks = [finding.code for finding in findings]
     assert {"governor", "steal", "other_work", "busy_neighbour", "swap", "dirty", "space", "filesystem"} <= set(checks)
     assert len(checks) == len(set(checks))
     assert all(finding.remedy for finding in findings if finding.severity in (Severity.WARNING, Severity.ERROR))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_gravest_severity() -> None:
-    found = [Finding("a", severity, "") for severity in (Severity.NOTE, Severity.ERROR, Severity.WARNING)]
-    assert worst(found) == Severity.ERROR
-    assert worst(found[:1]) == Severity.NOTE
-    assert worst([]) == Severity.OK
 
 
 def test_quota() -> None:

@@ -16,13 +16,14 @@ from pgassay.lab.runner import Conductor, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.watching import Nobody, Watcher
 from pgassay.probe.costs import RESPONSES as COSTS
-from pgassay.record.check import Severity, check
+from pgassay.record.check import check
 from pgassay.record.decisions import Decision, decisions_in
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
+from pgassay.study.findings import Severity
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.caches import FakeCaches

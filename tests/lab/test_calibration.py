@@ -13,14 +13,15 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.lab.calibration import Calibrator, document_of, with_labels
 from pgassay.lab.watching import Nobody
-from pgassay.record.check import Severity, check
+from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import Status
 from pgassay.report.calibration import CalibrationFindings
 from pgassay.report.calibration_text import as_plain, render
+from pgassay.study.findings import Severity
 from pgassay.study.parsing import parse
+from pgassay.study.responses import Status
 from pgassay.testing.fakes.load import RESPONSES, FakeLoad
 from tests.lab.machine import ROOT, Machine, Planned
 from tests.lab.simulation import Simulation

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pgassay.lab.checks import Evidence, judge
-from pgassay.record.values import Status
+from pgassay.study.responses import Status
 
 SECOND_NS = 10**9
 QUIET = Evidence(

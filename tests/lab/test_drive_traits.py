@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from pgassay.bench.store import Trait
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
 from tests.lab.simulation import simulate
 
 

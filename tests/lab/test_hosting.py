@@ -18,11 +18,12 @@ from pgassay.lab.composition import compose
 from pgassay.lab.notes import Assignment
 from pgassay.lab.site import Site
 from pgassay.lab.trial import run_trial
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.study.document import names_in, without
 from pgassay.study.levels import Level
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
+from pgassay.study.responses import Status
 from tests.lab.simulation import DOCUMENT, SEED, Simulation, simulate
 
 

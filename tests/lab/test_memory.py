@@ -9,7 +9,8 @@ import pytest
 from pgassay.design.history import FinishedTrial
 from pgassay.lab.memory import OVERHEAD_S, history_of, length_known, planned_s, preparation_s
 from pgassay.record.journal import Entry, Kind
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
 from tests.lab.simulation import study_of
 
 
@@ -57,7 +58,7 @@ def test_the_history_is_what_was_committed_and_what_was_dropped() -> None:
     drop = {"step": "drop", "inputs_sha256": "", "clock_s": 0.0, "budget_used_s": 0.0, "arm": "x", "reason": "failed"}
     lines = [entry(1, Kind.PREPARED, key="a", seconds=3.0), entry(2, Kind.DECISION, **drop)]
     history = history_of(study_of(), trials, lines)
-    assert history.trials[1] == FinishedTrial(1, "table.fillfactor=90, load.clients=4", 1, "invalid")
+    assert history.trials[1] == FinishedTrial(1, "table.fillfactor=90, load.clients=4", 1, Status.INVALID)
     assert history.drops == {"x": "failed"}
     assert history.elapsed_s == pytest.approx(39.0)
     assert history.trial_s == {trials[0].arm: 10.0, trials[1].arm: 13.0}

@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.lab.outcomes import code_of, named, of_drives, of_log, together
-from pgassay.record.values import Status
+from pgassay.study.responses import Status
 from tests.lab.machine import MachineLoad
 from tests.lab.simulation import simulate, study_of
 

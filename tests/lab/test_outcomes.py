@@ -11,7 +11,8 @@ from pgassay.lab.notes import Assignment
 from pgassay.lab.watching import Nobody
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.errors import RecordError
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
 from pgassay.testing.fakes.disk import Survival
 from tests.lab.machine import Event
 from tests.lab.simulation import RUN, Simulation, ending, simulate, study_of

@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
 from pgassay.lab import soundness
-from pgassay.record.values import Status
+from pgassay.study.responses import Status
 from tests.bench import real
 from tests.lab.simulation import simulate, study_of
 

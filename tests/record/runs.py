@@ -8,8 +8,8 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
 from pgassay.record.formats import RunHeader
 from pgassay.record.trials import Staging
-from pgassay.record.values import LevelRecord, Reason, Status, TrialRecord
-from pgassay.study.responses import Better, Response
+from pgassay.record.values import LevelRecord, Reason, TrialRecord
+from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes.disk import FakeDisk
 
 STUDY = '[study]\nformat = 1\ntitle = "Page size"\n'

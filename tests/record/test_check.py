@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.record.check import Finding, Severity, check
+from pgassay.record.check import check
 from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import NewerFormatError, NotARunError
 from pgassay.record.journal import FILE, Entry, Kind, encode
+from pgassay.study.findings import Finding, Severity
 from pgassay.testing.fakes.disk import FakeDisk
 from tests.record.runs import ROOT, RUN, commit, create, fake_disk, stage, tool_writes, trial
 
@@ -42,7 +43,7 @@ def overwrite(disk: FakeDisk, name: str, data: bytes) -> None:
 
 
 def found(disk: FakeDisk) -> list[tuple[Severity, str, str]]:
-    return [(finding.severity, finding.where, finding.what) for finding in check(RUN, disk)]
+    return [(finding.severity, finding.where, finding.text) for finding in check(RUN, disk)]
 
 
 def journalled(*steps: Callable[[RunDirectory], object]) -> list[Finding]:
@@ -177,7 +178,7 @@ def test_a_doubled_trial_is_found() -> None:
 )
 def test_a_journal_that_contradicts_itself_is_found(steps: list[Callable[[RunDirectory], object]], what: str) -> None:
     findings = journalled(*steps)
-    assert [finding.what for finding in findings] == [what]
+    assert [finding.text for finding in findings] == [what]
     assert all(finding.where.startswith("journal.jsonl line ") for finding in findings)
 
 

@@ -12,7 +12,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
 from pgassay.record.recovery import committed_in
 from pgassay.record.series import frame, parquet
-from pgassay.record.values import Status
+from pgassay.study.responses import Status
 from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, commit, create, fake_disk, series, trial
 
@@ -129,7 +129,7 @@ def test_check_finds_compacted_rows_that_are_not_the_trials() -> None:
     false = table.with_columns(pl.when(pl.col("trial") == 2).then(pl.col("value") + 1).otherwise(pl.col("value")))
     disk.truncate(RUN / "series-000.parquet", 0)
     disk.append(RUN / "series-000.parquet", parquet(false))
-    assert [(finding.where, "trial 2" in finding.what) for finding in check(RUN, disk)] == [
+    assert [(finding.where, "trial 2" in finding.text) for finding in check(RUN, disk)] == [
         ("series-000.parquet", True)
     ]
 

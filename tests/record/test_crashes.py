@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record.check import Severity, check
+from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.trials import OURS
+from pgassay.study.findings import Severity
 from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival
 from tests.record.runs import RUN, clock, commit, create, fake_disk, stage, trial
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from pgassay.record.export import write_csv
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Status
+from pgassay.record.values import LevelRecord
+from pgassay.study.responses import Status
 from tests.record.runs import RUN, create, fake_disk, trial
 
 

@@ -18,7 +18,8 @@ from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import DamagedError, NewerFormatError, RecordError
 from pgassay.record.reading import Run
-from pgassay.record.values import FORMAT, LevelRecord, Reason, Status, TrialRecord
+from pgassay.record.values import FORMAT, LevelRecord, Reason, TrialRecord
+from pgassay.study.responses import Status
 from tests.record.runs import HEADER, HOST, RUN, trial
 
 SPECIMENS = Path(__file__).parent / "specimens"

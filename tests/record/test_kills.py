@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record.check import Severity, check
+from pgassay.record.check import check
 from pgassay.record.reading import Run
+from pgassay.study.findings import Severity
 from tests.record.runs import trial
 
 pytestmark = pytest.mark.system

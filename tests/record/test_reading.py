@@ -3,27 +3,8 @@
 import pytest
 
 from pgassay.record.errors import DamagedError, RecordError
-from pgassay.record.reading import Observation, Run
-from pgassay.record.values import Status
+from pgassay.record.reading import Run
 from tests.record.runs import HEADER, RUN, commit, create, fake_disk, stage, tool_writes, trial
-
-
-def test_observations_are_of_valid_trials_that_have_the_response() -> None:
-    disk = fake_disk()
-    with create(disk) as run:
-        for number, status, tps in (
-            (1, Status.VALID, 1000.0),
-            (2, Status.INVALID, 900.0),
-            (3, Status.VALID, None),
-            (4, Status.OUTCOME, 1.0),
-            (5, Status.VALID, 0.0),
-        ):
-            run.commit_trial(run.begin_trial(number), trial(number, status, tps), [])
-    assert list(Run.open(RUN, disk).observations("tps")) == [
-        Observation(1, "build.block_size=8kB", "", "load.clients=4", 1000.0),
-        Observation(3, "build.block_size=8kB", "", "load.clients=4", 0.0),
-    ]
-    assert list(Run.open(RUN, disk).observations("unheard_of")) == []
 
 
 def test_a_run_that_is_being_written_reads_as_far_as_it_is_committed() -> None:

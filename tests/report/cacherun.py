@@ -7,10 +7,11 @@ from pgassay.load.cacheprobe.responses import RESPONSES
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Reason, Status, TrialRecord
+from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
 from pgassay.study.recorded import parse_recorded
+from pgassay.study.responses import Status
 
 BUFFERS = "server.shared_buffers"
 PAGES = "host.huge_pages"

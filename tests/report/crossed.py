@@ -7,9 +7,9 @@ import numpy as np
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.document import write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 from tests.report.made import Row
 
 PAGES = {"4kB": 1.2, "8kB": 1.0}

@@ -8,10 +8,10 @@ from pgassay.probe.costs import RESPONSES as COSTS
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 
 BLOCKS = 6
 MB = float(1 << 20)

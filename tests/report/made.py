@@ -10,10 +10,10 @@ from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Reason, Status, TrialRecord
+from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 
 FACTOR = "table.fillfactor"
 TPS = {"100": 1000.0, "75": 1200.0, "50": 1001.0}

@@ -7,9 +7,9 @@ import numpy as np
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.document import write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 
 CLIENTS = (1, 2, 3, 4, 5, 6, 7, 8)
 CORES, PROCESSORS, GAIN = 4, 8, 0.6

@@ -11,7 +11,6 @@ from pgassay.analysis.bounds import bounds
 from pgassay.analysis.capacities import Measured, Resource
 from pgassay.analysis.observations import Cell
 from pgassay.analysis.steadiness import Steadiness
-from pgassay.record.values import Status
 from pgassay.report import page, text
 from pgassay.report.capacities import capacities, costs_with_cpu, processors
 from pgassay.report.companions_text import parts
@@ -21,6 +20,7 @@ from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
 from pgassay.report.trials_table import SHOWN, TrialRow, rows_of, shown
 from pgassay.study.levels import Level
+from pgassay.study.responses import Status
 from tests.report.crossed import BLOCKS, CPU_US, PROCESSORS, make_crossed
 
 PAGE, WAL = "build.block_size=4kB", "build.wal_block_size=16kB"

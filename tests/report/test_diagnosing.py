@@ -12,13 +12,13 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.disk_capacities import FACT
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import ladder, text
 from pgassay.report.diagnosing import diagnosed
 from pgassay.report.disk_capacities import of_study
 from pgassay.report.findings import Findings
 from pgassay.study.document import write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 from tests.report.made import make_run
 from tests.report.scaled import READ, WRITE, make_scaled
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import drives
+from pgassay.study.responses import Status
 
 AGED: Mapping[str, Any] = {"drive.start": "aged", "window_s": 10.0}
 FRESH: Mapping[str, Any] = {"drive.start": "fresh", "window_s": 10.0}

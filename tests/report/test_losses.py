@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.record.values import Reason, Status, TrialRecord
+from pgassay.record.values import Reason, TrialRecord
 from pgassay.report import losses
+from pgassay.study.responses import Status
 from tests.report.made import make_run
 
 

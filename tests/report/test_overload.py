@@ -6,14 +6,14 @@ from pathlib import Path
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import page, text
 from pgassay.report.findings import Findings
 from pgassay.report.overload import overloads
 from pgassay.report.plain import as_plain
 from pgassay.report.series_figures import per_second
 from pgassay.study.document import write
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
 from tests.report.made import Row
 
 STARTED_NS = 1_700_000_000 * 10**9

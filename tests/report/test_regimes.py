@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.record.values import Status
 from pgassay.report.findings import Findings
 from pgassay.report.regimes import regimes_of
+from pgassay.study.responses import Status
 from tests.report.made import BLOCKS, make_run
 
 

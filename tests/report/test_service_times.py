@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.verdicts import Kind
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import drives, service_times
 from pgassay.report.findings import Findings
 from pgassay.study.levels import Level
+from pgassay.study.responses import Status
 from tests.report.made import make_run
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pgassay.record.values import Status
 from pgassay.report.findings import Findings
 from pgassay.report.trials import load_level, middle, valid_by_place
+from pgassay.study.responses import Status
 from tests.report.made import BLOCKS, TPS, make_run
 
 

@@ -15,8 +15,8 @@ import pytest
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.deciding import disagreements
 from pgassay.record.reading import Run
-from pgassay.record.values import Status
 from pgassay.study.parsing import parse
+from pgassay.study.responses import Status
 from tests.drive.loop import missing, mounted_image
 from tests.system.journeys import (
     ANYWHERE,

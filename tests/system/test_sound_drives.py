@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.record.values import Status
+from pgassay.study.responses import Status
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 from tests.system.journeys import LONG_S, Place, finished

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pgassay.analysis import messages
-from pgassay.study.responses import Scale
+from pgassay.study.responses import Scale, Status
 
 
 class Observation(NamedTuple):
@@ -50,7 +50,7 @@ class Trial(Protocol):
     @property
     def covariate(self) -> str: ...
     @property
-    def status(self) -> str: ...
+    def status(self) -> Status: ...
     @property
     def responses(self) -> Mapping[str, float | None]: ...
 
@@ -60,7 +60,7 @@ def observe(trials: Iterable[Trial], response: str) -> tuple[Observation, ...]:
     return tuple(
         Observation(trial.block, trial.treatment, trial.condition, trial.covariate, trial.responses.get(response))
         for trial in trials
-        if trial.status == "valid"
+        if trial.status is Status.VALID
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pgassay.analysis.observations import Cell, Observation, Table, Trial, arrange, by_cell
-from pgassay.study.responses import Scale
+from pgassay.study.responses import Scale, Status
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Layout:
     """The valid trials of a run, in the order given."""
 
     def __init__(self, trials: Iterable[Trial]) -> None:
-        self.trials = tuple(trial for trial in trials if trial.status == "valid")
+        self.trials = tuple(trial for trial in trials if trial.status is Status.VALID)
 
     @cached_property
     def groups(self) -> Mapping[Cell, Mapping[str, Group]]:

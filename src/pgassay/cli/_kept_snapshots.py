@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.cli import messages
-from pgassay.cli.calibrate import PLACE
 from pgassay.drive import keeping
 from pgassay.drive.keeping import Kept
 from pgassay.drive.root import find_root
+from pgassay.record.calibrations import STUDY
 from pgassay.study.units import format_size, parse_memory
 
 
@@ -20,7 +20,7 @@ def look(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
 
     Raises `UsageError` for no size, `DriveError` while a run lives there.
     """
-    roots = [root for place in (directory, directory / PLACE) if (root := find_root(place)) is not None]
+    roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
     removed = [] if keep is None else keeping.trim(roots, _limit_bytes(keep))
     kept = keeping.every(roots)
     lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]

@@ -14,8 +14,9 @@ from pgassay.record.foreign.messages import no_such_response
 from pgassay.record.foreign.values import NO_VALUE, SHORT
 from pgassay.record.foreign.writing import FACTS
 from pgassay.record.reading import Run as Recorded
-from pgassay.record.values import Reason, Status, TrialRecord
+from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.recorded import parse_recorded
+from pgassay.study.responses import Status
 
 ALL_RUNS = "all runs"
 """What the one treatment is called when nothing tells treatments apart."""

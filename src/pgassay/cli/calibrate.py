@@ -25,18 +25,17 @@ if TYPE_CHECKING:
 
     from pgassay.bench.places import Mount
     from pgassay.lab.workbench import Wishes, Workbench
+    from pgassay.record.calibrations import STUDY
     from pgassay.record.directory import RunDirectory
     from pgassay.record.reading import Run
     from pgassay.record.values import TrialRecord
-    from pgassay.study.model import Study
+from pgassay.study.model import Study
 
 DEFAULTS = {
     "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "20s", "warmup": "3s",
     "checkpoint": "wal",
 }  # fmt: skip
 BLOCKS_MAX = 30
-PLACE = "calibration"
-"""Below the data directory; its clusters are nobody else's and go when it is done."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,9 +85,9 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
     document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
-    path = run_path(arguments, PLACE)
+    path = run_path(arguments, STUDY)
     with CalibrationBench(_wishes(arguments)) as bench:
-        study = parse(PLACE, document, bench.site().catalogue)
+        study = parse(STUDY, document, bench.site().catalogue)
         checked = check(study, bench.site())
         remarks = look(bench, allowed=arguments.allow_busy)
         capacities: dict[str, str | float] = {
@@ -115,7 +114,7 @@ def go_on(arguments: argparse.Namespace, found: "Run", wished: "Wishes") -> int:
         directory.close()
         raise finished_already(arguments.run)
     with directory, CalibrationBench(wished) as bench:
-        study = parse(PLACE, found.study, bench.site().catalogue)
+        study = parse(STUDY, found.study, bench.site().catalogue)
         checked = check(study, bench.site())
         directory.resumed({"remarks": look(bench, allowed=arguments.allow_busy)})
         trials = Run.open(arguments.run).trials
@@ -183,7 +182,7 @@ def _show(path: Path, *, as_json: bool) -> None:
     from pgassay.report.plain import to_json
 
     run = Run.open(path)
-    if run.header.study != PLACE:
+    if run.header.study != STUDY:
         raise messages.no_calibration(path)
     found = CalibrationFindings(run)
     if as_json:
@@ -211,7 +210,7 @@ def _wishes(arguments: argparse.Namespace) -> "Wishes":
     place = arguments.data_dir or default_directory(os.environ)
     return Wishes(
         arguments.pg_bindir,
-        place / PLACE,
+        place / STUDY,
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
     )

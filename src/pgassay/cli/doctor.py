@@ -5,14 +5,10 @@ With `--repair`, what a killed pgassay left changed (huge pages, control groups 
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-
-if TYPE_CHECKING:
-    from pgassay.host.findings import Finding
+from pgassay.study.findings import Finding, Severity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,20 +35,19 @@ def run(arguments: argparse.Namespace) -> int:
     places = [arguments.data_dir or default_directory(os.environ)]
     findings = [*examine(places), changes_owed(ledger), *plugin_findings()]
     if arguments.json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        print(json.dumps([_plain(finding) for finding in findings], indent=2))
         return messages.SUCCESS
-    width = max(len(finding.check) for finding in findings)
+    width = max(len(finding.code) for finding in findings)
     for finding in findings:
-        print(f"{finding.severity:<7}  {finding.check:<{width}}  {finding.text}")
+        print(f"{finding.severity:<7}  {finding.code:<{width}}  {finding.text}")
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
     return messages.SUCCESS
 
 
-def plugin_findings() -> "list[Finding]":
+def plugin_findings() -> list[Finding]:
     """One finding for each plug-in of another package: its distribution and version, and why it is broken if it is."""
     from pgassay import plugins
-    from pgassay.host.findings import Finding, Severity
 
     findings = []
     for group in plugins.Group:
@@ -65,3 +60,7 @@ def plugin_findings() -> "list[Finding]":
             text = f'{group.noun} "{plugin.name}" of package {plugin.package} {plugin.version}'
             findings.append(Finding("plugins", Severity.OK, text))
     return findings or [Finding("plugins", Severity.OK, "no plug-ins are installed")]
+
+
+def _plain(finding: Finding) -> dict[str, str]:
+    return {"check": finding.code, "severity": finding.severity, "text": finding.text, "remedy": finding.remedy}

@@ -5,14 +5,13 @@ It judges what is published, not who published it: one's own run directory as we
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import _foreign_files, messages
+from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
-    from pgassay.analysis.lint import Finding
     from pgassay.cli._lint_input import Judged
 
 SHOWN = 10
@@ -51,18 +50,17 @@ def run(arguments: argparse.Namespace) -> int:
     return messages.SUCCESS
 
 
-def text(judged: "Judged", found: "tuple[Finding, ...]") -> str:
+def text(judged: "Judged", found: tuple[Finding, ...]) -> str:
     """All findings, the gravest first, then what was not judged."""
-    from pgassay.analysis.lint import Severity
     from pgassay.analysis.messages import plural
 
     benchmark = judged.benchmark
     counted = f"{len(benchmark.runs)} {plural(benchmark.replicate, len(benchmark.runs))}"
     groups = f"{len(benchmark.groups)} {plural('treatment', len(benchmark.groups))}"
     lines = [f"{judged.kind}: {counted} of {groups}, {judged.response}"]
-    order = list(Severity)
+    order = tuple(reversed(Severity))
     for finding in sorted(found, key=lambda each: order.index(each.severity)):
-        lines += ["", f"{finding.severity}: {finding.what} [{finding.code}]"]
+        lines += ["", f"{finding.severity}: {finding.text} [{finding.code}]"]
         lines += [f"  evidence: {finding.evidence}", f"  remedy:   {finding.remedy}"]
     lines.append("")
     for place, reason in judged.left_out[:SHOWN]:
@@ -79,7 +77,7 @@ def text(judged: "Judged", found: "tuple[Finding, ...]") -> str:
     return "\n".join(lines) + "\n"
 
 
-def plain(judged: "Judged", found: "tuple[Finding, ...]") -> dict[str, object]:
+def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:
     """The same for scripts."""
     benchmark = judged.benchmark
     return {
@@ -89,7 +87,16 @@ def plain(judged: "Judged", found: "tuple[Finding, ...]") -> dict[str, object]:
         "runs": len(benchmark.runs),
         "treatments": list(benchmark.groups),
         "resolution": benchmark.resolution,
-        "findings": [asdict(finding) for finding in found],
+        "findings": [
+            {
+                "code": each.code,
+                "what": each.text,
+                "evidence": each.evidence,
+                "remedy": each.remedy,
+                "severity": each.severity,
+            }
+            for each in found
+        ],
         "left_out": [{"place": place, "reason": reason} for place, reason in judged.left_out],
         "remarks": list(judged.remarks),
     }

@@ -13,6 +13,7 @@ from pgassay.lab.watching import Nobody, Watcher
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
+from pgassay.study.responses import Status
 
 
 @contextmanager
@@ -57,7 +58,7 @@ class _Bar(Nobody):
         self._used_s += self._lengths_s[-1]
         self._progress.update(self._task, advance=1, left=self._left())
         value = record.responses.get(self._study.primary)
-        if record.status != "valid" or value is None:
+        if record.status is not Status.VALID or value is None:
             reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in record.reasons)
             self._progress.console.print(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
 

@@ -13,6 +13,7 @@ from pgassay.cli import messages
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import add_reboot_option, reboots_of
 from pgassay.cli.run import add_owned_option
+from pgassay.record.calibrations import STUDY
 
 BUILT = "built"
 """How a PostgreSQL of the cache of builds says that it was found (`postgres.builds.builder.FOUND_BY`)."""
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.study.parsing import parse
 
     found = Run.open(arguments.run)
-    if found.header.study == calibrate.PLACE:
+    if found.header.study == STUDY:
         return calibrate.go_on(arguments, found, wishes(arguments, found.host))
     study = parse(found.header.study, found.study, every_factor())
     directory = RunDirectory.open(arguments.run)

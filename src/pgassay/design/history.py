@@ -3,19 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-VALID = "valid"
-INVALID = "invalid"
-OUTCOME = "outcome"
+from pgassay.study.responses import Status
 
 
 @dataclass(frozen=True)
 class FinishedTrial:
-    """One committed trial: `arm` is its label, `block` and `attempt` count from 1, `status` is the record's word."""
+    """One committed trial: `arm` is its label, `block` and `attempt` count from 1."""
 
     block: int
     arm: str
     attempt: int
-    status: str
+    status: Status
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,9 @@ class History:
         """How many of the arm's last trials failed by its own doing; trials spoilt from outside do not count."""
         count = 0
         for trial in reversed(self.trials):
-            if trial.arm != arm or trial.status == INVALID:
+            if trial.arm != arm or trial.status is Status.INVALID:
                 continue
-            if trial.status != OUTCOME:
+            if trial.status is not Status.OUTCOME:
                 break
             count += 1
         return count

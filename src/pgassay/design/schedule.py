@@ -11,9 +11,10 @@ from math import inf
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
 from pgassay.design import messages
 from pgassay.design.blocks import order
-from pgassay.design.history import INVALID, History
+from pgassay.design.history import History
 from pgassay.study.levels import Arm, Combination
 from pgassay.study.model import Study
+from pgassay.study.responses import Status
 
 DRIVES = "drive."
 """How the names of the factors begin that say what lies under a server."""
@@ -144,7 +145,7 @@ def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | None
     for arm in arms:
         if arm.name not in done:
             return RunTrial(history.block, arm, 1)
-    again = [arm for arm in arms if done[arm.name].status == INVALID and done[arm.name].attempt < ATTEMPTS_MAX]
+    again = [arm for arm in arms if done[arm.name].status is Status.INVALID and done[arm.name].attempt < ATTEMPTS_MAX]
     if not again:
         return None
     budget_s = study.design.budget_s
@@ -250,7 +251,7 @@ def _end(study: Study, history: History) -> Stop | None:
         return Stop(messages.blocks_done(done))
     recent = range(max(1, done - SPOILT_BLOCKS_MAX + 1), done + 1)
     if len(recent) == SPOILT_BLOCKS_MAX and all(
-        trial.status == INVALID for block in recent for trial in history.in_block(block).values()
+        trial.status is Status.INVALID for block in recent for trial in history.in_block(block).values()
     ):
         return Stop(messages.spoilt(SPOILT_BLOCKS_MAX))
     if design.budget_s is None or done == 0:

@@ -12,9 +12,9 @@ from pgassay.host import flush
 from pgassay.host.devices import device_of
 from pgassay.host.doctor_checks import memory, neighbours, processor, storage
 from pgassay.host.facts import cpu, kernel, memory_of, transparent_huge_pages
-from pgassay.host.findings import Finding
 from pgassay.host.mounts import existing_ancestor, mount_of
 from pgassay.host.processes import processes
+from pgassay.study.findings import Finding
 
 PROC = Path("/proc")
 LOOK_S = 1.0

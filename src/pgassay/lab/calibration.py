@@ -27,16 +27,15 @@ from pgassay.lab.site import Site
 from pgassay.lab.trial import run_trial
 from pgassay.lab.watching import Watcher
 from pgassay.lab.workbench import Workbench
+from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, STUDY
 from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
+from pgassay.study.responses import Status
 
-NAME = "calibration"
-CLUSTER = "calibration.cluster"
-RUN = "calibration.run"
-SERIES = "calibration.series"
+SERIES = f"{STUDY}.series"
 BLOCKS_LEAST = 2
 
 
@@ -58,7 +57,7 @@ class Label(Factor):
 LABELS = (
     Label(CLUSTER, Stage.INIT, "a cluster of its own (initdb and data), otherwise like every other"),
     Label(SERIES, Stage.INIT, "keeps the clusters of one calibration apart from those of another"),
-    Label(RUN, Stage.RUN, "the first, second … run after a restart"),
+    Label(AFTER_RESTART, Stage.RUN, "the first, second … run after a restart"),
 )
 
 
@@ -82,12 +81,12 @@ def document_of(
     return {
         "study": {
             "format": 1,
-            "name": NAME,
+            "name": STUDY,
             "title": "Calibration",
             "question": "How much does this machine vary when nothing is changed?",
         },
         "factors": {CLUSTER: [str(number + 1) for number in range(clusters)]},
-        "covariates": {RUN: [str(number + 1) for number in range(runs)]},
+        "covariates": {AFTER_RESTART: [str(number + 1) for number in range(runs)]},
         "fixed": {SERIES: str(seed)},
         "load": dict(load),
         "responses": {"primary": "tps"},

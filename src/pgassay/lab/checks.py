@@ -8,7 +8,8 @@ abort) is an outcome and is reported. Pure: the readings come in as values.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgassay.record.values import Reason, Status
+from pgassay.record.values import Reason
+from pgassay.study.responses import Status
 
 STEAL_SHARE_MAX = 0.25
 CLOCK_DRIFT_NS_MAX = 500_000_000

@@ -11,7 +11,8 @@ from typing import TypeVar
 import msgspec
 
 from pgassay.record import formats
-from pgassay.record.values import FORMAT, LevelRecord, Reason, Status, TrialRecord
+from pgassay.record.values import FORMAT, LevelRecord, Reason, TrialRecord
+from pgassay.study.responses import Status
 
 Value = TypeVar("Value")
 _EMPTY = msgspec.Raw(b"{}")

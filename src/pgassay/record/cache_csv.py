@@ -11,7 +11,8 @@ from typing import TextIO
 
 from pgassay.record.errors import not_of_load
 from pgassay.record.reading import Run
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory, split_quantity
 
 HEADER = (

@@ -16,6 +16,12 @@ from pgassay.record._durable import replace_file
 from pgassay.record.disk import Disk
 from pgassay.record.errors import saying
 
+STUDY = "calibration"
+"""The name that a calibration's run has instead of a study's; its clusters are in a directory of this name."""
+CLUSTER = f"{STUDY}.cluster"
+"""The factor of a calibration: a cluster of its own."""
+AFTER_RESTART = f"{STUDY}.run"
+"""The covariate of a calibration: which run after a restart it is, from 1."""
 FORMAT = 1
 FILE = "calibration.json"
 _UNSAID: Mapping[str, str] = {

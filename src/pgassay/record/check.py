@@ -5,8 +5,6 @@ wrong; a *note* is something that a reader may want to know (a torn last line, a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from pgassay.record import formats, trials
@@ -17,23 +15,12 @@ from pgassay.record.errors import NewerFormatError, NotARunError, RecordError
 from pgassay.record.journal import Kind, Parsed
 from pgassay.record.reading import Run
 from pgassay.record.recovery import committed_in
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
+from pgassay.study.findings import Finding, Severity
+from pgassay.study.responses import Status
 
-
-class Severity(StrEnum):
-    """How much a finding matters."""
-
-    ERROR = "error"
-    NOTE = "note"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One finding: where, in the run's own words, and what."""
-
-    severity: Severity
-    where: str
-    what: str
+CODE = "record"
+"""The code of every finding about a record."""
 
 
 def check(path: Path, disk: Disk | None = None) -> list[Finding]:
@@ -131,8 +118,8 @@ def _compacted(run: Run) -> Iterator[Finding]:
 
 
 def _error(where: str, what: str) -> Finding:
-    return Finding(Severity.ERROR, where, what)
+    return Finding(CODE, Severity.ERROR, what, where=where)
 
 
 def _note(where: str, what: str) -> Finding:
-    return Finding(Severity.NOTE, where, what)
+    return Finding(CODE, Severity.NOTE, what, where=where)

@@ -7,7 +7,7 @@ run, and left out by name for a report: the other trials are as good as they wer
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,23 +21,13 @@ from pgassay.record.errors import CHECK, MISSING, DamagedError, damaged, reason_
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry
 from pgassay.record.recovery import committed_in, require_all
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Response
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pgassay.record.compaction import Indexed
-
-
-class Observation(NamedTuple):
-    """One valid trial's value of one response; `treatment`, `condition` and `covariate` are labels."""
-
-    block: int
-    treatment: str
-    condition: str
-    covariate: str
-    value: float
 
 
 class LeftOut(NamedTuple):
@@ -181,13 +171,6 @@ class Run:
         from pgassay.record.series import scan
 
         return scan(self.disk, [self.trial_directory(number) / trials.SERIES_FILE], self.path)
-
-    def observations(self, response: str) -> Iterator[Observation]:
-        """A row for every valid trial that has a value for this response, in order of number."""
-        for trial in self.trials:
-            value = trial.responses.get(response)
-            if trial.status is Status.VALID and value is not None:
-                yield Observation(trial.block, trial.treatment, trial.condition, trial.covariate, value)
 
     @cached_property
     def _journalled(self) -> dict[int, str]:

@@ -5,23 +5,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+
+from pgassay.study.responses import Status
 
 FORMAT = 1
 """The version of every file of a run directory."""
 
 CHUNK_TRIALS = 500
 """How many trials' series are compacted into one file."""
-
-
-class Status(StrEnum):
-    """What became of a trial."""
-
-    VALID = "valid"
-    INVALID = "invalid"
-    """Spoilt from outside (steal, clock, foreign I/O): kept, named, left out, run again."""
-    OUTCOME = "outcome"
-    """The treatment failed by its own doing (no space, crash, failed transactions): reported, not repeated for ever."""
 
 
 @dataclass(frozen=True)

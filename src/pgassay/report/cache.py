@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observed import arms
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
-from pgassay.record.values import Status
 from pgassay.report import words
 from pgassay.report.part import Part
 from pgassay.study.levels import label
+from pgassay.study.responses import Status
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
 if TYPE_CHECKING:

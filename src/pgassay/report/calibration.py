@@ -14,13 +14,12 @@ from pgassay.analysis.calibration import Measured, Noise, noise_of
 from pgassay.analysis.capacities import DRIVE
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
 from pgassay.analysis.resolution import blocks_in, resolution
-from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
+from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, Calibration, NoiseRecord, Setting
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.study.responses import Response, Scale
+from pgassay.study.responses import Response, Scale, Status
 
-CLUSTER, RUN = "calibration.cluster", "calibration.run"
 PRIMARY = "tps"
 MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
 WIDTHS = (0.05, 0.02, 0.01)
@@ -132,13 +131,13 @@ class CalibrationFindings:
 
     def spoilt(self) -> Iterator[TrialRecord]:
         """Trials that do not count."""
-        return (trial for trial in self.run.trials if trial.status != "valid")
+        return (trial for trial in self.run.trials if trial.status is not Status.VALID)
 
     def _measured(self, response: str) -> Iterator[Measured]:
         trials = self.run.trials
         origin = trials[0].started_wall_ns if trials else 0
         for trial in trials:
-            if trial.status == "valid":
+            if trial.status is Status.VALID:
                 hours = (trial.started_wall_ns - origin) / _HOUR_NS
                 yield Measured(_cluster(trial), trial.block, _run(trial), hours, trial.responses.get(response))
 
@@ -148,7 +147,7 @@ def _cluster(trial: TrialRecord) -> int:
 
 
 def _run(trial: TrialRecord) -> int:
-    return int(trial.levels[RUN].typed)
+    return int(trial.levels[AFTER_RESTART].typed)
 
 
 def _median(values: list[float]) -> float:

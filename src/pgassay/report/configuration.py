@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.study.responses import Status
 
 Value = TypeVar("Value")
 LISTED_MAX = 12

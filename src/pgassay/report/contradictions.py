@@ -11,10 +11,10 @@ from pgassay.analysis.claims import ClaimJudgement, Mark, wanted
 from pgassay.analysis.costs import costs
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
-from pgassay.record.values import Status
 from pgassay.report import words
 from pgassay.report.trials import middle
 from pgassay.study.model import Claim
+from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.analysis.trial_course import UNKNOWN, TrialCourse, spread_out
-from pgassay.record.values import Status, TrialRecord
-from pgassay.study.responses import Response
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
     import polars as pl

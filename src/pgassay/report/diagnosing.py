@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.bounds import Capacity
 from pgassay.analysis.capacities import capacities_of
 from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.disk_capacities import is_disk
 from pgassay.report.scaling import processors_of
 from pgassay.report.trials import load_level, middle
+from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

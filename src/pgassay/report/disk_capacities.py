@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import DRIVE, Measured, Resource
 from pgassay.record.disk_capacities import FACT
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import messages, words
 from pgassay.report.trials import load_level, middle
 from pgassay.study.model import Study
+from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.cliff import SECONDS_LEAST, cliff
 from pgassay.analysis.disk_caches import Sign, reread, too_fast
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report.part import Part
 from pgassay.report.trials import load_level
+from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:

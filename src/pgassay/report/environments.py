@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgassay.analysis.environments import Difference, difference
-from pgassay.record.values import Status
 from pgassay.report import messages
 from pgassay.report.findings import Findings
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Status
 
 _VOLATILE = {"load", "remarks", "started", "imported", "disk_capacities"}
 _VOLATILE_FACTS = {

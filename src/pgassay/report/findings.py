@@ -22,7 +22,7 @@ from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import claims, losses, overhead, service_times, words
 from pgassay.report.cache import CacheFindings
 from pgassay.report.companions import Companions
@@ -34,7 +34,7 @@ from pgassay.report.seconds import Seconds
 from pgassay.report.work import work_of
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Status
 
 
 @dataclass(frozen=True)

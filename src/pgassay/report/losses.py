@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pgassay.analysis.verdicts import SET_ASIDE
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
 
 Place = tuple[str, str, str]
 """Treatment, condition and covariate."""

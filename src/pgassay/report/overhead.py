@@ -6,8 +6,9 @@ From `timings_s` of every trial (docs/trial.md, "The steps") and the journal; pa
 from collections.abc import Sequence
 
 from pgassay.record.journal import Entry, Kind
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import words
+from pgassay.study.responses import Status
 
 SHOWN = 4
 """Steps that are named, the longest first."""

@@ -6,8 +6,9 @@ lag behind the schedule, which depends on how long the window was.
 
 from collections.abc import Iterator, Sequence
 
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report import words
+from pgassay.study.responses import Status
 
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""

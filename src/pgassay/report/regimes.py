@@ -7,9 +7,10 @@ Configuration"), so its trials are counted apart.
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.report.work import TRANSACTION, Work
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
+from pgassay.study.responses import Status
 
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, WORK)}
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Place, is_speed, timed
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Status
 
 LABEL = "emulated service times"
 """Stands behind every verdict on a speed that they made."""

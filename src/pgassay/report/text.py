@@ -20,7 +20,7 @@ from pgassay.report.courses import doubts
 from pgassay.report.curve_text import curve_sentences
 from pgassay.report.findings import Findings
 from pgassay.report.trials import measured
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Status
 
 LADDERS_MAX = 4
 """On a terminal; more are many screens."""
@@ -141,7 +141,7 @@ def _beside(findings: Findings) -> Iterator[str]:
 
 def _caveats(findings: Findings) -> Iterator[str]:
     trials = findings.trials
-    valid = sum(trial.status == "valid" for trial in trials)
+    valid = sum(trial.status is Status.VALID for trial in trials)
     counted = f"{words.counted(len(trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
     yield f"{counted}, {valid} valid; ended: {findings.end}"
     for regime in findings.regimes:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pgassay.analysis.comparable import refusal
-from pgassay.record.values import Status
 from pgassay.report import words
 from pgassay.report.legends import WIDTH, legend_of, wrapped
 from pgassay.report.style import chart_of, colour, data, panels
 from pgassay.report.tradeoff import SPACE, Point, Tradeoff, front, tradeoffs
+from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

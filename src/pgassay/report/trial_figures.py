@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pgassay.record.values import Status
 from pgassay.report import boxes, words
 from pgassay.report.legends import WIDTH, wrapped
 from pgassay.report.style import apart, chart_of, colour, levels_below_each_other, panels, shape, step
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

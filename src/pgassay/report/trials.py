@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from pgassay.analysis.summary import Summary
-from pgassay.record.values import Status, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
+from pgassay.study.responses import Status
 
 Place = tuple[str, str]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.steadiness import Steadiness
-from pgassay.record.values import Status
+from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from pgassay.analysis.lint import Benchmark, Finding, Run, lint
+from pgassay.analysis.lint import Benchmark, Run, lint
+from pgassay.study.findings import Finding
 
 
 def benchmark(values: dict[str, list[float]], *, rounds: bool = False, **more: Any) -> Benchmark:

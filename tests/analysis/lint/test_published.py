@@ -1,6 +1,7 @@
 """Golden cases: numbers that were published or posted, each with its place, and what our lint must say of them."""
 
-from pgassay.analysis.lint import Benchmark, Run, Severity, lint
+from pgassay.analysis.lint import Benchmark, Run, lint
+from pgassay.study.findings import Severity
 
 # github.com/tvondra/pg-block-bench-pgbench, xeon/20220406-fpw/results.csv: 1 kB data pages, 4 kB WAL blocks, scale
 # 7500, read-write; tps and seconds of runs 1 to 3. In the third's log: "could not extend file … No space left on

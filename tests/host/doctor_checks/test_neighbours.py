@@ -41,6 +41,6 @@ def test_only_busy_ones_stop_a_run() -> None:
     assert judge([], {}).severity == "ok"
     assert judge([Neighbour(200, 0.0499)], {}).severity == "note"
     busy = judge([Neighbour(200, 0.5), Neighbour(300, 0.0)], {200: "/srv/pg"})
-    assert (busy.check, busy.severity) == ("busy_neighbour", "error")
+    assert (busy.code, busy.severity) == ("busy_neighbour", "error")
     assert '200 in "/srv/pg" uses 50%' in busy.text
     assert "300" not in busy.text

@@ -4,7 +4,7 @@ import pytest
 
 from pgassay.host.doctor_checks import processor
 from pgassay.host.doctor_checks.processor import CpuTimes
-from pgassay.host.findings import Severity
+from pgassay.study.findings import Severity
 
 
 def test_cpu_times_leave_the_guests_out() -> None:

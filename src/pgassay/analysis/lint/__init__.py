@@ -4,6 +4,6 @@ For other people's results as for one's own; pure, like all of the analysis. `li
 """
 
 from pgassay.analysis.lint.checks import lint
-from pgassay.analysis.lint.values import Benchmark, Finding, Run, Severity
+from pgassay.analysis.lint.values import Benchmark, Run
 
-__all__ = ["Benchmark", "Finding", "Run", "Severity", "lint"]
+__all__ = ["Benchmark", "Run", "lint"]

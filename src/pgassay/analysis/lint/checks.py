@@ -9,7 +9,8 @@ from pgassay.analysis.lint.noise import noisy
 from pgassay.analysis.lint.order import first_run, fixed_order, monotone
 from pgassay.analysis.lint.replication import below_resolution, too_few
 from pgassay.analysis.lint.trend import trend
-from pgassay.analysis.lint.values import Benchmark, Finding
+from pgassay.analysis.lint.values import Benchmark
+from pgassay.study.findings import Finding
 
 Check = Callable[[Benchmark], tuple[Finding, ...]]
 

@@ -5,7 +5,8 @@ pgbench prints a tps line after an abort too, and exits with status 2; a script 
 
 from math import isfinite
 
-from pgassay.analysis.lint.values import Benchmark, Finding, Run, Severity
+from pgassay.analysis.lint.values import Benchmark, Run
+from pgassay.study.findings import Finding, Severity
 
 
 def aborted(benchmark: Benchmark) -> tuple[Finding, ...]:
@@ -17,10 +18,10 @@ def aborted(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "aborted",
-            "aborted runs are counted as results",
-            f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(first)}: {first.aborted}",
-            "leave them out, report that the treatment failed, and look at the exit status of each run",
             Severity.ERROR,
+            "aborted runs are counted as results",
+            remedy="leave them out, report that the treatment failed, and look at the exit status of each run",
+            evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(first)}: {first.aborted}",
         ),
     )
 
@@ -35,10 +36,10 @@ def short(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "short",
-            "runs that ended early are counted as results",
-            f"{len(bad)} of {known} runs; {_where(worst)} ran {worst.seconds:.3g} s of {target:.5g} s",
-            "leave them out and find out why they ended: no space, a crash, a timeout",
             Severity.ERROR,
+            "runs that ended early are counted as results",
+            remedy="leave them out and find out why they ended: no space, a crash, a timeout",
+            evidence=f"{len(bad)} of {known} runs; {_where(worst)} ran {worst.seconds:.3g} s of {target:.5g} s",
         ),
     )
 
@@ -51,10 +52,10 @@ def missing(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "missing",
-            "runs have no value",
-            f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(bad[0])}",
-            "say what became of them: a treatment that often fails is not as good as its other runs",
             Severity.ERROR,
+            "runs have no value",
+            remedy="say what became of them: a treatment that often fails is not as good as its other runs",
+            evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(bad[0])}",
         ),
     )
 

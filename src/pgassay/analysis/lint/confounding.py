@@ -1,7 +1,8 @@
 """Factors that always moved together: whatever was found, nobody can say which of them did it."""
 
 from pgassay.analysis.factorial import confounded
-from pgassay.analysis.lint.values import Benchmark, Finding
+from pgassay.analysis.lint.values import Benchmark
+from pgassay.study.findings import Finding, Severity
 
 
 def confounded_factors(benchmark: Benchmark) -> tuple[Finding, ...]:
@@ -10,9 +11,10 @@ def confounded_factors(benchmark: Benchmark) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             "confounded",
+            Severity.WARNING,
             "two factors cannot be told apart",
-            sentence,
-            "add treatments that change one of them alone",
+            remedy="add treatments that change one of them alone",
+            evidence=sentence,
         )
         for sentence in confounded(treatments)
     )

@@ -5,7 +5,8 @@ from math import sqrt
 import numpy as np
 
 from pgassay.analysis.autocorrelation import mean_error
-from pgassay.analysis.lint.values import Benchmark, Finding
+from pgassay.analysis.lint.values import Benchmark
+from pgassay.study.findings import Finding, Severity
 
 LEAST = 30
 """Values of a treatment from which its correlation can be judged."""
@@ -40,8 +41,9 @@ def seconds_as_replicates(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "pseudo-replicates",
+            Severity.WARNING,
             "values within a run are used as if they were runs",
-            evidence,
-            "repeat the run, each time from the same start state, and compare means of runs",
+            remedy="repeat the run, each time from the same start state, and compare means of runs",
+            evidence=evidence,
         ),
     )

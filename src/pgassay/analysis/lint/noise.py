@@ -8,8 +8,9 @@ from math import exp, log, sqrt
 from statistics import stdev
 
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
-from pgassay.analysis.lint.values import Benchmark, Finding
+from pgassay.analysis.lint.values import Benchmark
 from pgassay.analysis.messages import percent
+from pgassay.study.findings import Finding, Severity
 
 
 def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
@@ -33,10 +34,12 @@ def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "noisy",
+            Severity.WARNING,
             "identical runs differ by more than the effects that matter",
-            f"{len(found)} of {judged} treatments; the worst: {arm}, {len(values)} runs from {min(values):.6g} to "
-            f"{max(values):.6g}, spread {percent(spread)}: they tell nothing below {percent(tells)}, "
-            f"where {percent(benchmark.resolution)} is asked",
-            "find what moves (neighbours, checkpoints, start state), or repeat until the interval is narrow enough",
+            remedy="find what moves (neighbours, checkpoints, start state), "
+            "or repeat until the interval is narrow enough",
+            evidence=f"{len(found)} of {judged} treatments; the worst: {arm}, {len(values)} runs from "
+            f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they tell nothing below "
+            f"{percent(tells)}, where {percent(benchmark.resolution)} is asked",
         ),
     )

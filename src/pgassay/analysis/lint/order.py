@@ -10,7 +10,8 @@ from statistics import mean, median
 
 from scipy.special import bdtrc  # type: ignore[import-untyped]
 
-from pgassay.analysis.lint.values import Benchmark, Finding
+from pgassay.analysis.lint.values import Benchmark
+from pgassay.study.findings import Finding, Severity
 
 CHANCE = 0.05
 """A pattern less likely than this among exchangeable runs is told."""
@@ -30,10 +31,11 @@ def monotone(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "monotone",
+            Severity.WARNING,
             "runs climb or fall in time: the system was not in a steady state",
-            f"{len(patterned)} of {len(groups)} treatments (by chance {sum(expected):.1f}, p = {tail:.2g}); "
+            remedy="start each run from the same state, run longer, and randomise the order in blocks",
+            evidence=f"{len(patterned)} of {len(groups)} treatments (by chance {sum(expected):.1f}, p = {tail:.2g}); "
             f"{patterned[0]}: {example}",
-            "start each run from the same state, run longer, and randomise the order in blocks",
         ),
     )
 
@@ -54,10 +56,11 @@ def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
             found.append(
                 Finding(
                     "first-run",
+                    Severity.WARNING,
                     "the first run is not like the others: it warms what they find warm",
-                    f"run 1 is {word} in {len(odd)} of {len(groups)} treatments (by chance {sum(expected):.1f}, "
-                    f"p = {tail:.2g}); median run 1 / mean of the others = {ratio:.3f}",
-                    "mark the first run as warm-up, or give every run the same start state",
+                    remedy="mark the first run as warm-up, or give every run the same start state",
+                    evidence=f"run 1 is {word} in {len(odd)} of {len(groups)} treatments "
+                    f"(by chance {sum(expected):.1f}, p = {tail:.2g}); median run 1 / mean of the others = {ratio:.3f}",
                 )
             )
     return tuple(found)
@@ -81,9 +84,10 @@ def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "fixed-order",
+            Severity.WARNING,
             "treatments were run in a fixed order, so drift in time looks like an effect",
-            evidence,
-            "randomise the order of treatments within each repetition",
+            remedy="randomise the order of treatments within each repetition",
+            evidence=evidence,
         ),
     )
 

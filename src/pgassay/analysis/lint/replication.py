@@ -4,8 +4,9 @@ from math import exp, log, sqrt
 from statistics import mean, stdev
 
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
-from pgassay.analysis.lint.values import Benchmark, Finding
+from pgassay.analysis.lint.values import Benchmark
 from pgassay.analysis.messages import percent
+from pgassay.study.findings import Finding, Severity
 
 MEDIAN_CHECK = 2
 """Values that a spread needs."""
@@ -27,9 +28,10 @@ def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "too-few",
+            Severity.WARNING,
             "there are too few runs to tell an effect from noise",
-            evidence,
-            f"at least {FIRST_LOOK} runs of each, better as many as an interval narrow enough needs",
+            remedy=f"at least {FIRST_LOOK} runs of each, better as many as an interval narrow enough needs",
+            evidence=evidence,
         ),
     )
 
@@ -56,10 +58,11 @@ def below_resolution(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "below-resolution",
+            Severity.WARNING,
             "differences are smaller than what these runs can tell from none",
-            f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
+            remedy="report the interval, and run more blocks before a winner is named",
+            evidence=f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
             f"its 95 % interval is ±{percent(half)}",
-            "report the interval, and run more blocks before a winner is named",
         ),
     )
 

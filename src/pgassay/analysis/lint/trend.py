@@ -8,7 +8,8 @@ from itertools import pairwise
 from math import factorial
 
 from pgassay.analysis.lint.order import monotone
-from pgassay.analysis.lint.values import Benchmark, Finding, Severity
+from pgassay.analysis.lint.values import Benchmark
+from pgassay.study.findings import Finding, Severity
 
 USUAL_SPREAD = 0.0341
 """Between runs, in-buffer read-write pgbench: mean over 693 submissions (OpenBenchmarking, pts/pgbench-1.9.1)."""
@@ -37,10 +38,11 @@ def trend(benchmark: Benchmark) -> tuple[Finding, ...]:
     return (
         Finding(
             "trend",
-            "the runs of one treatment only climb or only fall, and far",
-            f"{arm}: {listed}, {100 * change:+.0f} % from first to last (one way by chance in 1 of {chance} orders)",
-            "look at the seconds of each run: a cache that fills, a drive or a burst credit that empties",
             Severity.NOTE,
+            "the runs of one treatment only climb or only fall, and far",
+            remedy="look at the seconds of each run: a cache that fills, a drive or a burst credit that empties",
+            evidence=f"{arm}: {listed}, {100 * change:+.0f} % from first to last "
+            f"(one way by chance in 1 of {chance} orders)",
         ),
     )
 

@@ -2,22 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from math import isfinite
 
 from pgassay.analysis.lint.lengths import Length, fell_short_of
-
-
-class Severity(StrEnum):
-    """How much a finding takes away."""
-
-    ERROR = "error"
-    """Numbers stand in the table that are no results."""
-    WARNING = "warning"
-    """The numbers are results, but do not carry the claim."""
-    NOTE = "note"
-    """A sign of trouble that chance alone could have given."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +77,3 @@ class Benchmark:
     def in_order(self) -> bool:
         """Is it known in which order the runs of an arm ran?"""
         return self.ordered or all(run.position is not None for run in self.runs)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A reason. `code` for machines, the others are sentences: what is wrong, the numbers that show it, what helps."""
-
-    code: str
-    what: str
-    evidence: str
-    remedy: str
-    severity: Severity = Severity.WARNING

@@ -1,7 +1,7 @@
 """Doctor's look at what a killed pgassay still owes this machine: huge pages, control groups, kernel settings."""
 
-from pgassay.host.findings import Finding, Severity
 from pgassay.host.ledger import Ledger
+from pgassay.study.findings import Finding, Severity
 
 
 def changes_owed(ledger: Ledger) -> Finding:

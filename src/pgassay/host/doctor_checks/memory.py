@@ -1,6 +1,6 @@
 """Is memory steady? Swap in use, transparent huge pages, overcommit, how much dirty data the kernel lets pile up."""
 
-from pgassay.host.findings import Finding, Severity
+from pgassay.study.findings import Finding, Severity
 
 _GB = 1024**3
 DIRTY_WARNING_BYTES = 4 * _GB

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgassay.host.findings import Finding, Severity
 from pgassay.host.processes import Process, descendants
+from pgassay.study.findings import Finding, Severity
 
 NAMES = ("postgres", "postmaster")
 BUSY_SHARE = 0.05

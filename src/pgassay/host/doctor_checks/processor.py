@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgassay.host.findings import Finding, Severity
+from pgassay.study.findings import Finding, Severity
 
 STEAL_WARNING = 0.01
 STEAL_ERROR = 0.10

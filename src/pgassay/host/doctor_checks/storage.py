@@ -6,8 +6,8 @@ volatile cache cannot. No program can tell them apart for sure, so the text says
 
 from pgassay.bench.places import Mount
 from pgassay.host.devices import BlockDevice
-from pgassay.host.findings import Finding, Severity
 from pgassay.host.mounts import unsuitable
+from pgassay.study.findings import Finding, Severity
 
 LOW_SPACE_SHARE = 0.05
 LOW_SPACE_BYTES = 10 * 1024**3

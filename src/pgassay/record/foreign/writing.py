@@ -14,7 +14,8 @@ from pgassay.record.disk import Disk
 from pgassay.record.foreign.documents import LABEL
 from pgassay.record.foreign.judging import Placed
 from pgassay.record.formats import RunHeader
-from pgassay.record.values import LevelRecord, Status, TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.study.responses import Status
 
 _NS = 1_000_000_000
 FACTS = "imported"
