@@ -18,12 +18,10 @@ from pathlib import Path
 
 from pgassay.cli.postgres import builder
 from pgassay.lab.building import Building
-from pgassay.postgres.builds import folders
+from pgassay.postgres.builds import compilation
 from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes
+from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, BuildRequest, block_bytes, parse_spec
 from pgassay.postgres.builds.sources import Source
-from pgassay.postgres.builds.spec import parse_spec
-from pgassay.postgres.builds.wanted import Wanted
 
 TARGET = 1.15
 
@@ -41,14 +39,14 @@ def by_hand(ours: Builder, source: Source, options: list[str], jobs: int) -> flo
                 subprocess.run(command, cwd=work, stdout=log, stderr=log, check=True)
 
         run(str(tree / "configure"), f"--prefix={work / 'installed'}", *options)
-        folder, goal = folders.HEADERS
+        folder, goal = compilation.HEADERS
         run("make", "-s", f"-j{jobs}", "-C", folder, goal)
-        for folder in folders.wanted(tree):
+        for folder in compilation.folders_of(tree):
             run("make", "-s", f"-j{jobs}", "-C", folder, "install")
         return time.monotonic() - started
 
 
-def by_pgassay(ours: Builder, wanted: Wanted, key: str) -> tuple[float, float]:
+def by_pgassay(ours: Builder, wanted: BuildRequest, key: str) -> tuple[float, float]:
     """Seconds for a build, and for the same from the cache, which is given back as it was."""
     started = time.monotonic()
     ours.installation(wanted)
@@ -70,7 +68,7 @@ def main() -> None:
     parser.add_argument("--allow-deb-src", action="store_true")
     arguments = parser.parse_args()
     source_spec = parse_spec(arguments.source) if arguments.source else None
-    wanted = Wanted(block_bytes(arguments.block_size), cflags=arguments.cflags, source=source_spec)
+    wanted = BuildRequest(block_bytes(arguments.block_size), cflags=arguments.cflags, source=source_spec)
     ours = builder(Building(jobs=arguments.jobs, allow_deb_src=arguments.allow_deb_src))
     recipe, source = ours.recipe(wanted)
     if recipe.key in ours.cache.every_key():

@@ -32,7 +32,7 @@ from pgassay.host.runner import LocalRunner
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.sockets import make
+from pgassay.postgres.ownership import make_private_directory
 from pgassay.probe.process_tree import ProcessTree
 
 EMULATED = ("csd", "ssd")
@@ -93,7 +93,7 @@ def serving(directory: Path, kind: str) -> Iterator[Running]:
     """The server of one kind, with a socket directory of its own."""
     account = choose()
     cluster = place(directory, kind)
-    sockets = make(account)
+    sockets = make_private_directory(account)
     server = installation().start(cluster, SETTINGS, sockets)
     home = directory / NAME / "drives" / kind
     try:

@@ -29,7 +29,7 @@ from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres.find import Finder
-from pgassay.postgres.sockets import make
+from pgassay.postgres.ownership import make_private_directory
 
 IMAGE_BYTES_PER_SCALE = 64 << 20
 IMAGE_BYTES_MIN = 1 << 30
@@ -132,7 +132,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.directory, prefix="start-state-") as place:
         directory = Path(place)
         directory.chmod(0o755)
-        sockets = make(account, directory)
+        sockets = make_private_directory(account, directory)
         size_bytes = IMAGE_BYTES_MIN + options.scale * IMAGE_BYTES_PER_SCALE
         with contextlib.ExitStack() as stack:
             places = [directory]

@@ -12,7 +12,7 @@ from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
-from pgassay.postgres import sockets
+from pgassay.postgres import ownership
 from pgassay.postgres.find import VARIABLE, Finder
 from pgassay.postgres.installation import LocalInstallation
 
@@ -49,7 +49,7 @@ def bindirs() -> list[str]:
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A short, closed directory of the servers' account (pytest's own are open to nobody else and long)."""
-    folder = sockets.make(choose())
+    folder = ownership.make_private_directory(choose())
     try:
         yield folder
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.bench.errors import ClusterError, QueryError, SettingError
 from pgassay.bench.server import Installation, Server
-from pgassay.postgres import marker
+from pgassay.postgres import ownership
 from pgassay.testing.fakes.server import MARKER, FakeInstallation
 from tests.bench import real
 
@@ -44,7 +44,7 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_fake_and_real_use_the_same_marker() -> None:
-    assert marker.FILE == MARKER
+    assert ownership.MARKER_FILE == MARKER
 
 
 def test_it_says_what_it_is(bench: Bench) -> None:

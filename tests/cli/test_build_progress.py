@@ -3,7 +3,7 @@
 import pytest
 
 from pgassay.cli.build_progress import drawn, line
-from pgassay.postgres.builds.compiling import Progress
+from pgassay.postgres.builds.compilation import Progress
 
 NAME = "15.18, 2kB pages, 8kB WAL blocks"
 

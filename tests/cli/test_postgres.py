@@ -6,8 +6,7 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.spec import parse_spec
-from pgassay.postgres.builds.wanted import Wanted
+from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
 from tests.postgres.builds.fake_source import make_builder, make_tree, needs_make
 
 pytestmark = needs_make
@@ -18,7 +17,7 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
     """A cache with two builds of a fake source."""
     found, tree = make_builder(tmp_path), make_tree(tmp_path)
     for block_bytes in (2048, 8192):
-        found.installation(Wanted(block_bytes, source=parse_spec(f"directory:{tree}")))
+        found.installation(BuildRequest(block_bytes, source=parse_spec(f"directory:{tree}")))
     monkeypatch.setattr("pgassay.cli.postgres.builder", lambda: found)
     return found
 

@@ -18,7 +18,7 @@ from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.sockets import make
+from pgassay.postgres.ownership import make_private_directory
 
 pytestmark = pytest.mark.system
 
@@ -47,7 +47,7 @@ def count(server: Server) -> object:
 
 def test_every_trial_starts_from_the_same_data(place: Path, installation: LocalInstallation) -> None:
     drive = DirectoryDrive.attach(place, installation.account, mount_of, allow_volatile=True, keep_snapshots=False)
-    sockets = make(installation.account, place)
+    sockets = make_private_directory(installation.account, place)
     workspace = drive.workspace("prepare")
     installation.initialize(workspace, {})
     server = installation.start(workspace, {}, sockets)

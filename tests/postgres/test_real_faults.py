@@ -16,7 +16,7 @@ import pytest
 from pgassay.bench.errors import ClusterError, QueryError
 from pgassay.bench.places import Account
 from pgassay.host.runner import LocalRunner
-from pgassay.postgres import owner, processes, repair, sockets
+from pgassay.postgres import ownership, processes, repair
 from pgassay.postgres.installation import LocalInstallation
 from tests.bench import real
 
@@ -65,7 +65,7 @@ def test_the_server_is_private(installation: LocalInstallation, folder: Path) ->
     finally:
         server.stop()
     assert processes.serving(folder / "data") == []
-    assert not (folder / "data" / owner.FILE).exists()
+    assert not (folder / "data" / ownership.OWNER_FILE).exists()
 
 
 def test_a_shells_libpq_variables_do_not_leak(
@@ -155,7 +155,7 @@ def test_no_space_is_named(installation: LocalInstallation, folder: Path) -> Non
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(small)], check=True)
     try:
-        sockets.give(small, installation.account)
+        ownership.give(small, installation.account)
         with pytest.raises(ClusterError, match="No space left on device"):
             installation.initialize(small / "data", {})
     finally:
@@ -184,10 +184,10 @@ def test_the_server_dies_with_a_lab_that_is_killed(installation: LocalInstallati
         assert processes.serving(folder / "data")
         parent.kill()
     assert _gone(folder / "data")
-    assert owner.abandoned(folder / "data")
+    assert ownership.abandoned(folder / "data")
     assert repair.leftovers([folder]) == [], "abandoned, but nothing runs"
     installation.start(folder / "data", SETTINGS, folder / "socket").stop()
-    assert not owner.abandoned(folder / "data")
+    assert not ownership.abandoned(folder / "data")
 
 
 def test_a_server_that_outlived_its_lab_is_found_and_ended(installation: LocalInstallation, folder: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_server_that_outlived_its_lab_is_found_and_ended(installation: LocalIn
             assert time.monotonic() < deadline
             time.sleep(0.02)
         assert repair.leftovers([folder]) == [], "nobody says that its owner is gone"
-        (data / owner.FILE).write_text(said)
+        (data / ownership.OWNER_FILE).write_text(said)
         (found,) = repair.leftovers([folder.parent / folder.name])
         assert found.directory == data
         assert orphan.pid in found.pids

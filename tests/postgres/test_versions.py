@@ -2,10 +2,11 @@
 
 import pytest
 
+from pgassay.bench import versions
 from pgassay.bench.places import Version
 from pgassay.errors import UsageError
-from pgassay.postgres import initdb, versions
-from pgassay.postgres.find import fits, newest_first, parse_wanted
+from pgassay.postgres import installation
+from pgassay.postgres.find import fits, newest_first, parse_requested_version
 
 
 @pytest.mark.parametrize(
@@ -33,11 +34,11 @@ def test_supported() -> None:
 
 
 def test_wanted_versions() -> None:
-    assert parse_wanted("17") == (17, None)
-    assert parse_wanted(" 17.5 ") == (17, 5)
+    assert parse_requested_version("17") == (17, None)
+    assert parse_requested_version(" 17.5 ") == (17, 5)
     for text in ("12", "x", "17.5.1", "", "99"):
         with pytest.raises(UsageError):
-            parse_wanted(text)
+            parse_requested_version(text)
     assert fits(Version(17, 5, ""), (17, None))
     assert fits(Version(17, 5, ""), (17, 5))
     assert not fits(Version(17, 5, ""), (17, 6))
@@ -65,7 +66,7 @@ def test_newest_first_by_number_not_by_letter() -> None:
     ],
 )
 def test_initdb_flags(options: dict[str, str], major: int, flags: list[str]) -> None:
-    assert initdb.flags(options, Version(major, 0, "")) == [*initdb.ALWAYS, *flags]
+    assert installation.initdb_flags(options, Version(major, 0, "")) == [*installation.INITDB_ALWAYS, *flags]
 
 
 @pytest.mark.parametrize(
@@ -74,4 +75,4 @@ def test_initdb_flags(options: dict[str, str], major: int, flags: list[str]) -> 
 )
 def test_initdb_flags_refused_before_initdb_is_asked(options: dict[str, str]) -> None:
     with pytest.raises(UsageError):
-        initdb.flags(options, Version(17, 0, ""))
+        installation.initdb_flags(options, Version(17, 0, ""))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.postgres import find, versions
+from pgassay.bench import versions
+from pgassay.postgres import find
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = (ROOT / "scripts" / "postgresql").read_text()

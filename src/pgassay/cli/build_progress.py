@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pgassay.postgres.builds.compiling import Progress, Tell
+    from pgassay.postgres.builds.compilation import Progress, Tell
 
 _EVERY_S = 30.0
 _BAR = 20
@@ -14,7 +14,7 @@ _BAR = 20
 
 def teller(*, quiet: bool = False) -> "Tell":
     """A function that prints progress on standard error."""
-    from pgassay.postgres.builds.compiling import tell_nobody
+    from pgassay.postgres.builds.compilation import tell_nobody
 
     if quiet:
         return tell_nobody

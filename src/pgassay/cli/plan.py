@@ -17,7 +17,7 @@ from pgassay.lab.preflight import Checked
 from pgassay.lab.preparation import ageing_s
 from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
-from pgassay.postgres.builds.unbuilt import Unbuilt
+from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.report import words
 from pgassay.study.model import Study
 
@@ -113,7 +113,7 @@ def setups(study: Study, site: Site) -> list[Mapping[str, str]]:
     return [compose(study.levels_of(arm), site.catalogue).setup.installation for arm in study.arms]
 
 
-def print_unbuilt(missing: Sequence[Unbuilt], *, as_json: bool) -> None:
+def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:
     """What a run would build first; nobody can plan the rest before these programs are there."""
     if as_json:
         rows = [{"name": each.name, "source": each.source, "seconds": each.seconds} for each in missing]

@@ -76,17 +76,22 @@ def builder(building: "Building | None" = None) -> "Builder":
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, compiler_flags, wal_block_bytes
-    from pgassay.postgres.builds.spec import parse_spec
-    from pgassay.postgres.builds.wanted import Wanted
-    from pgassay.postgres.find import parse_wanted
+    from pgassay.postgres.builds.recipe import (
+        DEFAULT_CFLAGS,
+        BuildRequest,
+        block_bytes,
+        compiler_flags,
+        parse_spec,
+        wal_block_bytes,
+    )
+    from pgassay.postgres.find import parse_requested_version
 
     if arguments.pg_version:
-        parse_wanted(arguments.pg_version)
+        parse_requested_version(arguments.pg_version)
     sizes = [block_bytes(size) for size in arguments.block_size.split(",")]
     maker = builder(building_of(arguments))
     for size in sizes:
-        wanted = Wanted(
+        wanted = BuildRequest(
             size,
             wal_block_bytes(arguments.wal_block_size),
             arguments.pg_version,
@@ -149,8 +154,8 @@ def _print_list(root: Path, rows: list[dict[str, Any]], found: list[dict[str, st
 
 def _verify(arguments: argparse.Namespace) -> int:
     from pgassay.bench.errors import BenchError
+    from pgassay.postgres.builds.builder import verify
     from pgassay.postgres.builds.messages import damaged_builds
-    from pgassay.postgres.builds.verification import verify
 
     maker = builder()
     keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.every_key()

@@ -115,7 +115,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     resolved.setdefault("design", {})["seed"] = seed
     with Workbench(wishes(arguments)) as bench:
         site = bench.site()
-        missing = bench.unbuilt(setups(study, site))
+        missing = bench.missing_builds(setups(study, site))
         if arguments.dry_run and missing:
             print_unbuilt(missing, as_json=arguments.json)
             return messages.SUCCESS

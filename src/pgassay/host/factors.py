@@ -7,6 +7,7 @@ program and drives stay where they are. What needs root says so before a run; do
 import os
 from pathlib import Path
 
+from pgassay.bench import versions
 from pgassay.bench.errors import QueryError
 from pgassay.bench.factor import Factor, Readable, Setup, Stage
 from pgassay.bench.hosting import Hosting
@@ -16,7 +17,6 @@ from pgassay.study.levels import Level
 from pgassay.study.units import format_bytes, parse_memory
 
 NONE = "none"
-HUGE_PAGES_STATUS_SINCE = 17
 _LEAST_MEMORY_BYTES = 32 << 20
 _MEANINGFUL = ("always", "madvise", "never")
 
@@ -68,7 +68,7 @@ class HugePages(HostFactor):
         if level.canonical == NONE:
             return
         page = parse_memory(level.canonical)
-        if hosting.major >= huge_pages.NEEDED_SINCE:
+        if hosting.major >= versions.HUGE_PAGES_NEEDED:
             answer = hosting.ask(huge_pages.NEEDED)
             if not answer.isdecimal():
                 raise messages.huge_pages_uncounted(answer)
@@ -93,7 +93,7 @@ class HugePages(HostFactor):
 
 
 def _huge_pages_status(readable: Readable) -> str | None:
-    if readable.server.version.major < HUGE_PAGES_STATUS_SINCE:
+    if readable.server.version.major < versions.HUGE_PAGES_STATUS:
         return None
     try:
         return str(readable.server.query("SHOW huge_pages_status")[0][0])

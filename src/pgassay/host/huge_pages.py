@@ -13,7 +13,6 @@ from pgassay.host import messages
 from pgassay.study.units import format_bytes
 
 NEEDED = "shared_memory_size_in_huge_pages"
-NEEDED_SINCE = 15
 TRIES = 3
 
 

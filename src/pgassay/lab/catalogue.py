@@ -32,7 +32,6 @@ def every_factor() -> FactorCatalogue:
     from pgassay.drive.factors import FACTORS as DRIVE
     from pgassay.host.factors import FACTORS as HOST
     from pgassay.load.factors import FACTORS as LOAD
-    from pgassay.postgres.build_factors import FACTORS as BUILD
     from pgassay.postgres.factors import FACTORS as POSTGRES
 
-    return FactorCatalogue((*BUILD, *POSTGRES, *LOAD, *DRIVE.values(), *HOST))
+    return FactorCatalogue((*POSTGRES, *LOAD, *DRIVE.values(), *HOST))

@@ -32,11 +32,10 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
 from pgassay.load import drivers, yardstick
-from pgassay.postgres import effective, repair, sockets
+from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
-from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.unbuilt import Unbuilt, unbuilt
-from pgassay.postgres.builds.wanted import wanted_of
+from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
+from pgassay.postgres.builds.recipe import build_request_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.sampler import Sampler
@@ -88,7 +87,7 @@ class Workbench:
             for abandoned in repair.abandoned_sockets(self.account):
                 repair.remove_sockets(abandoned)
             with self._interruption.held():
-                self._sockets = sockets.make(self.account)
+                self._sockets = ownership.make_private_directory(self.account)
                 stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
         wishes = self.wishes
@@ -141,19 +140,19 @@ class Workbench:
 
     def _found(self, wanted: Mapping[str, str]) -> LocalInstallation:
         version, named = wanted.get("version", ""), self.wishes.bindir
-        build = wanted_of(wanted)
+        build = build_request_of(wanted)
         if build is not None:
             if named or version:
                 raise build_messages.named_and_built()
             return self._builder().installation(build, may_build=self.wishes.building.allowed)
         return self.finder.find(version or None, named)
 
-    def unbuilt(self, setups: Iterable[Mapping[str, str]]) -> tuple[Unbuilt, ...]:
+    def missing_builds(self, setups: Iterable[Mapping[str, str]]) -> tuple[MissingBuild, ...]:
         """Which builds these setups would need made; nothing is fetched or built for the answer."""
-        wanted = [each for setup in setups if (each := wanted_of(setup)) is not None]
-        return unbuilt(self._builder(), wanted) if wanted else ()
+        wanted = [each for setup in setups if (each := build_request_of(setup)) is not None]
+        return missing_builds(self._builder(), wanted) if wanted else ()
 
-    def require_room(self, missing: Sequence[Unbuilt]) -> None:
+    def require_room(self, missing: Sequence[MissingBuild]) -> None:
         """Raise `BuildError` unless all these builds fit, before the first of them takes its minutes."""
         if missing:
             self._builder().cache.require_room(len(missing))

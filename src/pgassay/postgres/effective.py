@@ -7,10 +7,11 @@ with a unit of a number of kB in pg_settings (guc.c, get_config_unit_name), newe
 import re
 from pathlib import Path
 
+from pgassay.bench import versions
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
-from pgassay.postgres import settings, versions
-from pgassay.postgres.values import Setting, same
+from pgassay.postgres import settings
+from pgassay.postgres.settings import Setting, same
 
 ALWAYS_SHOWN = (
     "block_size", "wal_block_size", "wal_segment_size", "data_checksums", "server_version", "shared_buffers",

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench import versions
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Account, Version
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError
-from pgassay.postgres import messages, versions
+from pgassay.postgres import messages
 from pgassay.postgres.installation import LocalInstallation
 
 PROGRAMS = ("postgres", "initdb", "pgbench")
@@ -70,7 +71,7 @@ class Finder:
         `bindir`, or else `$PGASSAY_BINDIR`, is the user's own choice: it must be a PostgreSQL, and serves before all
         others unless it is not of `version`.
         """
-        wanted = parse_wanted(version) if version else None
+        wanted = parse_requested_version(version) if version else None
         others = []
         variable = self.environment.get(VARIABLE)
         if bindir or variable:
@@ -139,7 +140,7 @@ def wheel_directory() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
-def parse_wanted(text: str) -> tuple[int, int | None]:
+def parse_requested_version(text: str) -> tuple[int, int | None]:
     """`"17"` as (17, None), `"17.5"` as (17, 5); raises `UsageError`."""
     found = re.fullmatch(r"(\d+)(?:\.(\d+))?", text.strip())
     if not found or not versions.OLDEST <= int(found[1]) <= versions.TOLERATED:

@@ -1,7 +1,8 @@
 """One set of PostgreSQL programs on this machine: makes clusters, starts servers on them, checks settings.
 
-Clusters are private: our marker inside, a Unix socket in a closed directory, no TCP. The locale is C with UTF8, said
-outright, so that the user's environment does not enter the result.
+Clusters are private: our marker inside, a Unix socket in a closed directory, no TCP. The locale is C with UTF8, named
+explicitly, so that the user's environment does not enter the result. Local connections are trusted (the socket's
+directory is closed to others), all others rejected; no password exists anywhere. See the manual, "initdb".
 """
 
 import shutil
@@ -10,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench import versions
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Version
 from pgassay.bench.running import Clock, Runner, Running
-from pgassay.postgres import initdb, marker, messages, owner, processes, settings, sockets
+from pgassay.postgres import messages, ownership, processes, settings
+from pgassay.postgres.messages import complaint
 from pgassay.postgres.server import IMMEDIATE_S, LocalServer, tail
-from pgassay.postgres.words import complaint
+from pgassay.study.units import parse_boolean, parse_memory
 
 SUPERUSER = "postgres"
 READY_S = 300.0
@@ -39,9 +42,9 @@ class LocalInstallation:
         """initdb into `directory` (absent or empty), with our marker; raises `ClusterError`."""
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise messages.not_empty(directory)
-        flags = initdb.flags(options, self.version)
+        flags = initdb_flags(options, self.version)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sockets.give(directory, self.account)
+        ownership.give(directory, self.account)
         command = [str(self.bindir / "initdb"), f"--pgdata={directory}", f"--username={SUPERUSER}", *flags]
         outcome = self.runner.run(command, unprivileged=True, timeout_s=_INITDB_S)
         if outcome.status != 0:
@@ -49,7 +52,7 @@ class LocalInstallation:
         with (directory / "postgresql.conf").open("a", encoding="utf-8") as file:
             file.write(f"\ninclude '{settings.FILE}'\n")
         self._write_settings(directory, {})
-        marker.write(directory, self.clock.wall_ns(), str(self.version), self.account)
+        ownership.mark(directory, self.clock.wall_ns(), str(self.version), self.account)
 
     def start(
         self,
@@ -62,13 +65,13 @@ class LocalInstallation:
 
         Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
         """
-        marker.require(directory)
+        ownership.require_mark(directory)
         self._require_version(directory)
         if (pid := processes.postmaster(directory)) is not None:
             raise messages.already_running(directory, pid)
-        port = sockets.prepare(socket_directory, self.account)
+        port = ownership.prepare_socket_directory(socket_directory, self.account)
         self._write_settings(directory, settings)
-        owner.write(directory)
+        ownership.claim(directory)
         private = {
             "listen_addresses": "",
             "port": str(port),
@@ -94,7 +97,7 @@ class LocalInstallation:
         except BaseException:
             running.terminate()
             processes.end(directory, IMMEDIATE_S)
-            owner.remove(directory)
+            ownership.release(directory)
             raise
         endpoint = Endpoint(socket_directory, port, "postgres", SUPERUSER)
         return LocalServer(running, directory, endpoint, self.version, log)
@@ -104,7 +107,7 @@ class LocalInstallation:
 
         Settings of an earlier start are forgotten.
         """
-        marker.require(directory)
+        ownership.require_mark(directory)
         self._write_settings(directory, {})
         return _ask(self.runner, self.bindir, directory, settings, name)
 
@@ -113,7 +116,7 @@ class LocalInstallation:
 
         Needs no cluster: a scratch directory with an empty configuration file is enough for `postgres -C`.
         """
-        scratch = sockets.make(self.account)
+        scratch = ownership.make_private_directory(self.account)
         try:
             (scratch / "postgresql.conf").touch()
             settings.check(self.runner, self.bindir, scratch, values)
@@ -128,7 +131,7 @@ class LocalInstallation:
     def _write_settings(self, directory: Path, values: Mapping[str, str]) -> None:
         path = directory / settings.FILE
         path.write_text(settings.file_text(values), encoding="utf-8")
-        sockets.give(path, self.account)
+        ownership.give(path, self.account)
 
     def _wait_ready(self, directory: Path, running: Running, log: Path) -> None:
         """Until postmaster.pid says `ready`; its eighth line is the status (manual, "postmaster.pid")."""
@@ -156,3 +159,37 @@ def _status(directory: Path, pid: int) -> str:
     except OSError:
         return ""
     return lines[7].strip() if len(lines) > 7 and lines[0] == str(pid) else ""
+
+
+INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject")
+INITDB_OPTIONS = ("data_checksums", "wal_segment_size")
+_MB = 1024**2
+
+
+def initdb_flags(options: Mapping[str, str], version: Version) -> list[str]:
+    """The command line for these `init.*` levels; raises `UsageError` for what initdb does not know."""
+    found = list(INITDB_ALWAYS)
+    if version.major >= versions.NO_INSTRUCTIONS:
+        found.append("--no-instructions")
+    for name, value in options.items():
+        if name == "data_checksums":
+            found += _checksums(parse_boolean(value), version)
+        elif name == "wal_segment_size":
+            found.append(f"--wal-segsize={wal_segment_bytes(value) // _MB}")
+        else:
+            raise messages.unknown_init_option(name, INITDB_OPTIONS)
+    return found
+
+
+def _checksums(on: bool, version: Version) -> list[str]:
+    if on:
+        return ["--data-checksums"]
+    return ["--no-data-checksums"] if version.major >= versions.CHECKSUMS_BY_DEFAULT else []
+
+
+def wal_segment_bytes(text: str) -> int:
+    """`"64MB"` (or a bare number of MB, as initdb takes it) in bytes: a power of two from 1MB to 1GB."""
+    size = int(text) * _MB if text.isdecimal() else parse_memory(text)
+    if size not in {2**power * _MB for power in range(11)}:
+        raise messages.bad_init_option("wal_segment_size", text, "a power of two from 1MB to 1GB")
+    return size

@@ -1,5 +1,10 @@
-"""Every message of the postgres room that a user may see: lower case, no full stop, with a hint where one helps."""
+"""Every message of the postgres room that a user may see: lower case, no full stop, with a hint where one helps.
 
+`complaint` picks the sentence that names the cause out of a program's output. Server lines are `[prefix] LEVEL:  text`,
+followed by `DETAIL:` and `HINT:` lines (manual, "Error Reporting and Logging").
+"""
+
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -209,3 +214,43 @@ def server_elsewhere(directory: Path) -> ClusterError:
         f'the server\'s data directory "{directory}" is not on this machine',
         "run this where the server runs; its files are read directly",
     )
+
+
+_LINE = re.compile(r"^(?:.*?\s)?(PANIC|FATAL|ERROR|LOG|error|fatal|HINT|DETAIL|hint|detail):\s+(.*)$")
+_VAGUE = re.compile(r'configuration file ".*" contains errors')
+_SEVERE = ("panic", "fatal", "error")
+
+
+def complaint(text: str) -> tuple[str, str | None]:
+    """The first fatal or error sentence with its detail in brackets, and the hint; the last line if there is none.
+
+    What is wrong in a configuration file stands in the LOG line before the fatal one.
+    """
+    sentence, detail, hint, logged = "", "", None, ""
+    for line in text.splitlines():
+        found = _LINE.match(line)
+        if not found:
+            continue
+        level, words = found[1].lower(), found[2].strip()
+        if level in _SEVERE:
+            if sentence:
+                break
+            sentence = logged if _VAGUE.fullmatch(words) and logged else words
+        elif level == "log":
+            logged = words
+        elif sentence and level == "detail":
+            detail = words
+        elif sentence and level == "hint":
+            hint = words
+    if not sentence:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return (lines[-1] if lines else "it said nothing"), None
+    return (f"{sentence} ({detail.rstrip('.')})" if detail else sentence), _as_hint(hint)
+
+
+def _as_hint(hint: str | None) -> str | None:
+    """In our manner: no capital at the start, no full stop at the end."""
+    if not hint:
+        return None
+    start = hint[:1].lower() + hint[1:] if hint[1:2].islower() or hint[1:2] == " " else hint
+    return start.rstrip(".")

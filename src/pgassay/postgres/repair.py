@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.places import Account
-from pgassay.postgres import marker, owner, processes, sockets
+from pgassay.postgres import ownership, processes
 
 DEPTH = 6
 """How far below a place of ours a cluster may lie."""
@@ -31,25 +31,25 @@ def leftovers(places: Sequence[Path]) -> list[Leftover]:
     found = []
     for place in places:
         for cluster in _clusters(place, DEPTH):
-            if owner.abandoned(cluster) and (pids := processes.serving(cluster)):
+            if ownership.abandoned(cluster) and (pids := processes.serving(cluster)):
                 found.append(Leftover(cluster, tuple(pids)))
     return found
 
 
 def end(leftover: Leftover) -> None:
     """Stop what serves an abandoned cluster of ours; its files stay for the drive to discard."""
-    marker.require(leftover.directory)
+    ownership.require_mark(leftover.directory)
     processes.end(leftover.directory, _PATIENCE_S)
-    owner.remove(leftover.directory)
+    ownership.release(leftover.directory)
 
 
 def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path]:
     """Socket directories that a killed pgassay left in `parent` (/tmp unless told), of us or the servers' account."""
     found = []
-    for path in sorted((parent or sockets.PARENT).glob(f"{sockets.PREFIX}*")):
+    for path in sorted((parent or ownership.PRIVATE_PARENT).glob(f"{ownership.PRIVATE_PREFIX}*")):
         if path.is_symlink() or not path.is_dir() or path.stat().st_uid not in (account.uid, os.geteuid()):
             continue
-        if os.access(path, os.R_OK | os.X_OK) and owner.abandoned(path):
+        if os.access(path, os.R_OK | os.X_OK) and ownership.abandoned(path):
             found.append(path)
     return found
 
@@ -62,7 +62,7 @@ def remove_sockets(path: Path) -> None:
 def _clusters(place: Path, depth: int) -> Iterator[Path]:
     """Directories with our marker at most `depth` below `place`; symbolic links are not followed."""
     try:
-        if (place / marker.FILE).is_file():
+        if (place / ownership.MARKER_FILE).is_file():
             yield place
             return
         folders = [each for each in place.iterdir() if each.is_dir() and not each.is_symlink()] if depth else []

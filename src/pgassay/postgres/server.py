@@ -1,19 +1,25 @@
-"""A running private server: its session, its log, and its end: fast, then immediate, then by force.
+"""A running private server: its one connection, its log, and its end: fast, then immediate, then by force.
 
-Signals are those of the manual, "Shutting Down the Server": SIGINT fast, SIGQUIT immediate.
+Signals are those of the manual, "Shutting Down the Server": SIGINT fast, SIGQUIT immediate. psycopg is imported when
+the first connection is made; its `options` are given empty so that a PGOPTIONS of the user's shell does not leak in.
 """
 
+import contextlib
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgassay.bench.errors import QueryError
 from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
-from pgassay.postgres import owner, processes
-from pgassay.postgres.session import Session
+from pgassay.postgres import messages, ownership, processes
+from pgassay.postgres.messages import complaint
+
+if TYPE_CHECKING:
+    import psycopg
+
 
 FAST_S = 120.0
 """A fast shutdown writes a checkpoint, which takes its time on a slow drive."""
@@ -77,7 +83,7 @@ class LocalServer:
                 break
         self._running.terminate()
         processes.end(self._directory, IMMEDIATE_S)  # Backends outlive a postmaster that was killed.
-        owner.remove(self._directory)
+        ownership.release(self._directory)
         self._stopped = True
 
     def log_text(self) -> str:
@@ -101,3 +107,43 @@ def tail(path: Path) -> str:
             return file.read().decode(errors="replace")
     except FileNotFoundError:
         return ""
+
+
+class Session:
+    """Connects at the first statement, and once more when the connection was lost between two statements."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of one statement; `%s` stands for a parameter when there are any; raises `QueryError`."""
+        import psycopg
+
+        try:
+            cursor = self._open().execute(sql.encode(), tuple(parameters) or None)
+            return cursor.fetchall() if cursor.description is not None else []
+        except psycopg.Error as error:
+            words = error.diag.message_primary or complaint(str(error))[0]
+            raise messages.query_failed(sql, words, error.diag.message_hint) from None
+
+    def close(self) -> None:
+        """Close the connection if there is one."""
+        import psycopg
+
+        if self._connection is not None:
+            with contextlib.suppress(psycopg.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _open(self) -> "psycopg.Connection[tuple[Any, ...]]":
+        import psycopg
+
+        if self._connection is None or self._connection.closed:
+            try:
+                self._connection = psycopg.connect(
+                    self._endpoint.conninfo(), autocommit=True, prepare_threshold=None, options="", sslmode="disable"
+                )
+            except psycopg.Error as error:
+                raise messages.no_connection(complaint(str(error))[0]) from None
+        return self._connection

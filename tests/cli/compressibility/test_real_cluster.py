@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pgassay.cli import main
-from pgassay.postgres.files import inventory, live, offline
+from pgassay.postgres.files import catalogs, inventory
 from pgassay.postgres.server import LocalServer
 from tests.bench import real
 
@@ -55,8 +55,8 @@ def directory_of(server: LocalServer) -> Path:
 
 def test_names_from_files_are_the_servers(server: LocalServer) -> None:
     found = inventory.take(directory_of(server))
-    asked = live.ask(server.endpoint.conninfo())
-    from_files = offline.names(found)
+    asked = catalogs.ask(server.endpoint.conninfo())
+    from_files = catalogs.names_from_files(found)
     there = {file.owner for file in found.files if file.bytes}
     names = {place: name for place, name in asked.names.items() if place in there}
     assert len(names) > 100

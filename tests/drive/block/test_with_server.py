@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.postgres.installation import LocalInstallation
-from pgassay.postgres.sockets import make
+from pgassay.postgres.ownership import make_private_directory
 from tests.bench.real import installation
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
@@ -37,7 +37,7 @@ def test_a_cluster_lives_on_a_drive_and_both_stay_sound(place: Path, kind: str) 
     programs: LocalInstallation = installation()
     drive = real.attach(place, kind, data_mount_options="noatime,discard")
     assert isinstance(drive, BlockDrive)
-    sockets = make(programs.account, place)
+    sockets = make_private_directory(programs.account, place)
     workspace = drive.workspace("prepare")
     programs.initialize(workspace, {})
     server = programs.start(workspace, {}, sockets)

@@ -15,7 +15,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.compiling import Tell, tell_nobody
+from pgassay.postgres.builds.compilation import Tell, tell_nobody
 from pgassay.postgres.builds.sources import Sources
 from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder

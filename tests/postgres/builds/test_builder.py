@@ -9,19 +9,17 @@ import pytest
 
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.builds import messages
-from pgassay.postgres.builds.compiling import Progress
-from pgassay.postgres.builds.recipe import Recipe
-from pgassay.postgres.builds.spec import parse_spec
+from pgassay.postgres.builds.builder import missing_builds
+from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.recipe import BuildRequest, Recipe, parse_spec
 from pgassay.postgres.builds.toolchain import Toolchain
-from pgassay.postgres.builds.unbuilt import unbuilt
-from pgassay.postgres.builds.wanted import Wanted
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
 
 pytestmark = needs_make
 
 
-def _wanted(tree: Path, block_bytes: int = 8192) -> Wanted:
-    return Wanted(block_bytes=block_bytes, source=parse_spec(f"directory:{tree}"))
+def _wanted(tree: Path, block_bytes: int = 8192) -> BuildRequest:
+    return BuildRequest(block_bytes=block_bytes, source=parse_spec(f"directory:{tree}"))
 
 
 def test_a_build_is_made_once_for_each_recipe(tmp_path: Path) -> None:
@@ -55,14 +53,15 @@ def test_two_commits_are_two_builds(tmp_path: Path) -> None:
     (tree / "src" / "backend" / "main.c").write_text("int other;\n")
     git("commit", "-q", "-a", "-m", "two")
     found = [
-        builder.installation(Wanted(source=parse_spec(f"git:{tree}@{commit}"))).bindir for commit in ("HEAD~1", "HEAD")
+        builder.installation(BuildRequest(source=parse_spec(f"git:{tree}@{commit}"))).bindir
+        for commit in ("HEAD~1", "HEAD")
     ]
     assert found[0] != found[1]
     manifest = builder.cache.manifest(found[1].parent.name)
     assert manifest is not None
     assert manifest.source == f"git:{tree}@HEAD ({git('rev-parse', 'HEAD')})"
     with pytest.raises(UsageError, match='has no commit "nothing"'):
-        builder.installation(Wanted(source=parse_spec(f"git:{tree}@nothing")))
+        builder.installation(BuildRequest(source=parse_spec(f"git:{tree}@nothing")))
 
 
 def test_an_interrupted_build_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
@@ -150,7 +149,7 @@ def test_a_tarball_is_checked_against_the_checksum_beside_it(tmp_path: Path) -> 
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     tarball = tmp_path / "source.tar.gz"
     subprocess.run(["tar", "-C", str(tmp_path), "-czf", str(tarball), tree.name], check=True)
-    wanted = Wanted(source=parse_spec(f"tarball:{tarball}"))
+    wanted = BuildRequest(source=parse_spec(f"tarball:{tarball}"))
     beside = tmp_path / "source.tar.gz.sha256"
     beside.write_text("0" * 64 + "  source.tar.gz\n")
     with pytest.raises(PgassayError, match=r"source\.tar\.gz has the SHA-256"):
@@ -210,25 +209,25 @@ def test_a_disk_that_fills_up_while_a_source_is_unpacked_is_named(
     monkeypatch.setattr("tarfile.open", full)
     (tmp_path / "source.tar").touch()
     with pytest.raises(messages.BuildError, match=r"the disk of .* is full") as caught:
-        make_builder(tmp_path).installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'source.tar'}")))
+        make_builder(tmp_path).installation(BuildRequest(source=parse_spec(f"tarball:{tmp_path / 'source.tar'}")))
     assert "PGASSAY_CACHE" in str(caught.value.hint)
 
 
 def test_what_would_be_built_is_told_without_building(tmp_path: Path) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     both = [_wanted(tree), _wanted(tree, 2048), _wanted(tree)]
-    first, other = unbuilt(builder, both)
+    first, other = missing_builds(builder, both)
     assert (first.name, other.name) == ("16.4, 8kB pages, 8kB WAL blocks", "16.4, 2kB pages, 8kB WAL blocks")
     assert first.seconds is None
     assert builds_made(tmp_path) == 0
     builder.installation(both[0])
-    (left,) = unbuilt(builder, both)
+    (left,) = missing_builds(builder, both)
     assert left.name == other.name
     assert left.seconds is not None
 
 
 def test_a_source_that_would_be_fetched_is_not_fetched_to_tell_so(tmp_path: Path) -> None:
-    (each,) = unbuilt(make_builder(tmp_path), [Wanted(4096, version="17")])
+    (each,) = missing_builds(make_builder(tmp_path), [BuildRequest(4096, version="17")])
     assert each.name == "17, 4kB pages, 8kB WAL blocks"
     assert "would be fetched" in each.source
 
@@ -246,10 +245,10 @@ def test_what_is_no_tarball_or_no_checksum_is_named_in_one_line(tmp_path: Path) 
     builder = make_builder(tmp_path)
     (tmp_path / "x.tar.gz").write_text("hello")
     with pytest.raises(PgassayError, match=r"x\.tar\.gz\" cannot be unpacked: [^\n]*$"):
-        builder.installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))
+        builder.installation(BuildRequest(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))
     (tmp_path / "x.tar.gz.sha256").write_text("junk")
     with pytest.raises(PgassayError, match="holds no checksum"):
-        builder.installation(Wanted(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))
+        builder.installation(BuildRequest(source=parse_spec(f"tarball:{tmp_path / 'x.tar.gz'}")))
 
 
 def test_what_is_built_runs_without_a_compiler(tmp_path: Path) -> None:
@@ -280,5 +279,5 @@ def test_what_is_no_source_is_named(tmp_path: Path, kind: str, name: str, words:
     subprocess.run(["git", "-C", str(other), *who, "commit", "-q", "--allow-empty", "-m", "none"], check=True)
     spec = f"{kind}:{tmp_path / name}{'@HEAD' if kind == 'git' else ''}"
     with pytest.raises(UsageError, match=words) as caught:
-        make_builder(tmp_path).installation(Wanted(source=parse_spec(spec)))
+        make_builder(tmp_path).installation(BuildRequest(source=parse_spec(spec)))
     assert caught.value.hint

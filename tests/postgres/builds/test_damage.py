@@ -10,8 +10,7 @@ import pytest
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import file_sha256
-from pgassay.postgres.builds.spec import parse_spec
-from pgassay.postgres.builds.wanted import Wanted
+from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
 from tests.postgres.builds.fake_source import builds_made, make_builder, make_tree, needs_make
 
 pytestmark = needs_make
@@ -31,12 +30,12 @@ def _fetched(tmp_path: Path) -> tuple[Builder, Path]:
 
 def test_a_fetched_source_is_used_again_and_needed_for_building_only(tmp_path: Path) -> None:
     builder, note = _fetched(tmp_path)
-    wanted = Wanted(version="16")
-    first = builder.installation(wanted)
+    request = BuildRequest(version="16")
+    first = builder.installation(request)
     note.with_suffix(".tar").unlink()
-    assert builder.installation(wanted).bindir == first.bindir
+    assert builder.installation(request).bindir == first.bindir
     with pytest.raises(messages.BuildError, match="its tarball is gone") as caught:
-        builder.installation(replace(wanted, block_bytes=2048))
+        builder.installation(replace(request, block_bytes=2048))
     assert str(note) in caught.value.message
     note.unlink()  # as the hint has it: then it is fetched again
     assert builder.sources.at_hand(None, "16") is None
@@ -47,7 +46,7 @@ def test_a_fetched_source_that_was_changed_by_hand_is_not_built(tmp_path: Path) 
     with note.with_suffix(".tar").open("ab") as file:
         file.write(b"\0" * 512)
     with pytest.raises(messages.BuildError, match="it is not what was fetched") as caught:
-        builder.installation(Wanted(version="16"))
+        builder.installation(BuildRequest(version="16"))
     assert "remove that file" in str(caught.value.hint)
     assert builds_made(tmp_path) == 0
 
@@ -59,19 +58,19 @@ def test_a_note_of_a_source_that_was_changed_by_hand_is_named(tmp_path: Path, te
     builder, note = _fetched(tmp_path)
     note.write_text(text, encoding="latin-1")
     with pytest.raises(messages.BuildError, match="in the cache is damaged") as caught:
-        builder.installation(Wanted(version="16"))
+        builder.installation(BuildRequest(version="16"))
     assert str(note) in caught.value.message
 
 
 def test_what_somebody_put_among_the_builds_is_named_before_anything_is_built(tmp_path: Path) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
-    key = builder.recipe(Wanted(source=parse_spec(f"directory:{tree}")))[0].key
+    key = builder.recipe(BuildRequest(source=parse_spec(f"directory:{tree}")))[0].key
     builder.cache.directory(key).parent.mkdir(parents=True)
     builder.cache.directory(key).touch()
     assert builder.cache.every_key() == (key,)
     with pytest.raises(messages.BuildError, match="is damaged") as caught:
-        builder.installation(Wanted(source=parse_spec(f"directory:{tree}")))
+        builder.installation(BuildRequest(source=parse_spec(f"directory:{tree}")))
     assert caught.value.hint == f"remove it: pgassay postgres remove {key}"
     builder.cache.remove(key)
-    builder.installation(Wanted(source=parse_spec(f"directory:{tree}")))
+    builder.installation(BuildRequest(source=parse_spec(f"directory:{tree}")))
     assert builds_made(tmp_path) == 1

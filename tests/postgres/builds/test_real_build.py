@@ -18,11 +18,9 @@ from pgassay.host.clock import SystemClock
 from pgassay.lab.building import Building
 from pgassay.lab.outcomes import code_of
 from pgassay.load.pgbench.driver import PgbenchLoad
-from pgassay.postgres.build_factors import FACTORS
-from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.spec import parse_spec
-from pgassay.postgres.builds.verification import verify
-from pgassay.postgres.builds.wanted import Wanted
+from pgassay.postgres.builds.builder import Builder, verify
+from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
+from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.installation import LocalInstallation
 from tests.bench import real
 
@@ -39,15 +37,15 @@ LOAD = {"scale": "1", "clients": "2", "jobs": "1", "duration": "2s", "script": "
 def built(ours: Builder) -> LocalInstallation:
     """The build, or a skip that says what this machine lacks."""
     source = os.environ.get(SOURCE)
-    wanted = Wanted(4096, 16384, cflags=CFLAGS, source=parse_spec(source) if source else None)
+    request = BuildRequest(4096, 16384, cflags=CFLAGS, source=parse_spec(source) if source else None)
     try:
-        recipe, found = ours.recipe(wanted)
+        recipe, found = ours.recipe(request)
         if ours.cache.manifest(recipe.key) is None:
             with ours.cache.staging() as staging:
                 ours.toolchain.require(ours.sources.unpack(found, staging / "tree"))
     except PgassayError as error:
         pytest.skip(f"no PostgreSQL can be built here: {error.message}")
-    return ours.installation(wanted)
+    return ours.installation(request)
 
 
 @pytest.mark.system

@@ -8,11 +8,9 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import recipe
-from pgassay.postgres.builds.compiling import Progress
-from pgassay.postgres.builds.recipe import Recipe
+from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.recipe import BuildRequest, Recipe, Spec, build_request_of, parse_spec
 from pgassay.postgres.builds.sources import fits
-from pgassay.postgres.builds.spec import Spec, parse_spec
-from pgassay.postgres.builds.wanted import Wanted, wanted_of
 
 RECIPE = Recipe("ab" * 32, "16.4", 8192, 8192, 1 << 30, ("--without-icu",), "-O2", "gcc 12.2")
 
@@ -64,15 +62,15 @@ def test_sources_as_typed(tmp_path: Path) -> None:
 
 
 def test_only_build_levels_ask_for_a_build() -> None:
-    assert wanted_of({"version": "17"}) is None
-    assert wanted_of({"build.block_size": "2048B"}) == Wanted(block_bytes=2048)
+    assert build_request_of({"version": "17"}) is None
+    assert build_request_of({"build.block_size": "2048B"}) == BuildRequest(block_bytes=2048)
     everything = {
         "build.wal_block_size": "65536B",
         "build.version": "17",
         "build.cflags": "-O3",
         "build.source": "official",
     }
-    assert wanted_of(everything) == Wanted(8192, 65536, "17", "-O3", Spec("official"))
+    assert build_request_of(everything) == BuildRequest(8192, 65536, "17", "-O3", Spec("official"))
 
 
 def test_versions_fit_by_their_major_or_exactly() -> None:

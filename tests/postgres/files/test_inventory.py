@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import ClusterError
-from pgassay.postgres.files import inventory, offline
+from pgassay.postgres.files import catalogs, inventory
 from pgassay.postgres.files.inventory import RelationFile
 
 SEGMENT = 16 << 20
@@ -78,11 +78,11 @@ def test_another_directory_is_refused(cluster: Path, missing: str) -> None:
 def test_damaged_catalogues_leave_numbers(cluster: Path) -> None:
     (cluster / "base/5/1259").write_bytes(b"\xff" * 8192)
     (cluster / "base/5/16384").write_bytes(b"x" * 100)
-    assert offline.names(inventory.take(cluster)) == {}
+    assert catalogs.names_from_files(inventory.take(cluster)) == {}
     pairs = struct.pack("=iIII", 0x592717, 1, 1259, 1259)
     (cluster / "base/5/pg_filenode.map").write_bytes(pairs)
     for content in (b"\xff" * 8192, bytes(8192), bytes(18) + b"\x04\x20" + b"\x77" * 8172, b"short"):
         (cluster / "base/5/1259").write_bytes(content)
-        offline.names(inventory.take(cluster))
+        catalogs.names_from_files(inventory.take(cluster))
     (cluster / "base/5/pg_filenode.map").write_bytes(pairs[:10])
-    assert offline.names(inventory.take(cluster)) == {}
+    assert catalogs.names_from_files(inventory.take(cluster)) == {}

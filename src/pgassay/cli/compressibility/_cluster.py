@@ -6,9 +6,8 @@ from pathlib import Path
 
 from pgassay.cli.compressibility._request import Request
 from pgassay.errors import PgassayError, UsageError
-from pgassay.postgres.files import inventory, live, offline
-from pgassay.postgres.files.inventory import DataFile, RelationFile
-from pgassay.postgres.files.names import Name
+from pgassay.postgres.files import catalogs, inventory
+from pgassay.postgres.files.inventory import DataFile, Name, RelationFile
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Cluster:
 def look(request: Request) -> Cluster:
     """Find the files and their owners; raises `PgassayError`."""
     if "=" in request.cluster or "://" in request.cluster:
-        asked = live.ask(request.cluster)
+        asked = catalogs.ask(request.cluster)
         found, names, source = inventory.take(asked.directory), asked.names, f"database {asked.database}"
         files = [file for file in found.files if _is_of(file, asked.oid)]
     else:
@@ -50,7 +49,11 @@ def look(request: Request) -> Cluster:
                 'give a data directory, or "host=… dbname=…" as for psql',
             )
         found = inventory.take(directory)
-        names, source, files = offline.names(found), "all databases, names from the files", list(found.files)
+        names, source, files = (
+            catalogs.names_from_files(found),
+            "all databases, names from the files",
+            list(found.files),
+        )
     owned: dict[RelationFile | str, list[DataFile]] = defaultdict(list)
     for file in files:
         owned[file.owner].append(file)

@@ -1,27 +1,74 @@
-"""The one call for a PostgreSQL of one's own making: from the cache, or built, verified and kept.
+"""The one call for a PostgreSQL built from source: from the cache, or built, verified and kept.
 
-A build that is interrupted, fails, or does not verify never enters the cache.
+A build that is interrupted, fails, or does not verify never enters the cache. It is verified three ways: `postgres -C`,
+pg_controldata on what initdb wrote, and SHOW on a server that runs on a fresh cluster. For a dry run `missing_builds`
+lists what would be built; it fetches and builds nothing.
 """
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
-from pgassay.postgres.builds import folders, messages
+from pgassay.postgres import ownership
+from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.cache import Cache, Manifest, list_files
-from pgassay.postgres.builds.compiling import Compilation, Tell, tell_nobody
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, Recipe
+from pgassay.postgres.builds.compilation import Compilation, Tell, count_objects, expected_objects, tell_nobody
+from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, BuildRequest, Recipe
 from pgassay.postgres.builds.sources import Source, Sources
 from pgassay.postgres.builds.toolchain import Toolchain
-from pgassay.postgres.builds.verification import verify
-from pgassay.postgres.builds.wanted import Wanted
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
+
+_CONTROL = (("Database block size", "block_bytes"), ("WAL block size", "wal_block_bytes"))
+_SHOWN = ("block_size", "wal_block_size", "segment_size")
+
+
+def verify(installation: LocalInstallation, recipe: Recipe, runner: Runner) -> dict[str, str]:
+    """Make a cluster, start it, compare; returns what the server says; raises `BuildError` or `ClusterError`."""
+    folder = ownership.make_private_directory(installation.account)
+    try:
+        directory = folder / "data"
+        installation.initialize(directory, {})
+        for name in ("block_size", "wal_block_size"):
+            _require(recipe, name, _size(recipe, name), installation.setting(directory, {}, name))
+        _verify_control(installation, recipe, directory, runner)
+        server = installation.start(directory, {"shared_buffers": "16MB", "fsync": "off"}, folder / "socket")
+        try:
+            shown = {name: str(server.query(f"SHOW {name}")[0][0]) for name in _SHOWN}
+            (blocks,), *_ = server.query("SELECT setting FROM pg_settings WHERE name = 'segment_size'")
+        finally:
+            server.stop(immediately=True)
+        for name in ("block_size", "wal_block_size"):
+            _require(recipe, name, _size(recipe, name), shown[name])
+        _require(recipe, "segment_size", recipe.segment_bytes, int(blocks) * recipe.block_bytes)
+        return shown
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _verify_control(installation: LocalInstallation, recipe: Recipe, directory: Path, runner: Runner) -> None:
+    program = str(installation.bindir / "pg_controldata")
+    outcome = runner.run([program, "-D", str(directory)], unprivileged=True, timeout_s=60.0)
+    for label, name in _CONTROL:
+        found = re.search(rf"(?m)^{label}:\s+(\d+)$", outcome.stdout)
+        _require(recipe, label.lower(), getattr(recipe, name), found[1] if found else "nothing")
+
+
+def _size(recipe: Recipe, name: str) -> int:
+    return recipe.block_bytes if name == "block_size" else recipe.wal_block_bytes
+
+
+def _require(recipe: Recipe, name: str, expected: int, found: object) -> None:
+    if str(found) != str(expected):
+        raise messages.not_as_asked(recipe.key, name, expected, found)
+
 
 FOUND_BY = "built"
 
@@ -43,32 +90,32 @@ class Builder:
     tell: Tell = tell_nobody
     verify: Verify = verify
 
-    def recipe(self, wanted: Wanted) -> tuple[Recipe, Source]:
+    def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """What would be built, from which source (fetched if it is not at hand)."""
-        source = self.sources.identify(wanted.source, wanted.version)
+        source = self.sources.identify(request.source, request.version)
         major = int("".join(digit for digit in source.version.partition(".")[0] if digit.isdigit()))
         try:
             compiler = self.toolchain.compiler(major)
         except messages.BuildError:
-            kept = self._kept_build(wanted, source)
+            kept = self._kept_build(request, source)
             if kept is None:
                 raise
             return kept, source
         recipe = Recipe(
             source_sha256=source.sha256,
             version=source.version,
-            block_bytes=wanted.block_bytes,
-            wal_block_bytes=wanted.wal_block_bytes,
+            block_bytes=request.block_bytes,
+            wal_block_bytes=request.wal_block_bytes,
             segment_bytes=DEFAULT_SEGMENT_BYTES,
             flags=self.toolchain.flags(major),
-            cflags=wanted.cflags,
+            cflags=request.cflags,
             compiler=compiler,
         )
         return recipe, source
 
-    def _kept_build(self, wanted: Wanted, source: Source) -> Recipe | None:
+    def _kept_build(self, request: BuildRequest, source: Source) -> Recipe | None:
         """The latest build of this source and these sizes, by a compiler that is gone: it runs all the same."""
-        asked = (source.sha256, wanted.block_bytes, wanted.wal_block_bytes, wanted.cflags)
+        asked = (source.sha256, request.block_bytes, request.wal_block_bytes, request.cflags)
 
         def what(made: Recipe) -> tuple[str, int, int, str]:
             return made.source_sha256, made.block_bytes, made.wal_block_bytes, made.cflags
@@ -76,9 +123,9 @@ class Builder:
         found = [each for each in self.cache.whole() if what(each.recipe) == asked]
         return max(found, key=lambda each: each.made_utc).recipe if found else None
 
-    def installation(self, wanted: Wanted, *, may_build: bool = True) -> LocalInstallation:
+    def installation(self, request: BuildRequest, *, may_build: bool = True) -> LocalInstallation:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
-        recipe, source = self.recipe(wanted)
+        recipe, source = self.recipe(request)
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
                 if not may_build:
@@ -118,7 +165,7 @@ class Builder:
             except messages.BuildError as error:
                 raise self._with_kept_log(error, log, recipe.key) from None
             log.rename(installed / "build.log")
-            objects = folders.count_objects(compilation.work)
+            objects = count_objects(compilation.work)
             seconds = round((self.clock.monotonic_ns() - started_ns) / 1e9, 1)
             self._reachable(staging, installed)
             found = self.finder.named(installed / "bin", FOUND_BY)
@@ -133,7 +180,7 @@ class Builder:
     def _expected(self, tree: Path) -> int:
         """What another build of this cache made, else a guess from the source."""
         made = (each.objects for each in self.cache.whole() if each.objects)
-        return next(made, None) or folders.expected_objects(tree)
+        return next(made, None) or expected_objects(tree)
 
     def _with_kept_log(self, error: messages.BuildError, log: Path, key: str) -> messages.BuildError:
         kept = self.cache.logs / f"{key}.log"
@@ -150,3 +197,40 @@ class Builder:
             folder = folder.parent
         for each, _, _ in os.walk(installed):
             Path(each).chmod(0o755)
+
+
+@dataclass(frozen=True)
+class MissingBuild:
+    """A build that a study needs and the cache lacks; `seconds` is what builds took here, None before there was one."""
+
+    name: str
+    source: str
+    seconds: float | None
+    cache: Path
+
+
+def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[MissingBuild, ...]:
+    """Each missing build once, in order. A local source that is none raises `UsageError`, as building would."""
+    seconds = _usual_s(builder)
+    found = {}
+    for request in requests:
+        if request.source is None or request.source.kind in FETCHED:
+            source = builder.sources.at_hand(request.source, request.version)
+        else:
+            source = builder.sources.identify(request.source, request.version)
+        if source is not None:
+            recipe = builder.recipe(request)[0]
+            if builder.cache.manifest(recipe.key) is None:
+                found[request] = MissingBuild(recipe.name, source.spec, seconds, builder.cache.root)
+            continue
+        version = request.version or builder.sources.fallback or "of a version yet to be named"
+        sizes = f"{request.block_bytes // 1024}kB pages, {request.wal_block_bytes // 1024}kB WAL blocks"
+        told = f"{request.source or 'official or distribution'}, which would be fetched"
+        found[request] = MissingBuild(f"{version}, {sizes}", told, seconds, builder.cache.root)
+    return tuple(found.values())
+
+
+def _usual_s(builder: Builder) -> float | None:
+    """The median of what the builds in the cache took."""
+    lengths = [each.seconds for each in builder.cache.whole()]
+    return median(lengths) if lengths else None

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.postgres import owner
+from pgassay.postgres import ownership
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.recipe import Recipe
 
@@ -125,11 +125,11 @@ class Cache:
         """A folder of ours for work under way, gone afterwards; what killed processes left goes first."""
         parent = self._folder("staging")
         for each in parent.iterdir():
-            if owner.abandoned(each):
+            if ownership.abandoned(each):
                 shutil.rmtree(each, ignore_errors=True)
         directory = parent / f"{os.getpid()}-{os.urandom(4).hex()}"
         directory.mkdir()
-        owner.write(directory)
+        ownership.claim(directory)
         try:
             yield directory
         finally:

@@ -1,13 +1,15 @@
-"""What a build is made of, and the key that names it in the cache. Pure.
+"""What a build is made of: the source and sizes that a study asks for, and the recipe that names a build in the cache.
 
 Everything that can change the programs is in the recipe: the same key means the same programs. See PostgreSQL's manual,
-"configure Options": --with-blocksize, --with-wal-blocksize, --with-segsize.
+"configure Options": --with-blocksize, --with-wal-blocksize, --with-segsize. Pure.
 """
 
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from pgassay.postgres.builds import messages
 from pgassay.study.units import parse_memory
@@ -81,3 +83,64 @@ def _one_of(name: str, text: str, known: tuple[int, ...]) -> int:
     if size not in known:
         raise messages.unknown_block_size(name, text, known)
     return size
+
+
+FETCHED = ("official", "distribution")
+_PATHS = ("tarball", "directory", "git")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """`kind` with its path and, for git, the commit as typed."""
+
+    kind: str
+    path: Path | None = None
+    commit: str = ""
+
+    def __str__(self) -> str:
+        if self.path is None:
+            return self.kind
+        return f"{self.kind}:{self.path}{f'@{self.commit}' if self.commit else ''}"
+
+
+def parse_spec(text: str) -> Spec:
+    """The source that a text names; raises `UsageError`."""
+    kind, colon, rest = text.strip().partition(":")
+    if kind in FETCHED and not colon:
+        return Spec(kind)
+    if kind not in _PATHS or not rest:
+        raise messages.bad_source(text)
+    commit = ""
+    if kind == "git":
+        rest, at, commit = rest.rpartition("@")
+        if not at or not rest or not commit or commit.startswith("-"):
+            raise messages.bad_source(text)
+    return Spec(kind, Path(rest).expanduser().resolve(), commit)
+
+
+PREFIX = "build."
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """The build that a setup asks for: sizes in bytes; an empty version or no source takes what is at hand."""
+
+    block_bytes: int = DEFAULT_BLOCK_BYTES
+    wal_block_bytes: int = DEFAULT_BLOCK_BYTES
+    version: str = ""
+    cflags: str = DEFAULT_CFLAGS
+    source: Spec | None = None
+
+
+def build_request_of(installation: Mapping[str, str]) -> BuildRequest | None:
+    """What `Setup.installation` asks to be built; None if it asks for no build."""
+    words = {name.removeprefix(PREFIX): value for name, value in installation.items() if name.startswith(PREFIX)}
+    if not words:
+        return None
+    return BuildRequest(
+        block_bytes=parse_memory(words["block_size"]) if "block_size" in words else DEFAULT_BLOCK_BYTES,
+        wal_block_bytes=parse_memory(words["wal_block_size"]) if "wal_block_size" in words else DEFAULT_BLOCK_BYTES,
+        version=words.get("version", ""),
+        cflags=words.get("cflags", DEFAULT_CFLAGS),
+        source=parse_spec(words["source"]) if "source" in words else None,
+    )

@@ -1,22 +1,25 @@
-"""From what the user says of a source to a tree that can be built, with its hash and version.
+"""PostgreSQL's source: from what the user names to a tree that can be built, with its hash and version.
 
-Fetched tarballs are kept in the cache with a note of what they are, so that a second look needs no network.
+Fetched tarballs are kept in the cache with a note of what they are, so that a second look needs no network. A tree's
+hash covers every file's path and contents but git's own folder, so that an edit makes another build.
 """
 
+import errno
 import hashlib
 import json
 import re
 import shutil
+import tarfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
-from pgassay.postgres.builds import distribution, messages, official, trees
+from pgassay.postgres.builds import download, messages
 from pgassay.postgres.builds.cache import Cache, file_sha256
-from pgassay.postgres.builds.official import Opener, open_url
-from pgassay.postgres.builds.spec import FETCHED, Spec, parse_spec
+from pgassay.postgres.builds.download import Opener, open_url
+from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
 
 _GIT_TIMEOUT_S = 300.0
 
@@ -40,7 +43,7 @@ class Sources:
     fallback: str = ""
     allow_deb_src: bool = False
     opener: Opener = open_url
-    entries: Mapping[str, str] = field(default_factory=distribution.machine_entries)
+    entries: Mapping[str, str] = field(default_factory=download.machine_entries)
 
     def identify(self, spec: Spec | None, version: str) -> Source:
         """The source of this spec (None: whatever is at hand) and version (empty: any); fetched if need be."""
@@ -61,18 +64,18 @@ class Sources:
                 raise messages.damaged_source(tarball.with_suffix(".json"), "its tarball is gone")
             if file_sha256(tarball) != source.sha256:
                 raise messages.damaged_source(tarball, "it is not what was fetched")
-            return trees.unpack(tarball, into)
+            return unpack(tarball, into)
         assert spec.path is not None
         if spec.kind == "tarball":
-            return trees.unpack(spec.path, into)
+            return unpack(spec.path, into)
         if spec.kind == "git":
             archive = into.with_suffix(".tar")
             self._git(spec.path, "archive", "--format=tar", "-o", str(archive), source.commit)
-            tree = trees.unpack(archive, into)
+            tree = unpack(archive, into)
             archive.unlink()
             return tree
         shutil.copytree(spec.path, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        if trees.tree_sha256(into) != source.sha256:
+        if tree_sha256(into) != source.sha256:
             raise messages.failed("copying the source", "it changed meanwhile", "build again", spec.path)
         return into
 
@@ -94,19 +97,21 @@ class Sources:
         if not version:
             raise messages.unknown_version("no PostgreSQL is installed here to go by")
         self.cache.require_room()
-        within_reach = self.entries and (self.allow_deb_src or distribution.have_sources(self.entries))
+        within_reach = self.entries and (self.allow_deb_src or download.have_sources(self.entries))
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
         with self.cache.staging() as staging:
             if kind == "official":
                 tarball = self._official(version, staging)
             else:
                 allowed = self.allow_deb_src
-                tarball = distribution.fetch(self.runner, version, staging, allowed=allowed, entries=self.entries)
+                tarball = download.fetch_distribution(
+                    self.runner, version, staging, allowed=allowed, entries=self.entries
+                )
             return self._keep(kind, tarball, staging)
 
     def _official(self, version: str, staging: Path) -> Path:
         try:
-            return official.fetch(official.exact_version(version, self.opener), staging, self.opener)
+            return download.fetch_official(download.exact_version(version, self.opener), staging, self.opener)
         except messages.BuildError as error:
             if not self.entries:
                 raise
@@ -114,7 +119,7 @@ class Sources:
             raise messages.BuildError(error.message, hint) from None
 
     def _keep(self, kind: str, tarball: Path, staging: Path) -> Source:
-        source = Source(kind, file_sha256(tarball), trees.version_of(trees.unpack(tarball, staging / "tree")))
+        source = Source(kind, file_sha256(tarball), version_of(unpack(tarball, staging / "tree")))
         tarball.rename(self._kept(source))
         self._note(source)
         return source
@@ -133,15 +138,15 @@ class Sources:
         if not path.exists():
             raise messages.no_such_source(path)
         if spec.kind == "directory":
-            trees.require_source(path)
-            return Source(str(spec), trees.tree_sha256(path), trees.version_of(path))
+            require_source(path)
+            return Source(str(spec), tree_sha256(path), version_of(path))
         if spec.kind == "git":
             commit = self._git(path, "rev-parse", "--verify", "--quiet", f"{spec.commit}^{{commit}}").strip()
             try:
                 configure = self._git(path, "show", f"{commit}:configure")
             except UsageError:
                 raise messages.not_a_source(path) from None
-            version = trees.version_in(configure, str(spec))
+            version = version_in(configure, str(spec))
             return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
         return self._tarball(spec, path)
 
@@ -149,7 +154,7 @@ class Sources:
         beside = path.with_name(f"{path.name}.sha256")
         if beside.is_file():
             try:
-                official.require_checksum(path, official.checksum_in(beside.read_text(encoding="utf-8")))
+                download.require_checksum(path, download.checksum_in(beside.read_text(encoding="utf-8")))
             except ValueError as error:
                 raise messages.bad_checksum_file(beside, str(error)) from None
         sha256 = file_sha256(path)
@@ -158,7 +163,7 @@ class Sources:
                 return Source(str(spec), sha256, source.version)
         self.cache.require_room()
         with self.cache.staging() as staging:
-            found = Source(str(spec), sha256, trees.version_of(trees.unpack(path, staging / "tree")))
+            found = Source(str(spec), sha256, version_of(unpack(path, staging / "tree")))
         self._note(found)
         return found
 
@@ -192,3 +197,55 @@ def fits(version: str, wanted: str) -> bool:
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
+
+
+_VERSION = re.compile(r"^PACKAGE_VERSION='([^']+)'", re.MULTILINE)
+_IGNORED = frozenset({".git"})
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def version_in(configure: str, what: str) -> str:
+    """`PACKAGE_VERSION` of a configure script's text; raises `BuildError`."""
+    found = _VERSION.search(configure)
+    if not found:
+        raise messages.no_version(what)
+    return found[1]
+
+
+def version_of(tree: Path) -> str:
+    """The version of an unpacked source."""
+    return version_in((tree / "configure").read_text(encoding="utf-8", errors="replace"), str(tree))
+
+
+def require_source(tree: Path) -> None:
+    """Raise `UsageError` unless this is PostgreSQL's source, untouched by a build in place."""
+    if not (tree / "configure").is_file() or not (tree / "src" / "backend").is_dir():
+        raise messages.not_a_source(tree)
+    if (tree / "config.status").exists():
+        raise messages.configured_in_place(tree)
+
+
+def tree_sha256(tree: Path) -> str:
+    """Over all files, sorted by path."""
+    digest = hashlib.sha256()
+    for path in sorted(tree.rglob("*")):
+        relative = path.relative_to(tree)
+        if path.is_file() and not _IGNORED & set(relative.parts):
+            digest.update(f"{relative}\0{file_sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def unpack(tarball: Path, into: Path) -> Path:
+    """Unpack and return the folder that holds `configure`; raises `UsageError` if none does, else `BuildError`."""
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        with tarfile.open(tarball) as archive:
+            archive.extractall(into, filter="data")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise messages.disk_full(into) from None
+        raise messages.not_unpacked(tarball, str(error).partition("\n")[0].rstrip(":")) from None
+    for folder in (into, *sorted(each for each in into.iterdir() if each.is_dir())):
+        if (folder / "configure").is_file():
+            return folder
+    raise messages.not_a_source(tarball)

@@ -1,16 +1,17 @@
-"""Which files a cluster has: relations' segments and forks, WAL segments, and the rest.
+"""Which files a cluster has: segments and forks of relations, WAL segments, and the rest.
 
-PostgreSQL manual, "Database File Layout". Names of relations are the catalogue's business (offline.py, live.py): here
-a relation is the number of its file.
+PostgreSQL manual, "Database File Layout". Here a relation is the number of its file; `catalogs` finds its name. Each
+page of WAL begins with its own address (xlog_internal.h, XLogPageHeaderData): in a recycled segment, renamed to be
+written later, it is the old one. Such segments take space on a drive and say nothing about the WAL to come.
 """
 
 import os
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.postgres.files.wal import is_recycled
 from pgassay.postgres.messages import not_a_cluster, unreadable_cluster
 
 _RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")
@@ -99,3 +100,49 @@ def _plain_files(folder: Path) -> Iterator[tuple[Path, int]]:
                     yield Path(entry.path), entry.stat().st_size
             except FileNotFoundError:
                 continue
+
+
+FIRST_USER_OID = 16384
+"""Objects with smaller numbers come with PostgreSQL (transam.h, FirstNormalObjectId)."""
+
+_KINDS = {"r": "table", "m": "table", "i": "index", "t": "TOAST", "S": "sequence"}
+
+
+@dataclass(frozen=True)
+class Name:
+    """`kind` is table, index, TOAST, sequence or other; `of` is the table that an index or TOAST serves, if known."""
+
+    database: str
+    schema: str
+    relation: str
+    kind: str
+    is_system: bool
+    of: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Schema and relation, without `public`."""
+        return self.relation if self.schema in ("public", "") else f"{self.schema}.{self.relation}"
+
+
+def kind_of(relkind: str) -> str:
+    """The word for pg_class.relkind."""
+    return _KINDS.get(relkind, "other")
+
+
+_WAL_PAGE_HEADER = struct.Struct("=HHIQ")
+
+
+def is_recycled(path: Path, segment_bytes: int) -> bool:
+    """Does the segment at `path` begin with a page of another one, or was it never written?"""
+    try:
+        with path.open("rb") as segment:
+            head = segment.read(_WAL_PAGE_HEADER.size)
+    except FileNotFoundError:
+        return True
+    if len(head) < _WAL_PAGE_HEADER.size or not segment_bytes:
+        return True
+    _, _, _, address = _WAL_PAGE_HEADER.unpack(head)
+    # A name is timeline, then the segment's number as two words: the upper 32 bits of its address, and the rest.
+    high, low = int(path.name[8:16], 16), int(path.name[16:], 16)
+    return bool(address != (high << 32) + low * segment_bytes)

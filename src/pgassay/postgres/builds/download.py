@@ -1,24 +1,94 @@
-"""The distribution's source package, by apt, without touching the machine's apt.
+"""Fetching PostgreSQL's source: the project's own tarballs, or the distribution's source package by apt.
 
-apt's lists, cache and source entries are in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are
-the machine's own with `deb-src` for `deb`, and only with consent. The distribution's patches are not applied: the
-tarball is the authors' own.
+The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and `.sha256` beside it; its web site says which
+minor version is the latest (versions.json). The machine's own apt is not touched: lists, cache and source entries are
+in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are the machine's own with `deb-src` for `deb`,
+and only with consent. The distribution's patches are not applied: the tarball is the project's own.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import IO
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.running import Completed, Runner
 from pgassay.postgres.builds import messages
-from pgassay.postgres.builds.official import require_checksum
+from pgassay.postgres.builds.cache import file_sha256
+
+FILES = "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
+VERSIONS = "https://www.postgresql.org/versions.json"
+_HTTP_TIMEOUT_S = 60.0
+
+Opener = Callable[[str], AbstractContextManager[IO[bytes]]]
+
+
+def open_url(url: str) -> AbstractContextManager[IO[bytes]]:
+    """Over HTTPS, with the system's proxies and certificates."""
+    response: AbstractContextManager[IO[bytes]] = urllib.request.urlopen(url, timeout=_HTTP_TIMEOUT_S)
+    return response
+
+
+def exact_version(wanted: str, opener: Opener) -> str:
+    """`"17"` as the latest `"17.N"`; an exact version as it is; raises `BuildError`."""
+    if "." in wanted:
+        return wanted
+    try:
+        with opener(VERSIONS) as response:
+            rows = json.load(response)
+        return next(f"{row['major']}.{row['latestMinor']}" for row in rows if str(row["major"]) == wanted)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise messages.not_fetched(f"the latest version of PostgreSQL {wanted}", _words(error)) from None
+
+
+def fetch_official(version: str, folder: Path, opener: Opener) -> Path:
+    """Fetch one version's tarball into `folder`, checked against its checksum; raises `BuildError`."""
+    url = FILES.format(version=version)
+    target = folder / url.rpartition("/")[2]
+    try:
+        with opener(f"{url}.sha256") as response:
+            wanted = checksum_in(response.read().decode("ascii", errors="replace"))
+        with opener(url) as response, target.open("wb") as file:
+            shutil.copyfileobj(response, file)
+    except (OSError, ValueError) as error:
+        target.unlink(missing_ok=True)
+        raise messages.not_fetched(url, _words(error)) from None
+    require_checksum(target, wanted)
+    return target
+
+
+def require_checksum(path: Path, wanted: str) -> None:
+    """Raise `BuildError`, and remove nothing, if the file is not what its checksum says."""
+    found = file_sha256(path)
+    if found != wanted:
+        raise messages.wrong_checksum(path.name, wanted, found)
+
+
+def checksum_in(text: str) -> str:
+    """The SHA-256 in a `.sha256` file (`HEX  NAME`); raises `ValueError`."""
+    word = text.split()[0].lower() if text.split() else ""
+    if len(word) != 64 or not set(word) <= set("0123456789abcdef"):
+        raise ValueError("it is no SHA-256 checksum")
+    return word
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"{error.code} {error.reason}".lower()
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return str(reason).lower() or type(error).__name__
+
 
 ETC = Path("/etc/apt")
 _OURS = re.compile(r"debian|ubuntu|postgresql|raspbian|mint", re.IGNORECASE)
-NEWER = ("trixie", "forky", "sid")
+NEWER_SUITES = ("trixie", "forky", "sid")
 """Debian's suites after bookworm, looked at when the machine's own have no such version."""
-_TIMEOUT_S = 900.0
+_APT_TIMEOUT_S = 900.0
 _TRIES = 4
 """The newest version may be listed and not there yet on a mirror; older ones are then tried."""
 
@@ -45,11 +115,13 @@ def newer_entries(files: Mapping[str, str]) -> Mapping[str, str]:
     for name, text in private_entries(files).items():
         if name.endswith(".sources"):
             stanzas = [each for each in re.split(r"\n\s*\n", text) if _archive(_field(each, "URIs"))]
-            lines = "\n\n".join(re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER)}", each) for each in stanzas)
+            lines = "\n\n".join(
+                re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER_SUITES)}", each) for each in stanzas
+            )
         else:
             parts = (re.match(r"(deb-src(?:\s+\[[^]]*\])?\s+\S+)\s+\S+\s+(.*)$", line) for line in text.splitlines())
             kept = [(part[1], part[2]) for part in parts if part and _archive(part[1])]
-            lines = "\n".join(dict.fromkeys(f"{head} {suite} {tail}" for head, tail in kept for suite in NEWER))
+            lines = "\n".join(dict.fromkeys(f"{head} {suite} {tail}" for head, tail in kept for suite in NEWER_SUITES))
         if lines:
             found[name] = lines.rstrip("\n") + "\n"
     return found
@@ -72,7 +144,7 @@ def machine_entries(etc: Path = ETC) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in wanted}
 
 
-def fetch(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: Mapping[str, str]) -> Path:
+def fetch_distribution(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: Mapping[str, str]) -> Path:
     """Fetch the authors' tarball of PostgreSQL `wanted` (17 or 17.5) into `folder`; checked against the .dsc file."""
     major, _, minor = wanted.partition(".")
     package = f"postgresql-{major}"
@@ -124,7 +196,7 @@ def _private_apt(folder: Path, entries: Mapping[str, str]) -> list[str]:
 
 def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) -> Completed:
     try:
-        return runner.run(command, directory=directory, timeout_s=_TIMEOUT_S)
+        return runner.run(command, directory=directory, timeout_s=_APT_TIMEOUT_S)
     except BenchError:
         raise messages.no_package_source("this machine has no apt-get") from None
 

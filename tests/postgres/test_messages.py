@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.postgres.words import complaint
+from pgassay.postgres.messages import complaint
 
 REFUSED = """\
 2026-01-01 10:00:00.000 UTC [7] FATAL:  invalid value for parameter "shared_buffers": "64XB"

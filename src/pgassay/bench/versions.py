@@ -1,0 +1,78 @@
+"""All that differs between PostgreSQL 13 … 19, in one place: since which version something is there.
+
+Sources: the release notes' "Migration" sections and the manual of each version.
+"""
+
+import re
+
+from pgassay.bench.places import Version
+
+OLDEST = 13
+TOLERATED = 19
+"""Not released when this was written: used when named, without promise. Those in between are supported."""
+
+CHECKSUMS_BY_DEFAULT = 18
+"""initdb turns data checksums on, and knows --no-data-checksums."""
+
+NO_INSTRUCTIONS = 14
+"""initdb knows --no-instructions."""
+
+HUGE_PAGES_NEEDED = 15
+"""`postgres -C shared_memory_size_in_huge_pages` says how many huge pages a server needs."""
+
+HUGE_PAGES_STATUS = 17
+"""SHOW huge_pages_status exists; before it, the postmaster's memory map tells."""
+
+ALL_FROZEN = 18
+"""pg_class has relallfrozen, which moves the columns behind it by four bytes."""
+
+ICU_BY_DEFAULT = 16
+"""configure wants ICU unless told otherwise."""
+
+PARSER_NOT_IN_TARBALL = 17
+"""A source needs bison and flex; older tarballs contain what these generate."""
+
+LZ4, ZSTD, LIBURING = 14, 15, 18
+"""configure knows --with-lz4, --with-zstd, --with-liburing."""
+
+STAT_WAL = 14
+"""pg_stat_wal exists."""
+
+FLUSH_ON_REQUEST = 15
+"""Statistics are in shared memory: pg_stat_force_next_flush; before, a collector gets them up to half a second late."""
+
+STAT_IO = 16
+"""pg_stat_io exists."""
+
+NEWPAGE_UPDATES = 16
+"""Updates whose row moved to another page are counted."""
+
+STAT_CHECKPOINTER = 17
+"""pg_stat_checkpointer exists; before it, its columns are in pg_stat_bgwriter."""
+
+CHECKPOINTS_DONE = 18
+"""pg_stat_checkpointer counts completed checkpoints, apart from those skipped for want of work."""
+
+STAT_IO_BYTES = 18
+"""pg_stat_io counts bytes and the WAL; pg_stat_wal no longer counts writes and syncs."""
+
+AUTOMATIC_SETTINGS = {
+    "wal_buffers": "-1",
+    "commit_timestamp_buffers": "0",
+    "subtransaction_buffers": "0",
+    "transaction_buffers": "0",
+}
+"""Settings whose special value the server replaces by what it computed, with the source `override`."""
+
+_VERSION = re.compile(r"\(PostgreSQL\) (\d+)(?:\.(\d+)|(?:devel|alpha|beta|rc)\d*)?")
+
+
+def parse_version(text: str) -> Version | None:
+    """`postgres (PostgreSQL) 15.18 (Debian …)` as a version; None for anything else (9.6 has major 9)."""
+    found = _VERSION.search(text)
+    return Version(int(found[1]), int(found[2] or 0), text.strip()) if found else None
+
+
+def supported(version: Version) -> bool:
+    """Do we know this major version?"""
+    return OLDEST <= version.major <= TOLERATED

@@ -1,0 +1,95 @@
+"""Socket directories: short enough, closed, one port each; and owners that are gone."""
+
+import json
+import os
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+from pgassay.bench.errors import ClusterError
+from pgassay.bench.places import Account
+from pgassay.postgres import ownership, repair
+
+OURSELVES = Account(None, os.geteuid(), os.getegid())
+
+
+def test_a_made_directory_is_short_closed_and_owned() -> None:
+    path = ownership.make_private_directory(OURSELVES)
+    try:
+        assert path.stat().st_mode & 0o777 == 0o700
+        assert ownership.prepare_socket_directory(path, OURSELVES) == ownership.FIRST_PORT
+        (path / f".s.PGSQL.{ownership.FIRST_PORT}.lock").touch()
+        assert ownership.prepare_socket_directory(path, OURSELVES) == ownership.FIRST_PORT + 1
+        assert not ownership.abandoned(path)
+    finally:
+        rmtree(path)
+
+
+def test_too_long_a_path_is_refused_with_its_length(tmp_path: Path) -> None:
+    longest = tmp_path / ("x" * (ownership.SOCKET_PATH_BYTES_MAX - len(str(tmp_path)) - len("//.s.PGSQL.65535")))
+    assert ownership.prepare_socket_directory(longest, OURSELVES) == ownership.FIRST_PORT
+    with pytest.raises(ClusterError, match="108 bytes long, the system allows 107"):
+        ownership.prepare_socket_directory(longest.with_name(longest.name + "x"), OURSELVES)
+    assert not longest.with_name(longest.name + "x").exists()
+
+
+def test_an_open_directory_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with pytest.raises(ClusterError, match="open to others"):
+        ownership.prepare_socket_directory(tmp_path, OURSELVES)
+
+
+def _forsake(directory: Path) -> None:
+    """Make the owner's file that of a process that is gone."""
+    said = json.loads((directory / ownership.OWNER_FILE).read_text())
+    (directory / ownership.OWNER_FILE).write_text(json.dumps(said | {"started_ticks": 1}))
+
+
+def test_an_owner_is_gone_only_when_its_file_says_so(tmp_path: Path) -> None:
+    assert not ownership.abandoned(tmp_path), "nobody ever claimed it"
+    ownership.claim(tmp_path)
+    assert not ownership.abandoned(tmp_path)
+    _forsake(tmp_path)
+    assert ownership.abandoned(tmp_path), "another process has that number now"
+    ownership.claim(tmp_path)
+    said = json.loads((tmp_path / ownership.OWNER_FILE).read_text())
+    (tmp_path / ownership.OWNER_FILE).write_text(json.dumps(said | {"boot": "before"}))
+    assert ownership.abandoned(tmp_path), "the machine was booted since"
+    (tmp_path / ownership.OWNER_FILE).write_text("torn")
+    assert not ownership.abandoned(tmp_path), "what cannot be read is left alone"
+    ownership.release(tmp_path)
+    assert not ownership.abandoned(tmp_path)
+
+
+def test_only_forsaken_socket_directories_are_removed(tmp_path: Path) -> None:
+    kept, forsaken = (
+        ownership.make_private_directory(OURSELVES, tmp_path),
+        ownership.make_private_directory(OURSELVES, tmp_path),
+    )
+    foreign = tmp_path / f"{ownership.PRIVATE_PREFIX}foreign"
+    foreign.mkdir()
+    _forsake(forsaken)
+    (tmp_path / f"{ownership.PRIVATE_PREFIX}link").symlink_to(forsaken)
+    assert repair.abandoned_sockets(OURSELVES, tmp_path) == [forsaken]
+    repair.remove_sockets(forsaken)
+    assert kept.is_dir()
+    assert foreign.is_dir()
+    assert not forsaken.exists()
+
+
+def test_the_marker_is_read_as_written_and_nothing_else_counts(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="not made by pgassay"):
+        ownership.require_mark(tmp_path)
+    written = ownership.mark(tmp_path, 123, "17.5", OURSELVES)
+    assert ownership.require_mark(tmp_path) == written
+    assert written.made_wall_ns == 123
+    for text in ("torn", "[]", '{"format": 1}'):
+        (tmp_path / ownership.MARKER_FILE).write_text(text)
+        with pytest.raises(ClusterError, match="cannot be read"):
+            ownership.require_mark(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ownership.MARKER_FILE).symlink_to(tmp_path / ownership.MARKER_FILE)
+    with pytest.raises(ClusterError, match="not made by pgassay"):
+        ownership.require_mark(elsewhere)
