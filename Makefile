@@ -20,11 +20,11 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: help setup demo test test-fast test-full fuzz lint types format clean locks FORCE
+.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks FORCE
 .PHONY: lint-quick mypy clippy rust-tests fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
-	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMPS)/core  ## everything that the targets below need: PostgreSQL, .venv, the Rust core
 
@@ -42,6 +42,14 @@ test-fast: setup  ## the tests that start no PostgreSQL: under a minute
 
 test-full: test  ## make test, then the slow tests
 	$(SUBMAKE) slow-tests
+
+slow-share: setup  ## the slow tests that fit in BUDGET_S (1500) seconds, others at each commit; SEED= repeats an order
+	@scripts/build-tools
+	@scripts/load-programs
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_share --budget-s $(or $(BUDGET_S),1500) --seed '$(SEED)'
+
+slow-seconds: setup  ## run all slow tests, and keep in tests/slow_seconds.json how long each takes
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m tests.slow_share --time-all
 
 fuzz: setup  ## fuzz the flash model and its traces with CASES (100000) random strings of bytes
 	PROPTEST_CASES=$(or $(CASES),100000) cargo test --quiet --locked --package pgassay-flash --test fuzz

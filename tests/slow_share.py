@@ -1,0 +1,145 @@
+"""Runs a share of the slow tests: as many as fit in a number of seconds, others at each commit.
+
+All of them take over an hour, too long for every change; CI runs `make slow-share`, so that each has its turn. The seed
+orders them and is printed: the same seed on the same tests gives the same order. How long each takes stands in
+slow_seconds.json, which `make slow-seconds` measures again.
+"""
+
+import argparse
+import json
+import math
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SECONDS = Path(__file__).with_name("slow_seconds.json")
+UNKNOWN_S = 900.0
+"""For a test that has not been timed yet."""
+MARGIN = 1.5
+"""A test must fit even if it takes this many times as long as when it was timed."""
+STUCK_S = 900.0
+"""A test that is still running so long after the end of the budget is interrupted and has failed."""
+
+Run = Callable[[str, float], "Outcome"]
+"""Runs one test within a limit of seconds."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one test ended, and after how many seconds."""
+
+    passed: bool
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """The tests that ran, in order, with their outcomes; and those that the budget had no room for."""
+
+    outcomes: Mapping[str, Outcome]
+    left_out: tuple[str, ...]
+
+    @property
+    def failed(self) -> list[str]:
+        """The tests that did not pass."""
+        return [test for test, outcome in self.outcomes.items() if not outcome.passed]
+
+
+def ordered(tests: Iterable[str], seed: str) -> list[str]:
+    """The tests in an order that depends on nothing but them and the seed."""
+    tests = sorted(tests)
+    random.Random(seed).shuffle(tests)
+    return tests
+
+
+def run_share(tests: Sequence[str], seconds: Mapping[str, float], budget_s: float, run: Run) -> Share:
+    """Run the tests in turn, each only if it will end within what is left of the budget.
+
+    A machine that turns out slower than the one where the tests were timed is expected to stay so.
+    """
+    outcomes: dict[str, Outcome] = {}
+    left_out = []
+    elapsed_s = expected_s = 0.0
+    for test in tests:
+        expects_s = seconds.get(test, UNKNOWN_S)
+        slower = max(1.0, elapsed_s / expected_s) if expected_s else 1.0
+        if elapsed_s + expects_s * max(MARGIN, slower) > budget_s:
+            left_out.append(test)
+            continue
+        outcomes[test] = run(test, budget_s - elapsed_s + STUCK_S)
+        elapsed_s += outcomes[test].elapsed_s
+        expected_s += expects_s
+    return Share(outcomes, tuple(left_out))
+
+
+def slow_tests() -> list[str]:
+    """The ids of all tests marked slow."""
+    words = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "slow"]
+    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    if told.returncode not in (0, 5):
+        raise SystemExit(told.stdout + told.stderr)
+    return re.findall(r"^tests/\S+::.+$", told.stdout, flags=re.MULTILINE)
+
+
+def run_test(test: str, limit_s: float) -> Outcome:
+    """One test in a process of its own; interrupted as by Ctrl-C at the limit, so that it cleans up."""
+    print(f"--- {test}", flush=True)
+    began_s = time.monotonic()
+    with subprocess.Popen([sys.executable, "-m", "pytest", "-q", "-n", "0", test], cwd=ROOT) as process:
+        try:
+            status = process.wait(limit_s if limit_s < math.inf else None)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            status = process.wait() or 1
+    return Outcome(status == 0, time.monotonic() - began_s)
+
+
+def commit() -> str:
+    """The checked-out commit, or a word where there is none."""
+    words = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "no commit"
+
+
+def report(share: Share, known: Mapping[str, float], seed: str) -> str:
+    """What ran, what did not, and how to run it again."""
+    total = len(share.outcomes) + len(share.left_out)
+    elapsed_s = sum(outcome.elapsed_s for outcome in share.outcomes.values())
+    lines = [f"left out, no time: {test} (about {known.get(test, UNKNOWN_S):.0f} s)" for test in share.left_out]
+    lines += [f"failed: {test}" for test in share.failed]
+    lines.append(f"{len(share.outcomes)} of {total} slow tests ran in {elapsed_s:.0f} s, {len(share.failed)} failed")
+    if not share.outcomes:
+        lines.append("no slow test was run: none fits in the budget")
+    return "\n".join([*lines, f"the same order again: make slow-share SEED={seed}"])
+
+
+def main() -> int:
+    """Exit status 1 if a test failed; no test at all is no failure."""
+    parser = argparse.ArgumentParser(prog="python -m tests.slow_share", description="Run a share of the slow tests.")
+    parser.add_argument("--budget-s", type=float, default=1500.0, help="seconds that they may take together")
+    parser.add_argument("--seed", default="", help="orders the tests; the commit if left out")
+    parser.add_argument("--time-all", action="store_true", help="run all, and keep how long each took")
+    arguments = parser.parse_args()
+    seed = arguments.seed or commit()
+    known: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
+    budget_s = math.inf if arguments.time_all else arguments.budget_s
+    tests = ordered(slow_tests(), seed)
+    print(f"{len(tests)} slow tests, ordered by the seed {seed}; {budget_s:.0f} s for them", flush=True)
+    share = run_share(tests, known, budget_s, run_test)
+    print(report(share, known, seed))
+    if arguments.time_all:
+        passed = {test: outcome for test, outcome in share.outcomes.items() if outcome.passed}
+        measured = {**known, **{test: round(outcome.elapsed_s) for test, outcome in passed.items()}}
+        kept = {test: measured[test] for test in sorted(tests) if test in measured}
+        SECONDS.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    return 1 if share.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
