@@ -15,6 +15,7 @@ from pgassay.lab.fairness import BLOCK_SIZE, STOCK_BYTES
 from pgassay.lab.loads import load_of
 from pgassay.lab.site import Site
 from pgassay.probe.tables import FIRST_USER_OID
+from pgassay.study.drives import kinds_in
 from pgassay.study.units import parse_memory
 
 WAL_BYTES = 1 << 30
@@ -22,7 +23,6 @@ WAL_BYTES = 1 << 30
 PREFIX = "relation"
 RELATIONS_MAX = 40
 """The largest ones are told; a schema may have thousands."""
-_SNAPSHOTS_BESIDE = ("directory", "device")
 _HEADER_BYTES = 128
 """Of a page: header and special space, and what is too little for one more row or key, on average."""
 
@@ -69,7 +69,8 @@ def need(
 
 def _beside(drive: Drive) -> bool:
     """Are snapshots kept beside the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
-    return drive.kind.partition("+")[0] in _SNAPSHOTS_BESIDE
+    kind = kinds_in(drive.kind)[0]
+    return kind is not None and not kind.holds_one_cluster
 
 
 def data_bytes(composition: Composition, load: Load) -> int:
