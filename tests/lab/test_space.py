@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.arms import page_overhead
-from pgassay.lab.space import relations
+from pgassay.lab.space import page_overhead, relations
 from pgassay.testing.fakes.server import FakeInstallation
 
 

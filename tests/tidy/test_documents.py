@@ -1,6 +1,6 @@
 """What exists is named where a reader looks for it, and what the documents name exists.
 
-The text itself is for people to check; the code blocks of statistics.md and scaling.md are run by tests/analysis.
+The text itself is for people to check; tests/docs runs their code and commands.
 """
 
 import re

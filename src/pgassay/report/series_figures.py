@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pgassay.record.values import TrialRecord
+from pgassay.report import words
 from pgassay.report.courses import told
 from pgassay.report.legends import WIDTH
 from pgassay.report.style import apart, chart_of, panels
@@ -50,7 +51,7 @@ def per_second(findings: "Findings") -> Any | None:
 
 
 def _panel(trial: TrialRecord) -> str:
-    return trial.place.name
+    return words.place(trial.treatment, trial.condition, trial.covariate)
 
 
 def _panels(findings: "Findings") -> tuple[str, ...]:

@@ -8,16 +8,18 @@ from statistics import median
 
 from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
-from pgassay.study.levels import Arm, Cell, Place
+from pgassay.study.levels import Arm
 from pgassay.study.responses import Status
 
+Place = tuple[str, str]
 
-def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> Mapping[Cell, Sequence[TrialRecord]]:
+
+def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> Mapping[Place, Sequence[TrialRecord]]:
     """The valid trials of each condition and covariate point: places as in `arms`, others as their first trials ran."""
-    found: dict[Cell, list[TrialRecord]] = {arm.place.cell: [] for arm in arms}
+    found: dict[Place, list[TrialRecord]] = {(arm.condition.name, arm.covariate.name): [] for arm in arms}
     for trial in trials:
         if trial.status is Status.VALID:
-            found.setdefault(trial.place.cell, []).append(trial)
+            found.setdefault((trial.condition, trial.covariate), []).append(trial)
     return {place: mine for place, mine in found.items() if mine}
 
 
@@ -29,11 +31,11 @@ def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRe
     return found
 
 
-def by_arm(trials: Iterable[TrialRecord]) -> Mapping[Place, Sequence[TrialRecord]]:
+def by_arm(trials: Iterable[TrialRecord]) -> Mapping[tuple[str, str, str], Sequence[TrialRecord]]:
     """The trials of each treatment, condition and covariate point, in one pass."""
-    found: dict[Place, list[TrialRecord]] = {}
+    found: dict[tuple[str, str, str], list[TrialRecord]] = {}
     for trial in trials:
-        found.setdefault(trial.place, []).append(trial)
+        found.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
     return found
 
 

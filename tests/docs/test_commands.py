@@ -1,0 +1,194 @@
+"""Every `pgassay …` of README and docs works: it is run on planted records, or planned, or at least parsed.
+
+What is only parsed is listed here with its reason; anything else that a page shows is run.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from pgassay.cli import COMMANDS, main
+from tests.docs.pages import Example, blocks, commands, words
+from tests.record.foreign.made import hammerdb, pgbench
+from tests.report import cacherun, made, scaled
+
+RUN = "runs/fillfactor-20260102T030405Z"
+STANDS_FOR = {
+    "COMMAND": "run", "RUN": RUN, "STUDY": "fillfactor", "FILE": "results.csv", "DIR": "cluster", "NAME": "mine",
+    "NAME=A": "server.work_mem=4MB", "NAME=B": "server.work_mem=64MB", "KIND": "csd", "SIZE": "20GB",
+    "DSN": "dbname=app", "PROFILE": "sata-ssd",
+}  # fmt: skip
+"""What the placeholders of a synopsis become."""
+
+INSTEAD = {
+    "run --discard-snapshots": "run fillfactor --discard-snapshots",
+    "simulate FILE": "simulate load.toml",
+    "studies NAME": "studies fillfactor",
+    "export RUN --as cache-csv": "export runs/cache --as cache-csv",
+    "diagnose RUN": "diagnose runs/scaling",
+    f"diagnose {RUN}": "diagnose runs/scaling",
+    "import FILE": "import results.csv --columns treatment=page_kB,condition=mode,value=tps",
+    "lint FILE": "lint hammer.DB",
+    "lint runs/imported-": "lint runs/imported",
+    "show runs/imported-": "show runs/imported",
+}
+"""Mentions of an option alone, and examples that want another record than `RUN`."""
+
+ONLY_PARSED = {
+    "compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
+    "compressibility /var/lib/pgsql/data": "the same",
+    "diagnose RUN --disk RUN": "needs a disk study of this machine: tests/report/test_diagnosing.py plants one",
+    "doctor --repair": "changes the machine",
+    "drive create": "mounts a file system",
+    "drive fsck": "needs a drive that was made: tests/drive",
+    "drive list --repair": "puts away what other runs on this machine have left",
+    "drive record NAME": "needs a drive that was made: tests/drive",
+    "init --from": "asks a server: tests/system",
+    "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
+    f"resume {RUN}": "the same",
+    "run --discard-snapshots": "removes what other runs on this machine have prepared",
+    "simulate --trace": "needs a trace of a drive: tests/cli/test_simulate.py",
+}
+"""The beginning of a command to the reason why nothing but its options is checked."""
+
+COMMANDS_SHOWN = commands()
+PLANNED = ("run ", "compare ")
+"""Planned with --dry-run, which looks for a PostgreSQL."""
+
+ALONE = ("--help", "doctor", "simulate", "studies", "drive list", "drive snapshots", "postgres list")
+"""Commands that do something without any word more; others that stand alone are only named."""
+NEED_ROOT = ("run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=csd")
+"""Studies with host factors or drives."""
+GROUPS = ("drive", "postgres")
+"""Commands with commands of their own."""
+
+
+def test_the_lists_hold_nothing_that_no_page_shows() -> None:
+    shown = [" ".join(words(example.text)) for example in COMMANDS_SHOWN]
+    assert [each for each in INSTEAD if each not in shown] == []
+    assert [start for start in ONLY_PARSED if not any(f"{each} ".startswith(f"{start} ") for each in shown)] == []
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with everything that the examples name: records, a CSV, outputs of other tools."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "runs").mkdir()
+    made.make_run(folder / RUN, spoilt=False)
+    cacherun.make_run(folder / "runs/cache")
+    scaled.make_scaled(folder / "runs/scaling")
+    shutil.copytree(folder / "runs/scaling", folder / "runs/imported")
+    rows = [
+        f"{size},{scale},{mode},{1000 + 7 * size + run},60,{1700000000 + 100 * run + size}"
+        for run in range(5)
+        for size in (4, 8)
+        for scale in (1, 10)
+        for mode in ("N", "S")
+    ]
+    (folder / "results.csv").write_text(
+        "page_kB,scale,mode,tps,seconds,began\n" + "\n".join(rows) + "\n", encoding="utf-8"
+    )
+    hammerdb(folder / "hammer.DB")
+    (folder / "load.toml").write_text(next(each.text for each in blocks("toml") if each.page == "flash-model.md"))
+    for size in ("4kB", "8kB"):
+        for run in range(1, 6):
+            log = folder / "pg" / size / f"run-{run}" / "pgbench.log"
+            log.parent.mkdir(parents=True)
+            log.write_text(pgbench(1000.0 + run), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def world(planted: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The directory of the examples, with state of its own that PostgreSQL's account can reach."""
+    monkeypatch.chdir(planted)
+    with TemporaryDirectory(prefix="pgassay-", dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        for variable in ("PGASSAY_DATA_DIR", "PGASSAY_STATE_DIR", "XDG_STATE_HOME"):
+            monkeypatch.setenv(variable, f"{folder}/{variable.lower()}")
+        yield
+
+
+def typed(example: Example) -> list[str]:
+    """What is really typed for an example, after `pgassay`."""
+    shown = " ".join(words(example.text))
+    line = words(f"pgassay {INSTEAD[shown]}") if shown in INSTEAD else words(example.text)
+    return [STANDS_FOR.get(word, word) for word in line]
+
+
+def kind(example: Example) -> str:
+    """How it is tried: `parsed`, `mentioned` (its help is asked for), `planned` (with --dry-run) or `run`."""
+    line = words(example.text)
+    shown = " ".join(line)
+    if shown not in ALONE and len(line) <= (2 if line[0] in GROUPS else 1):
+        return "mentioned"
+    if any(f"{shown} ".startswith(f"{start} ") for start in ONLY_PARSED):
+        return "parsed"
+    return "planned" if shown.startswith(PLANNED) else "run"
+
+
+def of_kind(*kinds: str) -> list[Example]:
+    return [example for example in COMMANDS_SHOWN if kind(example) in kinds]
+
+
+@pytest.mark.parametrize("example", of_kind("run"), ids=str)
+def test_a_command_works_as_it_is_shown(world: None, example: Example, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        status = main(typed(example))
+    except SystemExit as left:  # --help
+        status = int(left.code or 0)
+    printed = capsys.readouterr()
+    assert (status, "error" in printed.err) == (0, False), printed.err
+    assert printed.out, "says something"
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("example", of_kind("planned"), ids=str)
+def test_a_study_can_be_planned_as_it_is_shown(
+    world: None, example: Example, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = typed(example)
+    if os.geteuid() != 0 and " ".join(line).startswith(NEED_ROOT):
+        pytest.skip("needs root")
+    status = main([*line, *(() if "--dry-run" in line else ("--dry-run",)), "--allow-volatile", "--allow-busy"])
+    printed = capsys.readouterr()
+    assert status == 0, printed.err
+    assert printed.out
+
+
+@pytest.mark.parametrize("example", of_kind("mentioned"), ids=str)
+def test_a_command_that_is_only_named_has_help(example: Example, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*typed(example), "--help"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: pgassay {typed(example)[0]}")
+
+
+@pytest.mark.parametrize("example", of_kind("parsed"), ids=str)
+def test_the_options_of_what_is_not_run_exist(
+    world: None, example: Example, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = typed(example)
+    called: list[object] = []
+    module = import_module(f"pgassay.cli.{line[0].replace('-', '_')}")
+
+    def run(arguments: object) -> int:
+        called.append(arguments)
+        return 0
+
+    monkeypatch.setattr(module, "run", run)
+    assert main(line) == 0, capsys.readouterr().err
+    assert len(called) == 1
+
+
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as left:
+            main([name, "--help"])
+        assert left.value.code == 0
+    assert capsys.readouterr().out.count("usage: pgassay") == len(COMMANDS)

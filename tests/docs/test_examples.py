@@ -1,0 +1,92 @@
+"""The code of README and docs is run as it stands: Python, SQL with DuckDB, and study files and drives in TOML."""
+
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pgassay.lab.catalogue import every_factor
+from pgassay.probe import checkpoints, database, io, tables, wal
+from pgassay.record.directory import RunDirectory
+from pgassay.record.reading import Run
+from pgassay.study.document import read
+from pgassay.study.parsing import parse
+from tests.docs.pages import Example, blocks
+from tests.report import made
+
+LANGUAGES = {"", "prose", "python", "sql", "toml"}
+PYTHON = blocks("python")
+TOML = blocks("toml")
+OTHERS_TOML = {
+    "drives.md": "a drive: tests/drive/block/test_description.py",
+    "flash-model.md": "what simulate reads: tests/docs/test_commands.py",
+}
+QUERIES = [
+    Example(block.page, query.strip())
+    for block in blocks("sql")
+    for query in re.sub(r"--.*", "", block.text).split(";")
+    if query.strip()
+]
+FRAME = {
+    "study": {"format": 1, "title": "Shown", "question": "Does it parse?"},
+    "responses": {"primary": "tps"},
+    "design": {"blocks": {"min": 5, "max": 10}},
+}
+"""What a page that shows a part of a study file leaves out."""
+
+
+def test_every_block_is_in_a_language_that_is_tried() -> None:
+    fences = set()
+    for page in ("README.md", *(f"docs/{path.name}" for path in (Path(__file__).parents[2] / "docs").glob("*.md"))):
+        text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+        fences |= set(re.findall(r"^```(\w+)$", text, flags=re.MULTILINE))
+    assert fences <= LANGUAGES
+    assert min(len(PYTHON), len(QUERIES), len(TOML)) > 1
+
+
+@pytest.mark.parametrize("example", PYTHON, ids=str)
+def test_python_says_what_the_product_says(example: Example) -> None:
+    assert "assert" in example.text
+    exec(compile(example.text, example.page, "exec"), {})
+
+
+@pytest.mark.parametrize("example", [each for each in TOML if each.page not in OTHERS_TOML], ids=str)
+def test_a_study_file_parses(example: Example) -> None:
+    document = {**FRAME, **read("shown", example.text)}
+    study = parse("shown", document, every_factor())
+    assert len(study.arms) > 1
+
+
+def test_all_toml_is_valid() -> None:
+    for example in TOML:
+        tomllib.loads(example.text)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with verdicts, and a trial more that has the series which a server of version 17 gives."""
+    path = tmp_path_factory.mktemp("queried") / "run"
+    made.make_run(path, spoilt=False, finished=False)
+    views = [module.view(17) for module in (checkpoints, database, io, tables, wal)]
+    rows = [
+        made.Row(second * 10**9, second * 10**9, view.source, meter.name, meter.unit, 1000.0 * second)
+        for second in range(3)
+        for view in views
+        for meter in view.meters
+    ]
+    with RunDirectory.open(path) as directory:
+        staging = directory.begin_trial(directory.next_number)
+        record = replace(Run.open(path).trials[-1], number=staging.number, attempt=2)
+        directory.commit_trial(staging, record, rows)
+        directory.finish("queried")
+    return path
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=str)
+def test_a_query_finds_something(run: Path, query: Example) -> None:
+    rows = duckdb.execute(query.text.replace("runs/…", str(run))).fetchall()
+    assert rows, "the query filters what does not exist"
+    assert all(value is not None for row in rows for value in row)
