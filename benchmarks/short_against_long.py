@@ -27,13 +27,14 @@ from pathlib import Path
 
 from benchmarks.ratios import interval
 from benchmarks.stretches import Cut, Stretch, stretches, told
+from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.building import Building
 from pgassay.lab.notes import Assignment
-from pgassay.lab.trial import run_trial
+from pgassay.lab.trial import Trial
 from pgassay.lab.workbench import Wishes, Workbench
 from pgassay.study import builtin
-from pgassay.study.document import Overrides, read, resolve
-from pgassay.study.model import Study
+from pgassay.study import document as documents
+from pgassay.study.document import Overrides
 from pgassay.study.parsing import parse
 from pgassay.study.regime import CYCLES_WANTED
 
@@ -97,12 +98,13 @@ class State:
                 file.write(json.dumps(line) + "\n")
 
 
-def study_of(bench: Workbench, arguments: argparse.Namespace, seconds: int) -> Study:
-    document = read(arguments.study, builtin.find(arguments.study)[1])
+def study_of(bench: Workbench, arguments: argparse.Namespace, seconds: int) -> ResolvedStudy:
+    document = documents.read(arguments.study, builtin.find(arguments.study)[1])
     size = "" if arguments.size == "default" else arguments.size
     fixed = [f"load.duration={seconds}s", f"load.scale={arguments.scale}", *arguments.set]
-    resolved = resolve(arguments.study, document, Overrides(size, fixed, [arguments.levels]))
-    return parse(arguments.study, resolved, bench.site().catalogue, size=size)
+    written = documents.resolve(arguments.study, document, Overrides(size, fixed, [arguments.levels]))
+    site = bench.site()
+    return resolve(parse(arguments.study, written, site.catalogue, size=size), site)
 
 
 def main() -> None:
@@ -128,20 +130,19 @@ def main() -> None:
     base, other = both.split(",")
     building = Building(allow_deb_src=arguments.allow_deb_src)
     with Workbench(Wishes(data_directory=arguments.data_dir, allow_busy=True, building=building)) as bench:
-        site = bench.site()
         studies = {name: study_of(bench, arguments, seconds) for name, seconds in lengths.items()}
         number = 0
         for block in range(1, arguments.blocks + 1):
             plan = [(name, arm) for name in lengths for arm in studies[name].arms]
             for name, arm in plan[block % 4 :] + plan[: block % 4]:
                 number += 1
-                level = arm.treatment.levels[factor].typed
+                level = arm.arm.treatment.levels[factor].typed
                 done = state.known.get((block, name, level))
                 if done is None:
                     with tempfile.TemporaryDirectory() as staging:
                         (Path(staging) / "trials" / "x").mkdir(parents=True)
-                        assignment = Assignment(number, block, 1, arm, 1000 + block, Path(staging) / "trials" / "x")
-                        record, samples = run_trial(studies[name], assignment, site)
+                        assignment = Assignment(number, block, 1, arm.arm, 1000 + block, Path(staging) / "trials" / "x")
+                        record, samples = Trial(arm, assignment).run()
                     done = Done(str(record.status), dict(record.responses), str(record.regime["checkpoint_words"]))
                     cycles = record.regime["checkpoint_cycles"]
                     done = replace(
@@ -155,7 +156,7 @@ def main() -> None:
                     found.setdefault((name, level), {})[block] = done.responses
                     cut.setdefault((name, level), {})[block] = done.stretches
                 tps = done.responses.get("tps")
-                print(f"block {block} {name} {arm.name}: {done.status}, {tps} tps, {done.regime}", flush=True)
+                print(f"block {block} {name} {arm.arm.name}: {done.status}, {tps} tps, {done.regime}", flush=True)
     if short_of_cycles:
         print(f"{short_of_cycles} of {number} windows covered less than {CYCLES_WANTED} checkpoint cycles: no claim")
     for name in lengths:

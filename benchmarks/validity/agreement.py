@@ -10,6 +10,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, verdict
+from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response
 
 TPS = Response("tps", "tps", "1/s", Better.HIGHER)
@@ -22,7 +23,7 @@ def disagreements(cell: Cell, studies: int, resolution: float, rng: np.random.Ge
     paths = look(values, cell.blocks)
     different, equivalent = paths.different(), paths.equivalent(log(1.0 + resolution))
     wrong = total = 0
-    arms = [(f"a{arm}", "", "") for arm in range(cell.treatments)]
+    arms = [Place(f"a{arm}") for arm in range(cell.treatments)]
     for study in range(studies):
         for step in range(cell.blocks - FIRST_LOOK + 1):
             seen = [

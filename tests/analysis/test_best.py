@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pgassay.analysis.best import chances_of
-from pgassay.analysis.observations import Cell, Observation, arrange
+from pgassay.analysis.observations import Observation, arrange
+from pgassay.study.levels import Cell
 from pgassay.study.responses import Response
 
 from ._make import LATENCY_MS, TPS, columns, noisy

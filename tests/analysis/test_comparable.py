@@ -11,7 +11,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import explain
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, verdict
-from pgassay.study.levels import Combination, Level
+from pgassay.study.levels import Combination, Level, Place
 from pgassay.study.model import Claim, Design, Study
 from pgassay.study.responses import Better, Response, Scale
 
@@ -87,7 +87,7 @@ def test_a_claim_on_a_refused_speed_is_not_testable_for_that_reason() -> None:
 
 
 def errors_of(ssd: float | None, csd: float | None) -> Errors:
-    return {("drive.data=ssd", "", ""): ssd, ("drive.data=csd", "", ""): csd}
+    return {Place("drive.data=ssd"): ssd, Place("drive.data=csd"): csd}
 
 
 def test_speeds_are_compared_once_both_drives_kept_to_their_service_times() -> None:

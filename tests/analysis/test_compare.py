@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from pgassay.analysis.compare import compare
+from pgassay.study.levels import Place
 from pgassay.study.responses import Scale
 
 from ._make import HOT_SHARE, TPS, columns, noisy
@@ -62,7 +63,7 @@ def test_below_five_blocks_there_is_an_estimate_without_an_interval() -> None:
 
 
 def test_a_treatment_without_trials_is_named_and_counted() -> None:
-    arms = [("base", "", ""), ("a", "", ""), ("gone", "", "")]
+    arms = [Place("base"), Place("a"), Place("gone")]
     seen = columns({"base": BASE, "a": MORE})
     a, gone = compare(seen, TPS, "base", blocks_max=30, primary=True, arms=arms)
     assert a.comparisons == 2

@@ -5,6 +5,7 @@ import numpy as np
 from pgassay.analysis.compare import compare
 from pgassay.analysis.costs import costs
 from pgassay.analysis.explanation import Explanation, explain
+from pgassay.study.levels import Place
 
 from ._make import CPU_US, HOT_SHARE, TPS, WAL_BYTES, columns, noisy
 
@@ -74,5 +75,5 @@ def test_costs_are_one_family_and_secondary() -> None:
 def test_one_arms_costs_have_the_intervals_that_they_have_among_all() -> None:
     seen = columns({"base": [1.0, 1.1, 0.9, 1.05, 1.0], "a": [2.0, 2.1, 2.2, 1.9, 2.0], "b": [3.0, 3.1, 2.9, 3.0, 3.3]})
     every = costs({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30)
-    (alone,) = costs({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30, only=("b", "", ""))
+    (alone,) = costs({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30, only=Place("b"))
     assert alone == next(each for each in every if each.treatment == "b")

@@ -6,7 +6,8 @@ from math import inf, log, nan
 import numpy as np
 import pytest
 
-from pgassay.analysis.observations import Cell, Observation, arrange, cells, contrast, observe
+from pgassay.analysis.observations import Observation, arrange, cells, contrast, observe
+from pgassay.study.levels import Cell
 from pgassay.study.responses import Scale, Status
 
 from ._make import columns

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
+from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response
 
 from ._make import HOT_SHARE, LATENCY_MS, TPS, columns, noisy
@@ -66,7 +67,7 @@ def test_what_the_study_cannot_do_is_said_early() -> None:
 def test_nothing_is_decided_below_five_blocks(blocks: int, ratio: float, seed: int) -> None:
     values = noisy(np.random.default_rng(seed), {"base": 100.0, "a": 100.0 * ratio}, max(blocks, 1), 0.0001)
     seen = columns({name: column[:blocks].tolist() for name, column in values.items()}) if blocks else []
-    (effect,) = compare(seen, TPS, "base", blocks_max=30, arms=[("base", "", ""), ("a", "", "")], looks="once")
+    (effect,) = compare(seen, TPS, "base", blocks_max=30, arms=[Place("base"), Place("a")], looks="once")
     found = verdict(effect, TPS, resolution=0.02, blocks_max=30)
     assert found.kind is Kind.UNRESOLVED
     assert found.more_blocks == 5 - blocks

@@ -8,13 +8,13 @@ import pytest
 
 from pgassay.bench.factor import Readable
 from pgassay.bench.load import Load
+from pgassay.bench.options import OptionFactor, rows_of
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
 from pgassay.load import drivers
 from pgassay.load.factors import FACTORS
-from pgassay.load.load_factor import LoadFactor
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.load import ANSWERS, FakeLoad
 from pgassay.testing.fakes.server import FakeInstallation
@@ -153,8 +153,8 @@ def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
             found = factor.read_back(factor.pattern, level, Readable(bench.server))
             assert found == bench.options[option], "counted in the data"
     scale = factors["load.scale"]
-    assert isinstance(scale, LoadFactor)
-    absent = replace(scale, rows_of=("no_such_table",))
+    assert isinstance(scale, OptionFactor)
+    absent = replace(scale, option=replace(scale.option, read_back=rows_of("no_such_table")))
     level = scale.parse("load.scale", "2")
     assert absent.read_back("load.scale", level, Readable(bench.server)) is None, "the user's own data have no scale"
 

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.bench.places import Mount
 from pgassay.cli.noise import known_noise, known_trial_s, setting_of, user_file
-from pgassay.lab.composition import compose
+from pgassay.lab.arms import resolve
 from pgassay.lab.site import Site
 from pgassay.record import calibrations
 from pgassay.record.calibrations import Calibration, NoiseRecord
@@ -30,7 +30,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def calibrated(study: Study, site: Site, **load: str) -> None:
     """As `pgassay calibrate` of the study's load, with other options."""
-    setting = setting_of(compose(study.levels_of(study.arms[0]), site.catalogue), site, MOUNT)
+    setting = setting_of(resolve(study, site).arms[0], MOUNT)
     setting = replace(setting, load={**setting.load, **load})
     noise = {"tps": NoiseRecord(0.03, 0.02, 0.05, 0.0, 0.0, 0.03)}
     found = Calibration("2026-01-02T03:04:05Z", setting, 3, 5, 2, 17.5, 12.0, 9.0, noise)
@@ -39,18 +39,18 @@ def calibrated(study: Study, site: Site, **load: str) -> None:
 
 def test_the_length_of_equal_work_is_known_where_this_very_load_was_calibrated(site: Site) -> None:
     study = study_of(load=WORK)
-    assert known_trial_s(study, site, MOUNT) is None
+    assert known_trial_s(resolve(study, site), MOUNT) is None
     calibrated(study, site)
-    assert known_trial_s(study, site, MOUNT) == 17.5
-    assert known_trial_s(study_of(load={**WORK, "transactions": "2000"}), site, MOUNT) is None
+    assert known_trial_s(resolve(study, site), MOUNT) == 17.5
+    assert known_trial_s(resolve(study_of(load={**WORK, "transactions": "2000"}), site), MOUNT) is None
 
 
 def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(site: Site) -> None:
     study = study_of(load=WORK)
     calibrated(study, site, clients="8")
-    found = known_noise(study, site, MOUNT)
+    found = known_noise(resolve(study, site), MOUNT)
     assert found is not None
     assert found.noise.noise == 0.03
     assert found.source == "calibrated 2026-01-02, with clients=8"
-    assert known_trial_s(study, site, MOUNT) is None
-    assert known_noise(study, site, replace(MOUNT, device="/dev/sdb1")) is None
+    assert known_trial_s(resolve(study, site), MOUNT) is None
+    assert known_noise(resolve(study, site), replace(MOUNT, device="/dev/sdb1")) is None

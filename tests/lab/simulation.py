@@ -11,11 +11,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 from pgassay.errors import PgassayError
+from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Conductor, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.watching import Nobody, Watcher
 from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.sampler import Sampler
 from pgassay.record.check import check
 from pgassay.record.decisions import Decision, decisions_in
 from pgassay.record.directory import RunDirectory
@@ -27,9 +29,12 @@ from pgassay.study.findings import Severity
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.caches import FakeCaches
-from pgassay.testing.fakes.disk import Survival
-from pgassay.testing.fakes.load import RESPONSES
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.disk import FakeDisk, Survival
+from pgassay.testing.fakes.drive import FakeDrive
+from pgassay.testing.fakes.load import RESPONSES, FakeLoad
 from pgassay.testing.fakes.probe import FakeProbe
+from pgassay.testing.fakes.server import FakeInstallation
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
 
 RUN = ROOT / "simulated"
@@ -63,6 +68,25 @@ def study_of(**changes: Mapping[str, Any]) -> Study:
     return parse("simulated", document, every_factor())
 
 
+def fake_site(**changes: Any) -> Site:
+    """A site for looking at arms alone: no trial can run on it."""
+    clock, load, installation = FakeClock(), FakeLoad(FakeClock()), FakeInstallation()
+    site = Site(
+        effective=lambda server: {},
+        clock=clock,
+        drive=lambda wanted, needs: FakeDrive(),
+        catalogue=every_factor(),
+        installation=lambda wanted: installation,
+        load=lambda name, installation: load,
+        probes=lambda server, directory: (),
+        sampling=lambda probes: Sampler(probes, clock, interval_s=None),
+        caches=FakeCaches(),
+        disk=FakeDisk(),
+        socket_directory=Path("/nowhere"),
+    )
+    return replace(site, **changes)
+
+
 @dataclass
 class Simulation:
     """A machine, a study to run on it, and what befalls its trials."""
@@ -93,6 +117,10 @@ class Simulation:
             held=machine.interruption.held,
         )
 
+    def resolved(self) -> ResolvedStudy:
+        """The study on this machine, resolved anew, as each command does."""
+        return resolve(self.study, self.site())
+
     def carry_on(self) -> None:
         """What `pgassay run` does on a fresh machine, and `pgassay resume` on one where the run exists."""
         disk, clock = self.machine.disk, self.machine.clock
@@ -106,7 +134,7 @@ class Simulation:
             run = RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns)
         with run:
             try:
-                Conductor(self.study, run, self.site(), self.watcher, list(Run.open(RUN, disk).trials)).conduct()
+                Conductor(self.resolved(), run, self.watcher, list(Run.open(RUN, disk).trials)).conduct()
             except KeyboardInterrupt:
                 if not run.finished:
                     run.interrupted("signal")

@@ -11,6 +11,7 @@ from pgassay.analysis.calibration import Noise
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.lab.arms import resolve
 from pgassay.lab.calibration import Calibrator, document_of, with_labels
 from pgassay.lab.watching import Nobody
 from pgassay.record.check import check
@@ -76,7 +77,7 @@ class Calibrated:
         header = RunHeader("calibration", "2026-01-02T03:04:05Z", SEED, RESPONSES, ("pgassay",), "0.1.0")
         disk, clock = self.machine.disk, self.machine.clock
         self.directory = RunDirectory.create(RUN, header, "", {}, disk, clock.wall_ns)
-        self.calibrator = Calibrator(self.study, self.directory, site, Nobody())
+        self.calibrator = Calibrator(resolve(self.study, site), self.directory, Nobody())
 
     def conduct(self) -> Run:
         """To the end."""
@@ -90,7 +91,7 @@ class Calibrated:
         with RunDirectory.open(RUN, disk, clock.wall_ns) as directory:
             directory.resumed()
             trials = Run.open(RUN, disk).trials
-            Calibrator(self.study, directory, self.site, Nobody(), trials).conduct()
+            Calibrator(resolve(self.study, self.site), directory, Nobody(), trials).conduct()
         return Run.open(RUN, disk)
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.composition import compose
-from pgassay.lab.drives import needs_of
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation
@@ -19,11 +17,8 @@ def test_each_drive_keeps_its_own_snapshots_and_all_have_one_size(tmp_path: Path
         "design": {**DOCUMENT["design"], "baseline": {"drive.data": "image", "table.fillfactor": "100"}},
     }
     study = parse("simulated", document, every_factor())
-    site = Simulation(Machine(tmp_path), study).site()
-    found = [
-        needs_of(study, compose(study.levels_of(arm), site.catalogue).setup.drive, site)
-        for arm in study.arms
-    ]  # fmt: skip
+    resolved = Simulation(Machine(tmp_path), study).resolved()
+    found = [resolved.needs(arm.setup.drive) for arm in resolved.arms]
     assert len(set(found)) == 1, "both drives are alike"
     needs = found[0]
     assert needs.snapshots == 4, "two fillfactors at two scales, not those of the other drive too"

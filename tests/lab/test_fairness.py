@@ -6,13 +6,13 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.lab import fairness
+from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.composition import compose
 from pgassay.lab.fairness import COUNTED, Counted, common_bytes
-from pgassay.lab.starting import settings_of
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.units import parse_memory
+from tests.lab.simulation import fake_site
 
 
 def _study(sizes: list[str], fixed: dict[str, Any] | None = None, **design: Any) -> Study:
@@ -27,10 +27,9 @@ def _study(sizes: list[str], fixed: dict[str, Any] | None = None, **design: Any)
 
 
 def _pinned(study: Study) -> dict[str, dict[str, str]]:
-    catalogue = every_factor()
     return {
-        arm.levels["build.block_size"].typed: fairness.pinned(study, compose(study.levels_of(arm), catalogue))
-        for arm in study.arms
+        arm.arm.levels["build.block_size"].typed: fairness.pinned(study, arm.setup)
+        for arm in resolve(study, fake_site()).arms
     }
 
 
@@ -85,7 +84,7 @@ def test_nothing_is_pinned_where_nothing_varies_or_defaults_are_plain() -> None:
 
 def test_a_trial_starts_with_them_and_with_its_regime() -> None:
     study = _study(["2kB", "8kB"])
-    settings = settings_of(study, compose(study.levels_of(study.arms[0]), every_factor()))
+    settings = resolve(study, fake_site()).arms[0].settings
     assert settings["bgwriter_lru_maxpages"] == "400"
     assert settings["checkpoint_timeout"] == "30s"
 

@@ -13,11 +13,11 @@ from pgassay.bench.hosting import Hosting, Placement
 from pgassay.errors import UsageError
 from pgassay.lab import hosting as stage
 from pgassay.lab import messages
+from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
-from pgassay.lab.composition import compose
 from pgassay.lab.notes import Assignment
 from pgassay.lab.site import Site
-from pgassay.lab.trial import run_trial
+from pgassay.lab.trial import Trial
 from pgassay.record.values import TrialRecord
 from pgassay.study.document import names_in, without
 from pgassay.study.levels import Level
@@ -86,7 +86,7 @@ def started(place: Path, fixed: Mapping[str, str]) -> Iterator[tuple[Simulation,
 def trial(simulation: Simulation, study: Study, site: Site, number: int = 1) -> TrialRecord:
     staging = Path(f"/runs/hosted/trials/{number:06d}")
     simulation.machine.disk.make_root(staging)
-    return run_trial(study, Assignment(number, 1, 1, study.arms[0], SEED, staging), site)[0]
+    return Trial(resolve(study, site).arms[0], Assignment(number, 1, 1, study.arms[0], SEED, staging)).run()[0]
 
 
 def test_factors_are_applied_by_rank_before_the_start_and_given_back_after(place: Path) -> None:
@@ -121,9 +121,8 @@ def test_a_server_that_does_not_start_leaves_nothing_changed(place: Path) -> Non
 
 def test_missing_factors_are_refused_all_at_once_or_left_out(place: Path) -> None:
     with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, site, _changes):
-        composition = compose(study.levels_of(study.arms[0]), site.catalogue)
         with pytest.raises(UsageError, match=r"host\.absent: needs root") as caught:
-            stage.require(study, composition, site)
+            stage.require(resolve(study, site).arms[0])
         assert caught.value.hint == "run as root, or leave them out with --without-host-factors"
     other = messages.host_factors_unavailable({"host.absent": "no such controller"})
     assert other.hint == "leave them out with --without-host-factors", "root would not help"
@@ -154,7 +153,7 @@ def test_shared_buffers_beyond_the_memory_are_refused(place: Path, fixed: Mappin
     with started(place, fixed) as (_, study, site, _changes):
         small = replace(site, memory_bytes=16 << 30)
         with pytest.raises(UsageError, match=limit):
-            stage._require_room(study, compose(study.levels_of(study.arms[0]), CATALOGUE), small)
+            stage._require_room(resolve(study, small).arms[0])
 
 
 def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path) -> None:
@@ -162,11 +161,11 @@ def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path
     clone = place / "clone"
     simulation.machine.installation.initialize(clone, {})
     site = replace(simulation.site(), peak_bytes=lambda pid: 123)
-    settings = {"shared_buffers": "1GB", "huge_pages": "on"}
-    assert stage._peak_bytes(simulation.machine.installation, clone, settings, site) == 123
+    arm = resolve(study_of({"server.shared_buffers": "1GB", "server.huge_pages": "on"}), site).arms[0]
+    assert stage._peak_bytes(arm, clone) == 123
     assert simulation.machine.left_behind() == []
     with pytest.raises(ClusterError):
-        stage._peak_bytes(simulation.machine.installation, place, settings, site)
+        stage._peak_bytes(arm, place)
 
 
 class Pages(Knob):

@@ -16,7 +16,7 @@ def blocks_at_a_time(simulation: Simulation) -> list[int]:
     while True:
         trials = list(Run.open(RUN, disk).trials)
         with run:
-            conductor = Conductor(simulation.study, run, simulation.site(), simulation.watcher, trials, one_block=True)
+            conductor = Conductor(simulation.resolved(), run, simulation.watcher, trials, one_block=True)
             reason = conductor.conduct()
         counts.append(len(Run.open(RUN, disk).trials))
         if reason is not None:

@@ -1,5 +1,6 @@
-"""The catalogue, the composition of an arm, the key of its snapshot, the settings of its server, its regime."""
+"""The catalogue, an arm as it is resolved, the key of its snapshot, the settings of its server, its regime."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,19 +8,19 @@ import pytest
 from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Stage
 from pgassay.bench.places import Version
-from pgassay.lab import regime, starting
+from pgassay.lab import regime
+from pgassay.lab.arms import ResolvedArm, resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
-from pgassay.lab.composition import Composition, compose, snapshot_key
-from pgassay.lab.laps import Laps
+from pgassay.lab.notes import Laps
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.load import FakeLoad
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.lab.simulation import fake_site
 
 
-def made(**typed: str) -> Composition:
-    """The composition of these levels; `__` stands for a dot."""
+def made(**typed: str) -> ResolvedArm:
+    """The only arm of a study with these levels, on a PostgreSQL of today; `__` stands for a dot."""
     catalogue = every_factor()
     levels: dict[str, Level] = {}
     for name, text in typed.items():
@@ -27,20 +28,11 @@ def made(**typed: str) -> Composition:
         factor = catalogue.find(dotted)
         assert factor is not None
         levels[dotted] = factor.parse(dotted, text)
-    return compose(levels, catalogue)
+    return resolve(replace(STUDY, fixed=levels), fake_site()).arms[0]
 
 
-ANY = Combination({"table.fillfactor": Level("100", "100")})
+ANY = Combination({})
 STUDY = Study("parts", "", "", {}, (ANY,), Design(ANY), "tps")
-
-
-def settings_of(composition: Composition) -> dict[str, str]:
-    """With which settings a study that varies no page size starts it."""
-    return starting.settings_of(STUDY, composition)
-
-
-def key(composition: Composition, installation: FakeInstallation | None = None) -> str:
-    return snapshot_key(composition, installation or FakeInstallation(), FakeLoad(FakeClock()))
 
 
 class Named(Factor):
@@ -67,18 +59,18 @@ def test_every_room_has_its_factors_in_the_catalogue_and_each_is_explained() -> 
 
 
 def test_every_level_reaches_the_room_that_it_is_for() -> None:
-    composition = made(server__work_mem="8MB", load__clients="4", init__wal_segment_size="64MB", table__fillfactor="90")
-    assert composition.setup.settings == {"work_mem": "8MB"}
-    assert composition.setup.load["clients"] == "4"
-    assert composition.setup.init_options == {"wal_segment_size": "64MB"}
-    stages = [bound.factor.stage for bound in composition.bound]
+    arm = made(server__work_mem="8MB", load__clients="4", init__wal_segment_size="64MB", table__fillfactor="90")
+    assert arm.setup.settings == {"work_mem": "8MB"}
+    assert arm.setup.load["clients"] == "4"
+    assert arm.setup.init_options == {"wal_segment_size": "64MB"}
+    stages = [bound.factor.stage for bound in arm.bound]
     assert stages == sorted(stages, key=list(Stage).index), "in the order in which they are applied"
-    assert [bound.name for bound in composition.at(Stage.DATA)] == ["table.fillfactor"]
+    assert [bound.name for bound in arm.at(Stage.DATA)] == ["table.fillfactor"]
 
 
 def test_arms_that_differ_in_the_server_alone_share_a_snapshot() -> None:
-    base = key(made(server__work_mem="4MB", load__clients="1"))
-    assert key(made(server__work_mem="8MB", load__clients="64")) == base
+    base = made(server__work_mem="4MB", load__clients="1").snapshot_key
+    assert made(server__work_mem="8MB", load__clients="64").snapshot_key == base
 
 
 @pytest.mark.parametrize(
@@ -86,27 +78,27 @@ def test_arms_that_differ_in_the_server_alone_share_a_snapshot() -> None:
 )
 def test_whatever_is_baked_into_the_data_makes_another_snapshot(other: dict[str, str]) -> None:
     usual = {"table__fillfactor": "100", "load__scale": "1", "init__data_checksums": "off", "load__age": "none"}
-    assert key(made(**usual)) != key(made(**{**usual, **other}))
+    assert made(**usual).snapshot_key != made(**{**usual, **other}).snapshot_key
 
 
 def test_another_postgresql_makes_another_snapshot() -> None:
-    composition = made(load__scale="1")
     older = FakeInstallation(Version(16, 1, "postgres (PostgreSQL) 16.1 (fake)"))
-    assert key(composition) != key(composition, older)
+    arm = made(load__scale="1")
+    assert arm.snapshot_key != resolve(arm.study, fake_site(installation=lambda wanted: older)).arms[0].snapshot_key
 
 
 def test_levels_typed_differently_but_equal_share_a_snapshot() -> None:
-    assert key(made(init__wal_segment_size="16MB")) == key(made(init__wal_segment_size="16384kB"))
+    assert made(init__wal_segment_size="16MB").snapshot_key == made(init__wal_segment_size="16384kB").snapshot_key
 
 
 def test_a_window_by_time_spans_two_checkpoints() -> None:
-    settings = settings_of(made(load__duration="66s", load__checkpoint="cycle"))
+    settings = made(load__duration="66s", load__checkpoint="cycle").settings
     assert settings == {"checkpoint_timeout": "32s", "max_wal_size": "16GB"}
-    assert settings_of(made(load__duration="5s"))["checkpoint_timeout"] == "30s", "PostgreSQL takes no less"
+    assert made(load__duration="5s").settings["checkpoint_timeout"] == "30s", "PostgreSQL takes no less"
 
 
 def test_equal_work_has_one_cycle_and_no_checkpoint_by_time_or_wal() -> None:
-    settings = settings_of(made(load__transactions="1000", load__duration="66s", load__checkpoint="cycle"))
+    settings = made(load__transactions="1000", load__duration="66s", load__checkpoint="cycle").settings
     assert settings == {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}
     assert [regime.mode_of(each) for each in ({}, {"transactions": "none"}, {"transactions": "9"})] == [
         "cycle",
@@ -117,20 +109,20 @@ def test_equal_work_has_one_cycle_and_no_checkpoint_by_time_or_wal() -> None:
 
 
 def test_what_the_user_sets_is_left_alone() -> None:
-    settings = settings_of(made(load__duration="66s", server__max_wal_size="1GB", server__checkpoint_timeout="5min"))
+    settings = made(load__duration="66s", server__max_wal_size="1GB", server__checkpoint_timeout="5min").settings
     assert settings == {"max_wal_size": "1GB", "checkpoint_timeout": "5min"}
 
 
 def test_large_wal_files_get_room_for_four() -> None:
     short = {"load__duration": "8s", "load__checkpoint": "wal"}
-    assert settings_of(made(**short))["max_wal_size"] == "128MB"
-    assert settings_of(made(**short, init__wal_segment_size="256MB"))["max_wal_size"] == "1GB"
+    assert made(**short).settings["max_wal_size"] == "128MB"
+    assert made(**short, init__wal_segment_size="256MB").settings["max_wal_size"] == "1GB"
 
 
 def test_many_clients_get_connections() -> None:
-    assert "max_connections" not in settings_of(made(load__clients="80"))
-    assert settings_of(made(load__clients="200"))["max_connections"] == "220"
-    assert settings_of(made(load__clients="200", server__max_connections="300"))["max_connections"] == "300"
+    assert "max_connections" not in made(load__clients="80").settings
+    assert made(load__clients="200").settings["max_connections"] == "220"
+    assert made(load__clients="200", server__max_connections="300").settings["max_connections"] == "300"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +169,7 @@ def test_laps_add_up_whatever_happens_in_them() -> None:
 def test_the_place_of_a_script_is_no_part_of_the_data(tmp_path: Path) -> None:
     script = tmp_path / "a.sql"
     script.write_text("SELECT 1;\n")
-    assert key(made(load__script=str(script))) == key(made(load__script="select-only"))
+    assert made(load__script=str(script)).snapshot_key == made(load__script="select-only").snapshot_key
 
 
 def test_the_part_of_a_cycle_at_the_end_of_a_window_is_told() -> None:

@@ -8,9 +8,8 @@ import pytest
 
 from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab.composition import compose
+from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.preflight import check
-from pgassay.lab.space import WAL_BYTES
 from pgassay.lab.starting import settings_of
 from pgassay.load import drivers
 from pgassay.testing.fakes.drive import FakeDrive
@@ -26,14 +25,14 @@ def simulation(place: Path) -> Simulation:
 
 def refused(simulation: Simulation, **changes: dict[str, Any]) -> PgassayError:
     with pytest.raises(PgassayError) as caught:
-        check(study_of(**changes), simulation.site())
+        check(resolve(study_of(**changes), simulation.site()))
     assert simulation.machine.left_behind() == []
     assert simulation.machine.moments == []
     return caught.value
 
 
 def test_what_is_in_order_passes_and_says_what_it_needs(simulation: Simulation) -> None:
-    checked = check(study_of(), simulation.site())
+    checked = check(simulation.resolved())
     assert checked.snapshots == 3
     each = [SCALE_BYTES, SCALE_BYTES * 100 // 90, SCALE_BYTES * 2]
     assert checked.needed_bytes == sum(each) + max(each) + WAL_BYTES
@@ -42,7 +41,7 @@ def test_what_is_in_order_passes_and_says_what_it_needs(simulation: Simulation) 
 
 def test_a_snapshot_that_is_there_needs_no_room_again(simulation: Simulation) -> None:
     simulation.carry_on()
-    assert check(study_of(), simulation.site()).needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
+    assert check(simulation.resolved()).needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
 
 
 def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
@@ -50,7 +49,7 @@ def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
 ) -> None:
     monkeypatch.setattr(FakeDrive, "kind", "csd+image")
     admitted = (256 << 20) * 5 // 4 + (64 << 20)  # max_wal_size while a snapshot is made, which is the larger
-    assert check(study_of(), simulation.site()).needed_bytes == SCALE_BYTES * 2 + admitted
+    assert check(simulation.resolved()).needed_bytes == SCALE_BYTES * 2 + admitted
 
 
 def test_an_unknown_response_is_named_with_the_near_one(simulation: Simulation) -> None:
@@ -78,7 +77,7 @@ def test_an_option_of_another_driver_is_refused_and_says_whose_it_is(
         drivers.refuse_foreign("other", ["table.fillfactor", "load.duration", "load.scale"])
     seen: list[str] = []
     monkeypatch.setattr(drivers, "refuse_foreign", lambda name, factors: seen.extend([name, *factors]))
-    check(study_of(), simulation.site())
+    check(simulation.resolved())
     assert seen[0] == "pgbench"
     assert "load.scale" in seen
 
@@ -102,14 +101,13 @@ def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation
     error = refused(simulation, load=many, fixed={"server.max_connections": "150"})
     assert "200 connections" in error.message
     assert "205" in str(error.hint)
-    check(study_of(load=many), simulation.site())
+    check(resolve(study_of(load=many), simulation.site()))
 
 
 @pytest.mark.parametrize("option", ["clients", "threads"])
 def test_a_server_has_room_for_the_loads_connections(simulation: Simulation, option: str) -> None:
-    study = study_of()
-    composition = compose(study.levels_of(study.arms[0]), simulation.site().catalogue)
-    composition.setup.load[option] = "128"
-    assert settings_of(study, composition)["max_connections"] == "148"
-    composition.setup.load[option] = "16"
-    assert "max_connections" not in settings_of(study, composition)
+    setup = simulation.resolved().arms[0].setup
+    setup.load[option] = "128"
+    assert settings_of(simulation.study, setup)["max_connections"] == "148"
+    setup.load[option] = "16"
+    assert "max_connections" not in settings_of(simulation.study, setup)

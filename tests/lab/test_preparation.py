@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.memory import OVERHEAD_S
-from pgassay.lab.preparation import Prepared, ageing_s, key_of, prepare, wearing
+from pgassay.lab.preparation import Prepared, ageing_s, prepare
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation
@@ -44,15 +45,15 @@ def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: py
     sockets.mkdir()
     simulation = Simulation(Machine(place))
     monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)  # no part of the record
-    site, study = replace(simulation.site(), socket_directory=sockets), simulation.study
-    assert ageing_s(study, site) == 0.0
+    resolved = resolve(simulation.study, replace(simulation.site(), socket_directory=sockets))
+    assert ageing_s(resolved) == 0.0
     told: list[Prepared] = []
-    fresh = prepare(study, study.arms[0], site, told.append)
+    fresh = prepare(resolved.arms[0], told.append)
     assert told == [fresh]
     told.clear()
     wear = simulation.machine.drive.wears = SlowWear(simulation.machine, told)
-    assert ageing_s(study, site) == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
-    aged = prepare(study, study.arms[1], site, told.append)
+    assert ageing_s(resolved) == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
+    aged = prepare(resolved.arms[1], told.append)
     assert wear.finished == [aged.key]
     assert told == [aged]
     assert aged.seconds >= fresh.seconds + RUN_S + REPLAY_S
@@ -66,10 +67,10 @@ def test_arms_of_one_snapshot_are_worn_by_the_first_of_the_study(tmp_path: Path)
         "load": {"driver": "sysbench", "tables": "1", "rows": "1000"},
     }
     study = parse("simulated", document, every_factor())
-    site = Simulation(Machine(tmp_path), study).site()
-    keys = {arm.name: key_of(study, arm, site) for arm in study.arms}
+    resolved = Simulation(Machine(tmp_path), study).resolved()
+    keys = {arm.arm.name: arm.snapshot_key for arm in resolved.arms}
     assert len(set(keys.values())) == 2, "a snapshot for each fillfactor, whatever is run on it"
     for arm in study.arms:
-        chosen = wearing(study, keys[arm.name], site)
+        chosen = resolved.first_with(keys[arm.name])
         assert chosen.setup.load["scenario"] == "oltp_update_non_index"
         assert keys[arm.name] == next(keys[each.name] for each in study.arms if each.treatment == arm.treatment)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.space import page_overhead, relations
+from pgassay.lab.arms import page_overhead
+from pgassay.lab.space import relations
 from pgassay.testing.fakes.server import FakeInstallation
 
 

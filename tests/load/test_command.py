@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pgassay.bench.places import Endpoint
 from pgassay.load.pgbench.command import create_command, fill_command, run_command
-from pgassay.load.pgbench.options import read_options
+from pgassay.load.pgbench.options import PgbenchOptions
 
 ENDPOINT = Endpoint(Path("/s"), 5433, "postgres", "me")
 HERE = ["-h", "/s", "-p", "5433", "-U", "me", "postgres"]
@@ -12,7 +12,9 @@ PROGRAM = Path("/b/pgbench")
 
 
 def run(version: int = 15, seed: int = 7, log_prefix: Path | None = None, **levels: str) -> str:
-    command = run_command(PROGRAM, ENDPOINT, read_options(levels), version=version, seed=seed, log_prefix=log_prefix)
+    command = run_command(
+        PROGRAM, ENDPOINT, PgbenchOptions.from_levels(levels), version=version, seed=seed, log_prefix=log_prefix
+    )
     assert command[-len(HERE) :] == HERE
     return " ".join(command[: -len(HERE)])
 

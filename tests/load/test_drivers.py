@@ -5,17 +5,16 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.load import drivers
 from pgassay.load.factors import DRIVER, FACTORS
-from pgassay.load.load_factor import LoadFactor
 from pgassay.load.shared_factors import EVERY
 
 
 @pytest.mark.parametrize("driver", drivers.DRIVERS, ids=lambda driver: driver.name)
 def test_every_option_of_a_driver_is_that_very_factor(driver: drivers.Driver) -> None:
     """Two drivers that share a name share its parser too: one object, or a level would mean two things."""
-    by_option = {each.option: each for each in FACTORS if isinstance(each, LoadFactor)}
+    by_name = {each.pattern: each for each in FACTORS}
     for factor in driver.factors:
-        assert by_option[factor.option] is factor
-        assert driver.knows(factor.option)
+        assert by_name[factor.pattern].parse is not None
+        assert driver.knows(factor.pattern.removeprefix("load."))
     assert DRIVER.parse("load.driver", driver.name).canonical == driver.name
 
 

@@ -11,12 +11,12 @@ import pytest
 from pgassay._core import LatencySketch
 from pgassay.bench.counters import Sample
 from pgassay.load.pgbench.log import Logged, latencies, log_files, put_away, read_log, series
-from pgassay.load.pgbench.options import Options, read_options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.progress import Progress
 from tests.load.samples import FOLDER
 
-PLAIN = read_options({})
-RATE = read_options({"rate": "500"})
+PLAIN = PgbenchOptions.from_levels({})
+RATE = PgbenchOptions.from_levels({"rate": "500"})
 STARTED_NS = 1_795_229_907_300_000_000
 
 
@@ -34,7 +34,7 @@ def lines(prefix: Path) -> list[list[str]]:
     return [line for line in every if line[2].isdigit()]
 
 
-def logged(prefix: Path, options: Options = RATE) -> Logged:
+def logged(prefix: Path, options: PgbenchOptions = RATE) -> Logged:
     return read_log(prefix, options, STARTED_NS)
 
 

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.factor import Setup, Stage
+from pgassay.bench.options import OptionFactor
 from pgassay.errors import UsageError
 from pgassay.load.factors import FACTORS
-from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
-from pgassay.load.pgbench.options import DEFAULTS, read_options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.scripts import Script, check_scripts, parse_scripts, show_scripts
 
 BY_NAME = {factor.pattern: factor for factor in FACTORS}
@@ -102,7 +102,7 @@ def test_every_factor_is_declared_once_with_a_summary() -> None:
 
 
 def test_every_option_has_a_factor() -> None:
-    assert {f"load.{name}" for name in DEFAULTS} <= set(BY_NAME)
+    assert {f"load.{name}" for name in PgbenchOptions().to_levels()} <= set(BY_NAME)
 
 
 def test_levels_are_written_where_the_load_reads_them() -> None:
@@ -110,17 +110,17 @@ def test_levels_are_written_where_the_load_reads_them() -> None:
     for name, typed in (("load.clients", "8"), ("load.duration", "2min"), ("load.transactions", "none")):
         BY_NAME[name].prepare(name, BY_NAME[name].parse(name, typed), setup)
     assert setup.load == {"clients": "8", "duration": "120s"}
-    options = read_options(setup.load)
+    options = PgbenchOptions.from_levels(setup.load)
     assert (options.clients, options.duration_s, options.transactions) == (8, 120, None)
 
 
 def test_transactions_prevail_over_a_duration() -> None:
-    options = read_options({"duration": "60s", "transactions": "1000"})
-    assert (options.duration_s, options.transactions) == (None, 1000)
+    options = PgbenchOptions.from_levels({"duration": "60s", "transactions": "1000"})
+    assert (options.timed_s, options.transactions) == (None, 1000)
 
 
 def test_defaults_are_those_of_pgbench() -> None:
-    options = read_options({})
+    options = PgbenchOptions.from_levels({})
     assert (options.scripts, options.clients, options.threads, options.protocol) == (
         (Script("tpcb-like"),),
         1,
@@ -131,7 +131,7 @@ def test_defaults_are_those_of_pgbench() -> None:
 
 
 def test_never_more_threads_than_clients() -> None:
-    assert read_options({"clients": "1", "jobs": "4"}).threads == 1
+    assert PgbenchOptions.from_levels({"clients": "1", "jobs": "4"}).threads == 1
 
 
 @given(
@@ -155,13 +155,13 @@ def test_a_missing_script_is_named_with_a_near_one() -> None:
 
 
 def test_a_factor_is_a_value() -> None:
-    assert isinstance(BY_NAME["load.scale"], LoadFactor)
-    assert repr(BY_NAME["load.scale"]).startswith("LoadFactor(option='scale'")
+    assert isinstance(BY_NAME["load.scale"], OptionFactor)
+    assert BY_NAME["load.scale"] == BY_NAME["load.scale"]
 
 
 def test_jobs_follow_the_clients_of_each_trial() -> None:
-    followed = read_options({"clients": "7", "jobs": "clients"})
-    assert (followed.jobs, followed.threads, followed.jobs_follow) == (7, 7, True)
-    assert not read_options({"clients": "7", "jobs": "7"}).jobs_follow
+    followed = PgbenchOptions.from_levels({"clients": "7", "jobs": "clients"})
+    assert (followed.jobs, followed.threads) == (None, 7)
+    assert PgbenchOptions.from_levels({"clients": "7", "jobs": "7"}).jobs == 7
     with pytest.raises(UsageError):
-        read_options({"jobs": "cores"})
+        PgbenchOptions.from_levels({"jobs": "cores"})

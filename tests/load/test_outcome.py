@@ -7,7 +7,7 @@ import pytest
 from pgassay.bench.running import Completed
 from pgassay.load import watching
 from pgassay.load.pgbench import echo, outcome, responses
-from pgassay.load.pgbench.options import read_options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.summary import parse_summary
 from tests.load.samples import texts
 
@@ -48,14 +48,14 @@ def test_a_log_that_holds_less_than_the_summary_is_incomplete() -> None:
 
 
 def test_an_early_end_is_short_and_a_late_one_overdue() -> None:
-    options = read_options({"duration": "10s"})
-    assert watching.short("pgbench", options.duration_s, 10_000_000_000) == {}
-    assert set(watching.short("pgbench", options.duration_s, 9_000_000_000)) == {"short"}
-    assert watching.overdue("pgbench", options.duration_s, 60_000_000_000) == {}
-    assert set(watching.overdue("pgbench", options.duration_s, 71_000_000_000)) == {"overran"}
-    endless = read_options({"transactions": "10"})
-    assert watching.short("pgbench", endless.duration_s, 1) == {}
-    assert watching.overdue("pgbench", endless.duration_s, 10**18) == {}
+    options = PgbenchOptions.from_levels({"duration": "10s"})
+    assert watching.short("pgbench", options.timed_s, 10_000_000_000) == {}
+    assert set(watching.short("pgbench", options.timed_s, 9_000_000_000)) == {"short"}
+    assert watching.overdue("pgbench", options.timed_s, 60_000_000_000) == {}
+    assert set(watching.overdue("pgbench", options.timed_s, 71_000_000_000)) == {"overran"}
+    endless = PgbenchOptions.from_levels({"transactions": "10"})
+    assert watching.short("pgbench", endless.timed_s, 1) == {}
+    assert watching.overdue("pgbench", endless.timed_s, 10**18) == {}
 
 
 def test_shares_are_of_all_that_were_due() -> None:
@@ -70,7 +70,7 @@ def test_shares_are_of_all_that_were_due() -> None:
 def test_the_echo_is_in_the_words_of_the_levels() -> None:
     said = parse_summary(texts("pgbench15_N")[0])
     levels = {"script": "simple-update", "clients": "4", "jobs": "2", "duration": "4s"}
-    assert echo.read_back(said, read_options(levels)) == {
+    assert echo.read_back(said, PgbenchOptions.from_levels(levels)) == {
         "load.clients": "4",
         "load.jobs": "2",
         "load.protocol": "prepared",
@@ -82,13 +82,13 @@ def test_the_echo_is_in_the_words_of_the_levels() -> None:
 
 def test_threads_cut_to_the_clients_agree_and_others_do_not() -> None:
     said = parse_summary(texts("pgbench15_N")[0].replace("threads: 2", "threads: 4"))
-    assert echo.read_back(said, read_options({"clients": "4", "jobs": "16"}))["load.jobs"] == "16"
-    assert echo.read_back(said, read_options({"clients": "4", "jobs": "3"}))["load.jobs"] == "4"
+    assert echo.read_back(said, PgbenchOptions.from_levels({"clients": "4", "jobs": "16"}))["load.jobs"] == "16"
+    assert echo.read_back(said, PgbenchOptions.from_levels({"clients": "4", "jobs": "3"}))["load.jobs"] == "4"
 
 
 def test_many_scripts_are_echoed_with_their_weights() -> None:
     said = parse_summary(texts("pgbench15_retries")[0])
-    assert echo.read_back(said, read_options({}))["load.script"] == "ser.sql@1,select-only@1"
+    assert echo.read_back(said, PgbenchOptions.from_levels({}))["load.script"] == "ser.sql@1,select-only@1"
 
 
 def test_scripts_are_kept_beside_the_outputs(tmp_path: Path) -> None:
@@ -96,5 +96,5 @@ def test_scripts_are_kept_beside_the_outputs(tmp_path: Path) -> None:
     script.write_text("SELECT 1;")
     output = tmp_path / "out"
     output.mkdir()
-    outcome.keep_scripts(read_options({"script": f"select-only,{script}"}), output)
+    outcome.keep_scripts(PgbenchOptions.from_levels({"script": f"select-only,{script}"}), output)
     assert [(path.name, path.read_text()) for path in output.iterdir()] == [("script_2_a.sql", "SELECT 1;")]

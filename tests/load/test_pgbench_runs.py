@@ -149,14 +149,6 @@ def test_the_log_and_the_summary_agree(bench: Bench, tmp_path: Path) -> None:
     assert len([sample for sample in result.series if sample.name == "tps"]) in (1, 2), "whole seconds of two"
 
 
-def test_a_warm_up_is_kept_and_marked(bench: Bench, tmp_path: Path) -> None:
-    result = bench.load.run(bench.server, {**BASE, "warmup": "2s"}, tmp_path / "out", 1)
-    warm = [sample for sample in result.series if sample.source == "pgbench_warmup"]
-    assert warm
-    assert max(sample.monotonic_ns for sample in warm) <= result.started_monotonic_ns
-    assert result.finished_monotonic_ns - result.started_monotonic_ns < 3.9e9
-
-
 def test_the_seed_makes_it_the_same_work(bench: Bench, tmp_path: Path) -> None:
     bench.server.execute("CREATE TABLE IF NOT EXISTS seen (client int, n int)")
     script = write(tmp_path, "seen.sql", "\\set n random(1, 1000000)\nINSERT INTO seen VALUES (:client_id, :n);\n")

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from pgassay.load.pgbench.options import read_options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.preparing import data_key, estimated_bytes
 from pgassay.load.pgbench.rows import estimated_bytes as accounts_bytes
 from pgassay.load.pgbench.rows import widen
+
+levels = PgbenchOptions.from_levels
 
 
 class Listening:
@@ -32,24 +34,24 @@ class Listening:
 )
 def test_only_what_was_asked_changes_the_table(options: Mapping[str, str], says: list[str]) -> None:
     server = Listening()
-    widen(server, read_options(options))  # type: ignore[arg-type]
+    widen(server, levels(options))  # type: ignore[arg-type]
     assert len(server.told) == bool(says)
     assert all(part in server.told[0] for part in says)
 
 
 def test_an_unwidened_load_keeps_the_key_of_its_snapshots() -> None:
-    assert data_key(read_options({"scale": "3"})) == {"scale": "3", "age": "0.0"}
-    wide = data_key(read_options({"scale": "3", "row_bytes": "2000"}))
-    assert wide != data_key(read_options({"scale": "3", "row_bytes": "2000", "row_storage": "toasted"}))
+    assert data_key(levels({"scale": "3"})) == {"scale": "3", "age": "0.0"}
+    wide = data_key(levels({"scale": "3", "row_bytes": "2000"}))
+    assert wide != data_key(levels({"scale": "3", "row_bytes": "2000", "row_storage": "toasted"}))
     assert wide["row_bytes"] == "2000"
 
 
 def test_wide_rows_are_given_their_room() -> None:
     """A row of 600 bytes leaves 40 % of a 1 kB page empty; what is promised must hold for every page size."""
-    narrow, wide = (estimated_bytes(read_options({"scale": "10", **more})) for more in ({}, {"row_bytes": "600"}))
+    narrow, wide = (estimated_bytes(levels({"scale": "10", **more})) for more in ({}, {"row_bytes": "600"}))
     assert narrow < wide
     assert wide > 10 * 100_000 * 1024
     plain, toasted = (
-        accounts_bytes(read_options({"row_bytes": "4000", "row_storage": storage})) for storage in ("plain", "toasted")
+        accounts_bytes(levels({"row_bytes": "4000", "row_storage": storage})) for storage in ("plain", "toasted")
     )
     assert 100_000 * 4000 < toasted < plain <= 2 * 100_000 * 4100

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.load.pgbench.options import read_options as read_pgbench
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.summary import ScriptSummary, Summary
 from pgassay.load.tpcc import responses, rows
 from pgassay.load.tpcc.options import WEIGHTS, read_options
@@ -24,7 +24,7 @@ def orders() -> list[list[bytes | None]]:
 
 def test_the_mix_is_the_specifications_and_a_user_cannot_change_its_scripts() -> None:
     options = read_options({"warehouses": "7", "clients": "4", "script": "tpcb-like"})
-    passed = read_pgbench(options.pgbench)
+    passed = PgbenchOptions.from_levels(options.pgbench)
     assert {script.path.stem: script.weight for script in passed.scripts} == dict(WEIGHTS)
     assert sum(WEIGHTS.values()) == 100
     assert (passed.scale, passed.clients, passed.protocol) == (7, 4, "prepared")

@@ -9,7 +9,6 @@ import pytest
 
 from pgassay.analysis.bounds import bounds
 from pgassay.analysis.capacities import Measured, Resource
-from pgassay.analysis.observations import Cell
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.report import page, text
 from pgassay.report.capacities import capacities, costs_with_cpu, processors
@@ -19,7 +18,7 @@ from pgassay.report.curve_figures import rows_of as curve_rows
 from pgassay.report.findings import Findings
 from pgassay.report.plain import as_plain
 from pgassay.report.trials_table import SHOWN, TrialRow, rows_of, shown
-from pgassay.study.levels import Level
+from pgassay.study.levels import Cell, Level
 from pgassay.study.responses import Status
 from tests.report.crossed import BLOCKS, CPU_US, PROCESSORS, make_crossed
 

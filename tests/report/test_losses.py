@@ -16,7 +16,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> TrialRecord:
 
 
 def test_a_treatment_that_never_worked_is_named_by_its_outcome(trial: TrialRecord) -> None:
-    place = (trial.treatment, trial.condition, trial.covariate)
+    place = trial.place
     reason = Reason("row_too_large", "row is too big: size 4024, maximum size 2016")
     failed = replace(trial, status=Status.OUTCOME, reasons=(reason,))
     spoilt = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "why"),))

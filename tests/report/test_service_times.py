@@ -28,7 +28,7 @@ def timed(trial: TrialRecord, error: float | None) -> TrialRecord:
 
 def test_a_place_is_as_good_as_its_worst_trial(findings: Findings) -> None:
     one, other, *_ = [each for each in findings.trials if each.treatment == "table.fillfactor=75"]
-    place = (one.treatment, one.condition, one.covariate)
+    place = one.place
     assert service_times.errors_of([timed(one, 0.01), timed(other, 0.2)]) == {place: 0.2}
     assert service_times.errors_of([timed(one, 0.2), timed(other, None)]) == {place: None}
     spoilt = next(each for each in findings.trials if each.status is Status.INVALID)

@@ -88,7 +88,7 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
     """
     named = parts(claim.treatment) if named is None else named
     for effect in effects:
-        have = {part for label in (effect.treatment, effect.condition, effect.covariate) for part in _split(label)}
+        have = {part for label in effect.place for part in _split(label)}
         if effect.response == claim.response and named <= have:
             return effect
     return None

@@ -8,9 +8,10 @@ for, as measured in every trial. Space, write amplification and costs compare al
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf, nan
-from typing import Protocol
 
 from pgassay.analysis.effects import Effect
+from pgassay.study.drives import Canonical, emulated, timed
+from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response
 
@@ -18,39 +19,17 @@ ACCEPTABLE_ERROR = 0.1
 """How much later than asked a drive may have answered for its speed to be compared, as a share of its service times."""
 
 
-class Canonical(Protocol):
-    """A level, of a study or of a record."""
-
-    @property
-    def canonical(self) -> str:
-        """Its canonical form."""
-
-
 Levels = Mapping[str, Canonical]
 """By the factor's name."""
-Place = tuple[str, str, str]
-"""Treatment, condition, covariate point."""
 Errors = Mapping[Place, float | None]
 """The largest error of the service times that a place's trials measured; None or no entry: nobody measured it."""
 
 _SPEED_UNITS = ("1/s", "tps", "us", "ms", "s")
-_EMULATED = ("ssd", "csd")
 
 
 def is_speed(response: Response) -> bool:
     """A rate or a time, and no cost of a transaction."""
     return response.unit in _SPEED_UNITS and not response.cost
-
-
-def emulated(levels: Levels) -> bool:
-    """Is any drive of these levels a program?"""
-    drives = [level.canonical for name, level in levels.items() if name in ("drive.data", "drive.wal")]
-    return any(each in _EMULATED or ".toml" in each for each in drives)
-
-
-def timed(levels: Levels) -> bool:
-    """Do the emulated drives of these levels answer in modelled times?"""
-    return emulated(levels) and _canonical(levels, "drive.timing") not in ("", "off")
 
 
 def between_drives(baseline: Levels, levels: Levels) -> bool:
@@ -104,15 +83,14 @@ def screened(
     """
     if not is_speed(response):
         return tuple(effects)
-    levels = {(arm.treatment.name, arm.condition.name, arm.covariate.name): study.levels_of(arm) for arm in study.arms}
+    levels = {arm.place: study.levels_of(arm) for arm in study.arms}
     found = []
     for effect in effects:
-        place = (effect.condition, effect.covariate)
-        mine, theirs = levels.get((effect.treatment, *place)), levels.get((baseline, *place))
+        place, beside = effect.place, effect.place._replace(treatment=baseline)
+        mine, theirs = levels.get(place), levels.get(beside)
         reason = ""
         if mine is not None and theirs is not None:
-            names = (effect.treatment, baseline)
-            measured = None if errors is None else [errors.get((name, *place)) for name in names]
+            measured = None if errors is None else [errors.get(place), errors.get(beside)]
             reason = obstacle(theirs, mine, measured)
         found.append(_blank(effect, reason) if reason else effect)
     return tuple(found)

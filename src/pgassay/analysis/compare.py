@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Cell, Observation, arrange, contrast
+from pgassay.analysis.observations import Observation, arrange, contrast
 from pgassay.analysis.observed import arms as arms_of
 from pgassay.analysis.observed import tables
+from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response
 
 Looks = Literal["every block", "once"]
@@ -29,7 +30,7 @@ def compare(
     looks: Looks = "every block",
     level: float = LEVEL,
     primary: bool = False,
-    arms: Sequence[tuple[str, str, str]] | None = None,
+    arms: Sequence[Place] | None = None,
     equivalence: bool = True,
 ) -> tuple[Effect, ...]:
     """An effect for each treatment but the baseline, in each cell, in the order of first trials.

@@ -10,6 +10,7 @@ from pgassay.analysis.compare import LEVEL, Looks, compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.observed import arms
+from pgassay.study.levels import Place
 from pgassay.study.responses import Response
 
 
@@ -21,7 +22,7 @@ def costs(
     blocks_max: int,
     looks: Looks = "every block",
     level: float = LEVEL,
-    only: tuple[str, str, str] | None = None,
+    only: Place | None = None,
 ) -> tuple[Effect, ...]:
     """Effects on every response with `cost=True` that has observations (by name), simultaneous over all of them.
 

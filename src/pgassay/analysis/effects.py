@@ -11,7 +11,8 @@ import numpy as np
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, fixed_critical
-from pgassay.analysis.observations import Cell, Contrasts
+from pgassay.analysis.observations import Contrasts
+from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
 
 
@@ -52,9 +53,9 @@ class Effect:
     """Why not one block has a value of both; empty where one has."""
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """Treatment, condition and covariate."""
-        return self.treatment, self.condition, self.covariate
+    def place(self) -> Place:
+        """Treatment, condition and covariate point."""
+        return Place(self.treatment, self.condition, self.covariate)
 
     @property
     def bounded(self) -> bool:

@@ -13,8 +13,9 @@ import numpy as np
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
-from pgassay.analysis.observations import Cell, Observation
+from pgassay.analysis.observations import Observation
 from pgassay.analysis.observed import tables
+from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
 
 
@@ -31,6 +32,11 @@ class Instability:
     high: float
     level: float
     left_out: tuple[str, ...]
+
+    @property
+    def place(self) -> Place:
+        """Treatment, condition and covariate point."""
+        return Place(self.treatment, self.condition, self.covariate)
 
 
 def instabilities(

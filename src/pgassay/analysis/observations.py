@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pgassay.analysis import messages
+from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Scale, Status
 
 
@@ -25,17 +26,14 @@ class Observation(NamedTuple):
     value: float | None
 
     @property
-    def cell(self) -> "Cell":
+    def place(self) -> Place:
+        """Treatment, condition and covariate point."""
+        return Place(self.treatment, self.condition, self.covariate)
+
+    @property
+    def cell(self) -> Cell:
         """Where the baseline is compared: the condition and the covariate point."""
         return Cell(self.condition, self.covariate)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A condition at a covariate point; contrasts never cross cells."""
-
-    condition: str = ""
-    covariate: str = ""
 
 
 class Trial(Protocol):
@@ -90,10 +88,10 @@ def cells(observations: Sequence[Observation]) -> tuple[Cell, ...]:
 
 def by_cell(observations: Sequence[Observation]) -> dict[Cell, list[Observation]]:
     """The observations of each cell, in one pass: a run may have ten thousand trials in a hundred cells."""
-    found: dict[tuple[str, str], list[Observation]] = {}
+    found: dict[Cell, list[Observation]] = {}
     for seen in observations:
-        found.setdefault((seen.condition, seen.covariate), []).append(seen)
-    return {Cell(*place): mine for place, mine in found.items()}
+        found.setdefault(seen.cell, []).append(seen)
+    return found
 
 
 def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Table:

@@ -12,7 +12,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.analysis.observations import Cell, Observation, Table, Trial, arrange, by_cell
+from pgassay.analysis.observations import Observation, Table, Trial, arrange, by_cell
+from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Scale, Status
 
 
@@ -136,9 +137,9 @@ def tables(observations: Sequence[Observation], scale: Scale) -> dict[Cell, Tabl
     return {cell: arrange(mine, cell, scale) for cell, mine in by_cell(observations).items()}
 
 
-def arms(observations: Sequence[Observation]) -> tuple[tuple[str, str, str], ...]:
+def arms(observations: Sequence[Observation]) -> tuple[Place, ...]:
     """Every (treatment, condition, covariate) that occurs."""
     if isinstance(observations, Observed):
         groups = observations.layout.groups.items()
-        return tuple((treatment, cell.condition, cell.covariate) for cell, members in groups for treatment in members)
-    return tuple(dict.fromkeys((seen.treatment, seen.condition, seen.covariate) for seen in observations))
+        return tuple(Place(treatment, *cell) for cell, members in groups for treatment in members)
+    return tuple(dict.fromkeys(seen.place for seen in observations))

@@ -12,6 +12,7 @@ import numpy as np
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.observed import tables
 from pgassay.analysis.series import Floats
+from pgassay.study.levels import Place
 from pgassay.study.responses import Response
 
 
@@ -29,6 +30,11 @@ class Summary:
     median: float
     max: float
     left_out: tuple[str, ...]
+
+    @property
+    def place(self) -> Place:
+        """Treatment, condition and covariate point."""
+        return Place(self.treatment, self.condition, self.covariate)
 
 
 def summarise(observations: Sequence[Observation], response: Response) -> tuple[Summary, ...]:

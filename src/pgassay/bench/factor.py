@@ -8,11 +8,14 @@ up to and including data.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from pgassay.bench.hosting import Hosting
-from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.study.levels import Level
+
+if TYPE_CHECKING:
+    from pgassay.bench.load import LoadResult
 
 
 class Stage(StrEnum):
@@ -39,13 +42,17 @@ class Setup:
     load: dict[str, str] = field(default_factory=dict)
     drive: dict[str, str] = field(default_factory=dict)
 
+    def options(self, namespace: str) -> dict[str, str]:
+        """The texts that are asked of one room, by names without their namespace (`load`, `drive`)."""
+        return {"load": self.load, "drive": self.drive}[namespace]
+
 
 @dataclass(frozen=True)
 class Readable:
     """What levels are read back from once a trial's server runs and (for run-stage factors) its load has ended."""
 
     server: Server
-    load_result: LoadResult | None = None
+    load_result: "LoadResult | None" = None
 
 
 class Factor:
@@ -57,6 +64,14 @@ class Factor:
     pattern: str = ""
     stage: Stage = Stage.RUN
     summary: str = ""
+    accepts: str = ""
+    """What may be written for a level, in a few words; empty where the summary says it."""
+    unit: str = ""
+    """In what the levels count (`s`, `bytes`); empty for words and plain numbers."""
+    default: str = ""
+    """The canonical text that holds if a study does not name the factor; empty where that is not fixed."""
+    scales: bool = False
+    """Is a curve over it a scaling curve: more clients, threads or processors?"""
     rank: int = 0
     """Host factors are applied from the lowest rank on: a memory limit must know the huge pages."""
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pgassay.bench.counters import Sample
+from pgassay.bench.kinds import SWITCH, choice, seconds
+from pgassay.bench.options import Options, option
 from pgassay.bench.server import Server
 from pgassay.study.responses import Response
 
@@ -55,6 +57,66 @@ class LoadResult:
     def finished_wall_ns(self) -> int:
         """When it ended, by the wall clock."""
         return self.ended[1]
+
+
+CACHES = ("cold", "warm", "prewarmed")
+CHECKPOINTS = ("cycle", "wal", "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions(Options):
+    """What every load is asked, in the lab's own hands or the same for any program; a driver's options add to it.
+
+    A warm-up is a run of the same load with `replace(options, duration_s=options.warmup_s, …)`.
+    """
+
+    namespace = "load"
+
+    duration_s: int | None = option(
+        seconds(),
+        name="duration",
+        default=60,
+        unit="s",
+        summary="length of the measured window (pgbench -T, sysbench --time)",
+    )
+    warmup_s: int = option(
+        seconds(least=0), name="warmup", default=0, unit="s", summary="length of a run of its own before the window"
+    )
+    cache: str = option(choice(*CACHES), default="prewarmed", summary="the cache state that a window starts from")
+    checkpoint: str = option(
+        choice(*CHECKPOINTS),
+        default="cycle",
+        summary="whole checkpoint cycles by time or by WAL, or the burst after one",
+    )
+    yardstick: str = option(
+        choice("none", "cpu"),
+        default="none",
+        summary="what is measured after each window: sysbench cpu, where installed",
+    )
+    vacuum: bool = option(SWITCH, default=False, summary="VACUUM before the window")
+    page_space: bool = option(
+        SWITCH, default=False, summary="read how much of the tables' pages is free, before the window and after it"
+    )
+    compressibility: bool = option(
+        SWITCH, default=False, summary="after the window, compress a sample of tables, indexes and WAL"
+    )
+    maintenance: bool = option(
+        SWITCH, default=False, summary="after the window, time a CHECKPOINT and a VACUUM of every page"
+    )
+    transactions: int | None = None
+    """Of each client, instead of a duration; a driver that can count them declares it as an option."""
+    age: float = 0.0
+    """Updates of every row before the snapshot; a driver that can age its data declares it as an option."""
+
+    @property
+    def timed_s(self) -> int | None:
+        """The length of the window; None where the work is counted or the load ends by itself."""
+        return None if self.transactions is not None else self.duration_s
+
+    @property
+    def connections(self) -> int:
+        """How many connections the load opens at once."""
+        return 1
 
 
 class Load(Protocol):

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pgassay.bench.places import Mount
+    from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.workbench import Wishes, Workbench
     from pgassay.record.calibrations import STUDY
     from pgassay.record.directory import RunDirectory
     from pgassay.record.reading import Run
     from pgassay.record.values import TrialRecord
-from pgassay.study.model import Study
 
 DEFAULTS = {
     "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "20s", "warmup": "3s",
@@ -78,6 +78,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     from pgassay.cli.conducting import create_run
     from pgassay.cli.neighbours import look
     from pgassay.host.capacity import measure
+    from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import CalibrationBench, document_of
     from pgassay.lab.preflight import check
     from pgassay.study.parsing import parse
@@ -87,21 +88,23 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
     path = run_path(arguments, STUDY)
     with CalibrationBench(_wishes(arguments)) as bench:
-        study = parse(STUDY, document, bench.site().catalogue)
-        checked = check(study, bench.site())
+        site = bench.site()
+        resolved = resolve(parse(STUDY, document, site.catalogue), site)
+        checked = check(resolved)
         remarks = look(bench, allowed=arguments.allow_busy)
         capacities: dict[str, str | float] = {
             "measured_utc": f"{datetime.now(UTC):%Y-%m-%d}",
             **measure(checked.mount.path),
         }
-        directory = create_run(path, study, document, seed, checked, bench, remarks, capacities)
-        status = _conduct(study, directory, bench, checked.mount, quiet=arguments.json)
+        directory = create_run(path, resolved, document, seed, checked, bench, remarks, capacities)
+        status = _conduct(resolved, directory, checked.mount, quiet=arguments.json)
     return _end(status, path, bench, as_json=arguments.json)
 
 
 def go_on(arguments: argparse.Namespace, found: "Run", wished: "Wishes") -> int:
     """The rest of a calibration that was cut short, on the same clusters."""
     from pgassay.cli.neighbours import look
+    from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import CalibrationBench
     from pgassay.lab.messages import finished_already
     from pgassay.lab.preflight import check
@@ -114,18 +117,18 @@ def go_on(arguments: argparse.Namespace, found: "Run", wished: "Wishes") -> int:
         directory.close()
         raise finished_already(arguments.run)
     with directory, CalibrationBench(wished) as bench:
-        study = parse(STUDY, found.study, bench.site().catalogue)
-        checked = check(study, bench.site())
+        site = bench.site()
+        resolved = resolve(parse(STUDY, found.study, site.catalogue), site)
+        checked = check(resolved)
         directory.resumed({"remarks": look(bench, allowed=arguments.allow_busy)})
         trials = Run.open(arguments.run).trials
-        status = _conduct(study, directory, bench, checked.mount, trials, quiet=arguments.json)
+        status = _conduct(resolved, directory, checked.mount, trials, quiet=arguments.json)
     return _end(status, arguments.run, bench, as_json=arguments.json)
 
 
 def _conduct(
-    study: "Study",
+    resolved: "ResolvedStudy",
     run: "RunDirectory",
-    bench: "Workbench",
     mount: "Mount",
     trials: "Sequence[TrialRecord]" = (),
     *,
@@ -135,16 +138,15 @@ def _conduct(
     from pgassay.cli.noise import setting_of, user_file
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import Calibrator
-    from pgassay.lab.composition import compose
     from pgassay.record import calibrations
     from pgassay.record.errors import RecordError
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
-    site = bench.site()
-    with run, watcher_for(study, sys.stderr, quiet=quiet) as watcher:
+    site = resolved.site
+    with run, watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
         try:
-            Calibrator(study, run, site, watcher, trials).conduct()
+            Calibrator(resolved, run, watcher, trials).conduct()
         except KeyboardInterrupt:
             run.interrupted("signal")
             messages.tell_calibration_interrupted(run.path)
@@ -154,7 +156,7 @@ def _conduct(
         except PgassayError as error:
             run.interrupted(error.message)
             raise
-    setting = setting_of(compose(study.levels_of(study.arms[0]), site.catalogue), site, mount)
+    setting = setting_of(resolved.arms[0], mount)
     found = CalibrationFindings(Run.open(run.path)).calibration(setting)
     calibrations.put_beside(site.disk, run.path, found)
     if found.noise:

@@ -16,6 +16,7 @@ from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import describe
 from pgassay.host.facts import collect
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.messages import bench_failed
 from pgassay.lab.preflight import Checked
 from pgassay.lab.runner import Conductor
@@ -32,7 +33,7 @@ from pgassay.study.model import Study
 
 def create_run(
     path: Path,
-    study: Study,
+    resolved: ResolvedStudy,
     document: Document,
     seed: int,
     checked: Checked,
@@ -41,6 +42,7 @@ def create_run(
     capacities: Mapping[str, float | str] | None = None,
 ) -> RunDirectory:
     """A new run directory with everything that could matter later; `capacities` where they were measured just now."""
+    study = resolved.study
     header = RunHeader(
         study=study.name,
         started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -52,7 +54,7 @@ def create_run(
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
-    facts["postgres"] = installations(study, bench)
+    facts["postgres"] = installations(resolved)
     facts["account"] = describe(bench.account)
     facts["place"] = {
         "data_directory": str(bench.data_directory.absolute()),
@@ -71,16 +73,14 @@ def recorded_study(study: Study, document: Document) -> str:
     return write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
 
 
-def installations(study: Study, bench: Workbench) -> list[dict[str, str]]:
+def installations(resolved: ResolvedStudy) -> list[dict[str, str]]:
     """Every PostgreSQL that the study's arms use; of a build also its source, with the commit that a name stood for."""
-    from pgassay.lab.composition import compose
     from pgassay.postgres.builds.builder import FOUND_BY
     from pgassay.postgres.builds.cache import read_manifest
 
-    site = bench.site()
     found = {}
-    for arm in study.arms:
-        each = site.installation(compose(study.levels_of(arm), site.catalogue).setup.installation)
+    for arm in resolved.arms:
+        each = arm.installation
         told = {"bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by}
         if each.found_by == FOUND_BY:
             told["source"] = read_manifest(each.bindir.parent, each.bindir.parent.name).source
@@ -89,9 +89,8 @@ def installations(study: Study, bench: Workbench) -> list[dict[str, str]]:
 
 
 def conduct(
-    study: Study,
+    resolved: ResolvedStudy,
     run: RunDirectory,
-    bench: Workbench,
     trials: list[TrialRecord],
     *,
     as_json: bool,
@@ -99,8 +98,8 @@ def conduct(
 ) -> int:
     """Conduct to the end (or Ctrl-C), then report; returns the exit status. With `reboots`, block by block."""
     with run, ExitStack() as stack:
-        watcher = stack.enter_context(watcher_for(study, sys.stderr, quiet=as_json))
-        conductor = Conductor(study, run, bench.site(), watcher, trials, one_block=reboots is not None)
+        watcher = stack.enter_context(watcher_for(resolved.study, sys.stderr, quiet=as_json))
+        conductor = Conductor(resolved, run, watcher, trials, one_block=reboots is not None)
         if reboots is not None:
             stack.enter_context(reboots)
         try:

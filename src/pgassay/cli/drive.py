@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
 from pgassay.cli.actions import Action
+from pgassay.study.drives import DriveKind, kind_of
 
 if TYPE_CHECKING:
     from pgassay.drive.named import NamedDrive
     from pgassay.drive.root import Root
 
-_MADE = ("image", "ssd", "csd")
+_MADE = (DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
 
@@ -94,7 +95,7 @@ def _create(arguments: argparse.Namespace) -> int:
     from pgassay.drive.factors import FACTORS
     from pgassay.lab.attached import linux_kernel
 
-    if arguments.kind not in _MADE and not arguments.kind.endswith(".toml"):
+    if kind_of(arguments.kind) not in _MADE:
         raise messages.no_drive_of_ours(arguments.kind)
     setup = Setup()
     given = {"drive.data": arguments.kind}

@@ -10,16 +10,14 @@ from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab import fairness
-from pgassay.lab.composition import compose
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.memory import length_known
 from pgassay.lab.outlook import look_ahead
 from pgassay.lab.preflight import Checked
 from pgassay.lab.preparation import ageing_s
-from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.report import words
-from pgassay.study.model import Study
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -27,16 +25,16 @@ _TOLD_S = 5.0
 """Preparing that takes longer than this is told apart."""
 
 
-def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Mapping[str, Any]:
+def describe(resolved: ResolvedStudy, checked: Checked, bench: Workbench, seed: int) -> Mapping[str, Any]:
     """The plan as plain values."""
     from pgassay.cli.conducting import installations
 
-    mount = checked.mount
-    noise = known_noise(study, bench.site(), mount)
+    study, mount = resolved.study, checked.mount
+    noise = known_noise(resolved, mount)
     timed = length_known(study)
-    outlook = look_ahead(study, bench.site())
-    trial_s = outlook.trial_s if timed else known_trial_s(study, bench.site(), mount)
-    worn_s = ageing_s(study, bench.site())
+    outlook = look_ahead(resolved)
+    trial_s = outlook.trial_s if timed else known_trial_s(resolved, mount)
+    worn_s = ageing_s(resolved)
     first_s = outlook.preparation_s + worn_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise.noise if noise else None)
     return {
@@ -50,7 +48,7 @@ def describe(study: Study, checked: Checked, bench: Workbench, seed: int) -> Map
         "arms": [arm.name for arm in study.arms],
         "first_block": [arm.name for arm in order(study, seed, 1, study.arms)],
         "fixed": {name: level.typed for name, level in study.fixed.items()},
-        "postgres": installations(study, bench),
+        "postgres": installations(resolved),
         "account": describe_account(bench.account),
         "data_directory": str(mount.path),
         "filesystem": mount.filesystem,
@@ -106,11 +104,6 @@ def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None 
         *(f"  warning     {warning}" for warning in plan["warnings"]),
     ]
     print("\n".join(lines), file=stream)
-
-
-def setups(study: Study, site: Site) -> list[Mapping[str, str]]:
-    """What each arm asks of its PostgreSQL."""
-    return [compose(study.levels_of(arm), site.catalogue).setup.installation for arm in study.arms]
 
 
 def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:

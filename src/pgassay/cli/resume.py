@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.cli.conducting import conduct, installations
     from pgassay.cli.neighbours import look, place
     from pgassay.design.schedule import RULE
+    from pgassay.lab.arms import resolve
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.messages import finished_already
     from pgassay.lab.preflight import check
@@ -58,13 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
         directory.close()
         raise finished_already(arguments.run)
     with directory, Workbench(wishes(arguments, found.host)) as bench:
-        require_same_postgres(found.host.get("postgres", []), installations(study, bench))
-        checked = check(study, bench.site())
+        resolved = resolve(study, bench.site())
+        require_same_postgres(found.host.get("postgres", []), installations(resolved))
+        checked = check(resolved)
         remarks = {**look(bench, allowed=arguments.allow_busy), **place(checked.mount)}
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         directory.resumed({"remarks": remarks, "rule": RULE})
         trials = list(Run.open(arguments.run).trials)
-        status = conduct(study, directory, bench, trials, as_json=arguments.json, reboots=reboots)
+        status = conduct(resolved, directory, trials, as_json=arguments.json, reboots=reboots)
     if reboots is not None:
         reboots.reboot()
     return status

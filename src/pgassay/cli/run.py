@@ -92,7 +92,8 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     """Run a study document under the command line's overrides."""
     from pgassay.cli import conducting
     from pgassay.cli.neighbours import look, place
-    from pgassay.cli.plan import describe, print_plan, print_unbuilt, setups
+    from pgassay.cli.plan import describe, print_plan, print_unbuilt
+    from pgassay.lab.arms import resolve
     from pgassay.lab.catalogue import every_factor
     from pgassay.lab.fairness import check as check_blocks
     from pgassay.lab.hosting import unavailable
@@ -103,38 +104,38 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
 
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     catalogue = every_factor()
-    resolved = document.resolve(name, found, overrides(arguments, size), catalogue)
+    written = document.resolve(name, found, overrides(arguments, size), catalogue)
     left_out: dict[str, str] = {}
     if arguments.without_host_factors:
-        left_out = unavailable(document.names_in(resolved), catalogue)
-        resolved = document.without(resolved, left_out)
-    study = parse(name, resolved, catalogue, size=size)
+        left_out = unavailable(document.names_in(written), catalogue)
+        written = document.without(written, left_out)
+    study = parse(name, written, catalogue, size=size)
     check_blocks(study)
     path = run_path(arguments, study.name)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
-    resolved.setdefault("design", {})["seed"] = seed
+    written.setdefault("design", {})["seed"] = seed
     with Workbench(wishes(arguments)) as bench:
-        site = bench.site()
-        missing = bench.missing_builds(setups(study, site))
+        resolved = resolve(study, bench.site())
+        missing = bench.missing_builds(arm.setup.installation for arm in resolved.arms)
         if arguments.dry_run and missing:
             print_unbuilt(missing, as_json=arguments.json)
             return messages.SUCCESS
         bench.require_room(missing)
-        checked = check(study, site)
+        checked = check(resolved)
         remarks = {
             **look(bench, allowed=arguments.allow_busy or arguments.dry_run),
             **place(checked.mount),
             **left_out_remark(left_out),
         }
-        plan = describe(study, checked, bench, seed)
+        plan = describe(resolved, checked, bench, seed)
         if arguments.dry_run:
             print_plan(plan, as_json=arguments.json)
             return messages.SUCCESS
         if not arguments.json:
             print_plan(plan, as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
-        run_directory = conducting.create_run(path, study, resolved, seed, checked, bench, remarks)
-        status = conducting.conduct(study, run_directory, bench, [], as_json=arguments.json, reboots=reboots)
+        run_directory = conducting.create_run(path, resolved, written, seed, checked, bench, remarks)
+        status = conducting.conduct(resolved, run_directory, [], as_json=arguments.json, reboots=reboots)
     if reboots is not None:
         reboots.reboot()
     return status

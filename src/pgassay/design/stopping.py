@@ -16,7 +16,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK, critical
 from pgassay.analysis.comparable import screened
 from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.observations import Cell, Observation, arrange
+from pgassay.analysis.observations import Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict
 from pgassay.design import messages
 from pgassay.design.schedule import baseline_name, own_baseline
@@ -27,7 +27,7 @@ from pgassay.study.responses import Response, Scale
 
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:
     """The effects on the primary, or on another response, by the arm's label, for every arm but the baselines."""
-    arms = {_place(arm): arm for arm in study.arms}
+    arms = {arm.place: arm for arm in study.arms}
     compared = compare(
         observations,
         response,
@@ -37,7 +37,7 @@ def effects_of(study: Study, response: Response, observations: Sequence[Observat
         arms=list(arms),
     )
     effects = screened(compared, study, response, baseline_name(study))
-    return {arms[effect.treatment, effect.condition, effect.covariate].name: effect for effect in effects}
+    return {arms[effect.place].name: effect for effect in effects}
 
 
 def verdicts_of(
@@ -109,17 +109,17 @@ def _on_own_drives(
     }
     found = {}
     for treatment in dict.fromkeys(other.treatment.name for other in partners.values()):
-        mine = {_place(arm): arm for arm, other in partners.items() if other.treatment.name == treatment}
+        mine = {arm.place: arm for arm, other in partners.items() if other.treatment.name == treatment}
         compared = compare(observations, response, treatment, blocks_max=study.design.blocks_max, arms=list(mine))
         for effect in compared:
-            arm = mine[effect.treatment, effect.condition, effect.covariate]
+            arm = mine[effect.place]
             found[arm.name] = partners[arm], effect
     return found
 
 
 def _precision(study: Study, response: Response, observations: Sequence[Observation], arm: Arm) -> Verdict:
     """Settled when the interval of the arm's own mean, over all looks and arms, is within ± the resolution."""
-    table = arrange(observations, Cell(arm.condition.name, arm.covariate.name), response.scale)
+    table = arrange(observations, arm.place.cell, response.scale)
     values = np.asarray(list(table.values.get(arm.treatment.name, {}).values()), dtype=np.float64)
     ratio = response.scale is Scale.RATIO
     sample = np.log(values) if ratio else values
@@ -134,7 +134,3 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
     needed = max(1, round(n * (half / width) ** 2) - n) if isfinite(half) and width > 0.0 else max(1, FIRST_LOOK - n)
     return Verdict(Kind.UNRESOLVED, words.unresolved(needed, None), needed)
-
-
-def _place(arm: Arm) -> tuple[str, str, str]:
-    return arm.treatment.name, arm.condition.name, arm.covariate.name

@@ -19,6 +19,7 @@ from pgassay.drive import messages, reflink, snapshots
 from pgassay.drive.copying import copy_tree
 from pgassay.drive.root import Root, open_root
 from pgassay.drive.sessions import Repaired, Session
+from pgassay.study.drives import DriveKind
 
 RESERVE_BYTES = 64 << 20
 """Room that a clone needs beside its data: a server's own files and the first segments of WAL."""
@@ -35,7 +36,7 @@ def nothing(mount: Mount) -> Mapping[str, DriveCounters]:
 class DirectoryDrive:
     """See `bench.store.Drive`; made by `attach`."""
 
-    kind = "directory"
+    kind = DriveKind.DIRECTORY
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import messages, snapshots
 from pgassay.drive.directory import saying
 from pgassay.drive.root import look_at_root
+from pgassay.study.drives import DriveKind
 
 
 class PlannedDrive:
@@ -30,7 +31,7 @@ class PlannedDrive:
         """A directory, with the refusals of `DirectoryDrive.attach`."""
         with saying(directory, "attach a drive"):
             root = look_at_root(directory, account, mount_of, allow_volatile)
-        return cls("directory", lambda: mount_of(root.path), lambda key: snapshots.find(root, key) is not None)
+        return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), lambda key: snapshots.find(root, key) is not None)
 
     def mount(self) -> Mount:
         """See `Drive`."""

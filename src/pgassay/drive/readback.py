@@ -18,6 +18,7 @@ from pgassay.drive.block.image import DISK
 from pgassay.drive.block.traits import rounding
 from pgassay.drive.root import NAME
 from pgassay.drive.wishes import AUTO, DESCRIBED, DEVICE, DIRECTORY, IMAGE, OFF
+from pgassay.study.drives import DriveKind
 from pgassay.study.units import parse_memory
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
@@ -163,7 +164,7 @@ def _emulated(home: Path, level: str) -> str:
         asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0]))
         if (asked.flash.get("kind", "page-mapped"), asked.codec) == (kind, codec):
             return level
-    return "csd" if kind == "compressing" else "ssd"
+    return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
 
 
 def _stats(home: Path) -> Mapping[str, Any] | None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from pgassay.drive.block import description, messages
 from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.filesystems import KINDS, Filesystem
+from pgassay.study.drives import DriveKind
 from pgassay.study.units import parse_memory
 
-DIRECTORY, IMAGE, DEVICE, DESCRIBED = "directory", "image", "device", "description"
+DIRECTORY, IMAGE = DriveKind.DIRECTORY, DriveKind.IMAGE
+DEVICE, DESCRIBED = DriveKind.DEVICE, DriveKind.DESCRIPTION
 OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
 DATA, WAL = "data", "wal"
 FRESH, AGED = "fresh", "aged"

@@ -14,17 +14,15 @@ from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
 from pgassay.lab import messages
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.committing import journal_preparation, keep_trial
-from pgassay.lab.composition import compose
-from pgassay.lab.drives import drive_of
-from pgassay.lab.lasting import Lasting
 from pgassay.lab.memory import preparation_s
 from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import key_of, prepare
+from pgassay.lab.preparation import prepare
 from pgassay.lab.runner import trial_seed
 from pgassay.lab.site import Site
-from pgassay.lab.trial import run_trial
+from pgassay.lab.trial import Cluster, Trial
 from pgassay.lab.watching import Watcher
 from pgassay.lab.workbench import Workbench
 from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, STUDY
@@ -32,7 +30,6 @@ from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm, Level
-from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
 SERIES = f"{STUDY}.series"
@@ -102,16 +99,15 @@ class Calibrator:
     belong to it. The next block begins anew.
     """
 
-    study: Study
+    resolved: ResolvedStudy
     run: RunDirectory
-    site: Site
     watcher: Watcher
     trials: Sequence[TrialRecord] = ()
     used_s: float = 0.0
 
     def conduct(self) -> str:
         """Blocks until the budget or their number is used up; returns the reason. Committed trials stay."""
-        design = self.study.design
+        design = self.resolved.study.design
         self.used_s = sum(trial.length_s for trial in self.trials)
         for arm in self._restarts(1):
             self._prepare(arm)
@@ -126,7 +122,7 @@ class Calibrator:
             for arm in self._restarts(block):
                 self._restart(block, arm)
         self._decide(Step.STOP, reason=reason)
-        with self.site.held():
+        with self.resolved.site.held():
             self.run.finish(reason)
         return reason
 
@@ -134,43 +130,44 @@ class Calibrator:
         """Blocks that an interruption left incomplete; a run that failed by itself ends its restart too, and counts."""
         blocks = [[trial for trial in self.trials if trial.block == each] for each in {t.block for t in self.trials}]
         failed = [any(trial.status is Status.OUTCOME for trial in block) for block in blocks]
-        return sum(len(block) < len(self.study.arms) and not bad for block, bad in zip(blocks, failed, strict=True))
+        return sum(
+            len(block) < len(self.resolved.study.arms) and not bad for block, bad in zip(blocks, failed, strict=True)
+        )
 
     def _restarts(self, block: int) -> tuple[Arm, ...]:
         """Each cluster's first run, in the block's order."""
-        first = self.study.arms[0].covariate
-        arms = [arm for arm in self.study.arms if arm.covariate == first]
-        return order(self.study, self.run.header.seed, block, arms)
+        first = self.resolved.study.arms[0].covariate
+        arms = [arm for arm in self.resolved.study.arms if arm.covariate == first]
+        return order(self.resolved.study, self.run.header.seed, block, arms)
 
     def _restart(self, block: int, first: Arm) -> None:
         """One clone, one server, every run on it; a run that fails by its own doing ends it."""
-        began_ns = self.site.clock.monotonic_ns()
-        lasting = Lasting(self.site)
+        began_ns = self.resolved.site.clock.monotonic_ns()
+        cluster = Cluster(kept=True)
         try:
-            for arm in self.study.arms:
-                if arm.treatment == first.treatment and self._run(block, arm, lasting.site).status is Status.OUTCOME:
+            for arm in self.resolved.study.arms:
+                if arm.treatment == first.treatment and self._run(block, arm, cluster).status is Status.OUTCOME:
                     break
         finally:
-            lasting.end()
-        self.used_s += (self.site.clock.monotonic_ns() - began_ns) / 1e9
+            cluster.end(self.resolved.of(first))
+        self.used_s += (self.resolved.site.clock.monotonic_ns() - began_ns) / 1e9
 
-    def _run(self, block: int, arm: Arm, site: Site) -> TrialRecord:
+    def _run(self, block: int, arm: Arm, cluster: Cluster) -> TrialRecord:
         self._decide(Step.NEXT, arm=arm.name, block=block)
         # Every run draws other keys: the noise of a study's blocks, each with a seed of its own, holds that too.
-        seed = trial_seed(self.run.header.seed, block, self.study.arms.index(arm) + 1)
+        seed = trial_seed(self.run.header.seed, block, self.resolved.study.arms.index(arm) + 1)
 
         def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
-            return run_trial(self.study, assignment, site)
+            return Trial(self.resolved.of(arm), assignment, cluster).run()
 
-        return keep_trial(self.run, self.site, self.watcher, arm, block, 1, seed, work)
+        return keep_trial(self.run, self.resolved.site, self.watcher, arm, block, 1, seed, work)
 
     def _prepare(self, arm: Arm) -> None:
-        key = key_of(self.study, arm, self.site)
-        drive = drive_of(self.study, compose(self.study.levels_of(arm), self.site.catalogue), self.site)
-        if self.trials and not drive.has_snapshot(key):
+        resolved = self.resolved.of(arm)
+        if self.trials and not resolved.drive.has_snapshot(resolved.snapshot_key):
             raise messages.clusters_gone(arm.treatment.name)
         self.watcher.preparing(arm)
-        made = prepare(self.study, arm, self.site, journal_preparation(self.run, self.site))
+        made = prepare(resolved, journal_preparation(self.run, resolved.site))
         self.watcher.prepared(arm, made.seconds)
 
     def _decide(self, step: Step, *, arm: str = "", block: int = 0, reason: str = "") -> None:
@@ -178,5 +175,5 @@ class Calibrator:
         trial = self.run.next_number if step is Step.NEXT else 0
         inputs = inputs_sha256(self.run.header.seed, trial, block, arm)
         line = Decision(step, inputs, used_s, used_s, arm, trial, block, 1 if trial else 0, reason)
-        with self.site.held():
+        with self.resolved.site.held():
             self.run.decide(line.as_data())

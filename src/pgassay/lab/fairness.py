@@ -8,8 +8,8 @@ sets is left alone. Defaults and limits: PostgreSQL's manual, "Server Configurat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from pgassay.bench.factor import Setup
 from pgassay.lab import messages
-from pgassay.lab.composition import Composition
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
@@ -100,15 +100,15 @@ def _check_direct_io(levels: Mapping[str, Level]) -> None:
             raise messages.direct_io_too_small(word, name, size.typed)
 
 
-def pinned(study: Study, composition: Composition) -> dict[str, str]:
+def pinned(study: Study, setup: Setup) -> dict[str, str]:
     """The settings that make the page size the only difference; empty if it does not vary or defaults stay plain."""
     if not varies(study) or study.design.defaults == PLAIN:
         return {}
-    given = {name.lower(): value for name, value in composition.setup.settings.items()}
+    given = {name.lower(): value for name, value in setup.settings.items()}
     sizes = sizes_of(study, BLOCK_SIZE)
     wanted = {"shared_buffers": _SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
     wanted |= {name: format_bytes(common_bytes(each, sizes)) for name, each in COUNTED.items()}
-    asked = composition.setup.installation.get(BLOCK_SIZE)
+    asked = setup.installation.get(BLOCK_SIZE)
     block_bytes = parse_memory(asked) if asked else STOCK_BYTES
     wanted |= {name: str(number * STOCK_BYTES // block_bytes) for name, number in PER_PAGE.items()}
     return {name: value for name, value in wanted.items() if name not in given}

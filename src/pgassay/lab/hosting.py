@@ -3,19 +3,17 @@
 Factors change the machine through `Hosting.changes` only, so that nothing is changed that is not owed back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.factor import Stage
 from pgassay.bench.hosting import Hosting
-from pgassay.bench.server import Installation, Server
+from pgassay.bench.server import Server
 from pgassay.lab import messages, outcomes
+from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.composition import Composition
-from pgassay.lab.site import Site
-from pgassay.study.model import Study
 from pgassay.study.units import parse_memory, split_quantity
 
 MEMORY = "host.memory"
@@ -23,19 +21,18 @@ BUFFERS = "server.shared_buffers"
 
 
 @contextmanager
-def hosted(
-    composition: Composition, installation: Installation, clone: Path, settings: Mapping[str, str], site: Site
-) -> Iterator[Hosting]:
+def hosted(arm: ResolvedArm, clone: Path) -> Iterator[Hosting]:
     """Apply the host factors for a server on `clone`; on every way out they are given back. Raises `HostError`."""
+    site, settings = arm.site, arm.settings
     hosting = Hosting(
         changes=site.host,
-        ask=lambda name: installation.setting(clone, settings, name),
-        peak_bytes=lambda: _peak_bytes(installation, clone, settings, site),
+        ask=lambda name: arm.installation.setting(clone, settings, name),
+        peak_bytes=lambda: _peak_bytes(arm, clone),
         settings=settings,
-        major=installation.version.major,
+        major=arm.installation.version.major,
     )
     try:
-        for bound in sorted(composition.at(Stage.HOST), key=lambda each: each.factor.rank):
+        for bound in sorted(arm.at(Stage.HOST), key=lambda each: each.factor.rank):
             bound.factor.apply(bound.name, bound.level, hosting)
         if hosting.cold:
             site.caches.make_cold(clone)
@@ -45,30 +42,30 @@ def hosted(
             site.host.give_back()
 
 
-def start(
-    hosting: Hosting, installation: Installation, clone: Path, settings: Mapping[str, str], site: Site
-) -> tuple[Server, str]:
+def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]:
     """Start the server as soon as its huge pages are there; returns it and what the record shall tell of the pages.
 
     Free pages are anybody's, and every PostgreSQL asks for some by default (`huge_pages = try`): what another took in
     that moment is obtained again, once. Raises `ClusterError`, `HostError`.
     """
+    settings, sockets = arm.settings, arm.site.socket_directory
     hosting.obtain()
     try:
-        return installation.start(clone, settings, site.socket_directory, hosting.placement), ""
+        return arm.installation.start(clone, settings, sockets, hosting.placement), ""
     except ClusterError as error:
         if outcomes.code_of_start(error.message, settings) != outcomes.HUGE_PAGES_MISSING:
             raise
     found = messages.huge_pages_taken(hosting.obtain())
     try:
-        return installation.start(clone, settings, site.socket_directory, hosting.placement), found
+        return arm.installation.start(clone, settings, sockets, hosting.placement), found
     except ClusterError as error:
         raise ClusterError(f"{error.message} (before, {found})", error.hint) from None
 
 
-def _peak_bytes(installation: Installation, clone: Path, settings: Mapping[str, str], site: Site) -> int:
-    plain = {name: value for name, value in settings.items() if name not in ("huge_pages", "huge_page_size")}
-    server = installation.start(clone, {**plain, "huge_pages": "off"}, site.socket_directory)
+def _peak_bytes(arm: ResolvedArm, clone: Path) -> int:
+    plain = {name: value for name, value in arm.settings.items() if name not in ("huge_pages", "huge_page_size")}
+    site = arm.site
+    server = arm.installation.start(clone, {**plain, "huge_pages": "off"}, site.socket_directory)
     try:
         return site.peak_bytes(server.postmaster_pid)
     finally:
@@ -82,20 +79,20 @@ def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, s
     return {name: reason for name, each in found.items() if each and (reason := each.unavailable(name))}
 
 
-def require(study: Study, composition: Composition, site: Site) -> None:
+def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` for host factors that this machine does not have, and for levels that it cannot."""
-    bounds = composition.at(Stage.HOST)
-    missing = unavailable((each.name for each in bounds), site.catalogue)
+    bounds = arm.at(Stage.HOST)
+    missing = unavailable((each.name for each in bounds), arm.site.catalogue)
     if missing:
         raise messages.host_factors_unavailable(missing)
     for each in bounds:
         each.factor.require_here(each.name, each.level)
-    _require_room(study, composition, site)
+    _require_room(arm)
 
 
-def _require_room(study: Study, composition: Composition, site: Site) -> None:
+def _require_room(arm: ResolvedArm) -> None:
     """shared_buffers must fit in what the server may have."""
-    levels = {each.name: each.level for each in composition.bound}
+    levels = {each.name: each.level for each in arm.bound}
     buffers = levels.get(BUFFERS)
     quantity = split_quantity(buffers.typed) if buffers else None
     if buffers is None or quantity is None or not quantity[1]:
@@ -105,5 +102,5 @@ def _require_room(study: Study, composition: Composition, site: Site) -> None:
     limit = parse_memory(memory.canonical) if memory is not None and memory.canonical != "all" else None
     if limit is not None and wanted >= limit:
         raise messages.buffers_beyond(buffers.typed, f"{MEMORY} = {memory}")
-    if wanted >= site.memory_bytes:
-        raise messages.buffers_beyond(buffers.typed, messages.machine_memory(site.memory_bytes))
+    if wanted >= arm.site.memory_bytes:
+        raise messages.buffers_beyond(buffers.typed, messages.machine_memory(arm.site.memory_bytes))

@@ -3,15 +3,15 @@
 A trial that fails half-way leaves what it knows by then.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
+from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock
 from pgassay.bench.store import Trait
-from pgassay.lab.laps import Laps
-from pgassay.lab.measures import Measures
 from pgassay.record.errors import saying
 from pgassay.study.levels import Arm
 
@@ -32,6 +32,45 @@ class Assignment:
         return saying(self.staging.parents[1], f"keep {what} of trial {self.number}")
 
 
+class Laps:
+    """`with laps("clone"): …` adds the step's length to `timings_s`, however the step ends.
+
+    Steps do not nest, so their sum is the trial's length: what a trial costs beside its load is seen.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.timings_s: dict[str, float] = {}
+        self._clock = clock
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Time one step; a second one of the same name is added to the first."""
+        started_ns = self._clock.monotonic_ns()
+        try:
+            yield
+        finally:
+            seconds = (self._clock.monotonic_ns() - started_ns) / 1e9
+            self.timings_s[name] = self.timings_s.get(name, 0.0) + seconds
+
+
+@dataclass(frozen=True)
+class Window:
+    """When the measured load ran: its beginning by the monotonic clock, its length by both clocks; all in ns."""
+
+    started_monotonic_ns: int
+    length_monotonic_ns: int
+    length_wall_ns: int
+
+    @classmethod
+    def of(cls, result: LoadResult) -> "Window":
+        """From the load's own beginning to its own end."""
+        return cls(
+            started_monotonic_ns=result.started_monotonic_ns,
+            length_monotonic_ns=result.finished_monotonic_ns - result.started_monotonic_ns,
+            length_wall_ns=result.finished_wall_ns - result.started_wall_ns,
+        )
+
+
 @dataclass
 class Notes:
     """Filled in step by step. `problems` is what the treatment did to itself, code to detail."""
@@ -47,11 +86,14 @@ class Notes:
     huge_pages: str = ""
     """What became of them between the moment they were there and the server's start, if anything."""
     traits: dict[str, Trait] = field(default_factory=dict)
-    """What the drives are, by their own word."""
+    """What the drives say that they are."""
     samples: tuple[Sample, ...] = ()
-    measures: Measures | None = None
-    upkeep: dict[str, float | None] = field(default_factory=dict)
-    """What timed maintenance yielded (see `upkeep`)."""
+    window: Window | None = None
+    """None until the load has run and every counter is read; `responses` and `counters` are empty until then."""
+    responses: dict[str, float | None] = field(default_factory=dict)
+    """The load's own, the costs of a transaction, and what was asked for beside them."""
+    counters: dict[str, float | None] = field(default_factory=dict)
+    """Differences over the window by `source.name` (gauges: the last value)."""
     page_space: dict[str, float | None] = field(default_factory=dict)
     """What was read of the tables' pages (see `page_space`)."""
     alive: bool = True

@@ -8,13 +8,8 @@ its decisions go by those alone (see `memory`).
 from dataclasses import dataclass
 
 from pgassay.lab import upkeep
-from pgassay.lab.composition import compose, snapshot_key
-from pgassay.lab.drives import drive_of
-from pgassay.lab.loads import load_of
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.memory import load_s
-from pgassay.lab.site import Site
-from pgassay.lab.space import data_bytes
-from pgassay.study.model import Study
 
 TRIAL_S = 0.4
 """A server's start and end, and two readings of every probe."""
@@ -39,19 +34,17 @@ class Outlook:
     preparation_s: float
 
 
-def look_ahead(study: Study, site: Site) -> Outlook:
+def look_ahead(resolved: ResolvedStudy) -> Outlook:
     """The outlook for a study; where arms count transactions `load_s` is a guess (see `memory.length_known`)."""
     beside_s = 0.0
     preparing: dict[str, float] = {}
-    for arm in study.arms:
-        composition = compose(study.levels_of(arm), site.catalogue)
-        load = load_of(composition, site)
-        data_gb = data_bytes(composition, load) / _GB
-        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if upkeep.wanted(composition.setup.load) else 0.0)
+    for arm in resolved.arms:
+        data_gb = arm.data_bytes / _GB
+        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if upkeep.wanted(arm.setup.load) else 0.0)
         beside_s += TRIAL_S + rate * data_gb
-        key = snapshot_key(composition, site.installation(composition.setup.installation), load)
+        key = arm.snapshot_key
         if key not in preparing:
-            there = drive_of(study, composition, site).has_snapshot(key)
+            there = arm.drive.has_snapshot(key)
             preparing[key] = 0.0 if there else PREPARATION_S + PREPARATION_S_PER_GB * data_gb
-    loaded_s = load_s(study)
-    return Outlook(loaded_s, loaded_s + beside_s / len(study.arms), sum(preparing.values()))
+    loaded_s = load_s(resolved.study)
+    return Outlook(loaded_s, loaded_s + beside_s / len(resolved.arms), sum(preparing.values()))

@@ -1,30 +1,31 @@
 """Golden snapshots: a cluster is initialised, loaded, given its table options and aged once for each key.
 
 Every trial then starts from a clone. A snapshot is taken with the server stopped cleanly; a half-made one never counts.
+Drives that are to be aged are aged on the fresh snapshot: the load runs once on a clone of it while the drive records,
+then writes are drawn from that record until the drive has settled (drives.md, "Fresh and aged").
 """
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.factor import BAKED, Stage
-from pgassay.bench.server import Installation, Server
-from pgassay.bench.store import Drive
+from pgassay.bench.server import Server
+from pgassay.bench.store import Ageing
 from pgassay.lab import full_drives, regime
-from pgassay.lab.composition import Composition, compose, snapshot_key
-from pgassay.lab.drives import drive_of
-from pgassay.lab.loads import load_of
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.memory import planned_trial_s
-from pgassay.lab.site import Site
+from pgassay.lab.settling import settle
 from pgassay.lab.starting import PREPARING
-from pgassay.lab.wearing import wear
-from pgassay.study.levels import Arm
-from pgassay.study.model import Study
+
+AGEING_SEED = 0
+"""Of the load that ages a drive: another one than any trial's."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An arm's snapshot and what came of making it."""
+    """An arm's snapshot: its key, whether it had to be made, and how long that took."""
 
     key: str
     made: bool
@@ -38,101 +39,122 @@ def tell_nobody(prepared: Prepared) -> None:
     """Nothing."""
 
 
-def key_of(study: Study, arm: Arm, site: Site) -> str:
-    """The key of the snapshot that this arm starts from."""
-    composition = compose(study.levels_of(arm), site.catalogue)
-    installation = site.installation(composition.setup.installation)
-    return snapshot_key(composition, installation, load_of(composition, site))
-
-
-def prepare(study: Study, arm: Arm, site: Site, tell: Tell = tell_nobody) -> Prepared:
-    """Make the arm's golden snapshot if it is not there yet.
+def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
+    """Make the arm's golden snapshot if it is not there yet; raises `BenchError` where that fails.
 
     `tell` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot again
     and knows already how long that took, so that it decides as an uninterrupted one would. Of one that is aged it
     hears afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again in any case.
     """
-    composition = compose(study.levels_of(arm), site.catalogue)
-    key = key_of(study, arm, site)
-    drive = drive_of(study, composition, site)
+    key, drive, site = arm.snapshot_key, arm.drive, arm.site
     if drive.has_snapshot(key):
         prepared = Prepared(key, made=False, seconds=0.0)
         tell(prepared)
         return prepared
     started_ns = site.clock.monotonic_ns()
-    aged = drive.ageing() is not None
+    ageing = drive.ageing()
 
     def made() -> Prepared:
         return Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
 
-    installation = site.installation(composition.setup.installation)
     workspace = drive.workspace(f"prepare-{key}")
     try:
         with full_drives.named(drive, workspace):
-            _make(composition, installation, drive, workspace, site)
+            _make_cluster(arm, workspace)
         prepared = made()
-        if not aged:
+        if ageing is None:
             tell(prepared)
         with site.held():
-            drive.take_snapshot(key, workspace, _in_words(composition, installation))
+            drive.take_snapshot(key, workspace, _contents(arm))
     except BaseException:
         with site.held():
             drive.discard(workspace)
         raise
-    if aged:
-        wear(study, wearing(study, key, site), site, drive, key)
+    if ageing is not None:
+        _age_drive(arm.whole.first_with(key), ageing, key)
         prepared = made()
         tell(prepared)
     return prepared
 
 
-def _make(composition: Composition, installation: Installation, drive: Drive, workspace: Path, site: Site) -> None:
+def ageing_s(resolved: ResolvedStudy) -> float:
+    """How long ageing the study's drives will take, in seconds, about: the load runs once for each snapshot."""
+    planned_s: dict[str, float] = {}
+    for arm in resolved.arms:
+        if arm.drive.ageing() is not None:
+            planned_s.setdefault(arm.snapshot_key, planned_trial_s(resolved.study, arm.arm))
+    return sum(planned_s.values())
+
+
+def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
     """The cluster with its data, stopped."""
-    installation.initialize(workspace, composition.setup.init_options)
-    drive.lay_out(workspace)
-    wal_size = regime.holding(PREPARING["max_wal_size"], composition.setup.init_options)
-    server = installation.start(workspace, {**PREPARING, "max_wal_size": wal_size}, site.socket_directory)
+    init_options = arm.setup.init_options
+    arm.installation.initialize(workspace, init_options)
+    arm.drive.lay_out(workspace)
+    wal_size = regime.holding(PREPARING["max_wal_size"], init_options)
+    settings = {**PREPARING, "max_wal_size": wal_size}
+    server = arm.installation.start(workspace, settings, arm.site.socket_directory)
     filled = False
     try:
-        _fill(composition, server, site)
+        _fill(arm, server)
         filled = True
     finally:
-        with site.held():
+        with arm.site.held():
             server.stop(immediately=not filled)
 
 
-def wearing(study: Study, key: str, site: Site) -> Composition:
-    """Whose load wears a snapshot: that of the study's first arm that starts from it, whichever trial comes first.
-
-    Else the order of a block, which is drawn, would decide whether a drive was aged by updates or by deletes.
-    """
-    first = next(arm for arm in study.arms if key_of(study, arm, site) == key)
-    return compose(study.levels_of(first), site.catalogue)
-
-
-def ageing_s(study: Study, site: Site) -> float:
-    """What ageing the study's drives will take, about: once for each snapshot the load runs as in a trial."""
-    worn: dict[str, float] = {}
-    for arm in study.arms:
-        if drive_of(study, compose(study.levels_of(arm), site.catalogue), site).ageing() is not None:
-            worn.setdefault(key_of(study, arm, site), planned_trial_s(study, arm))
-    return sum(worn.values())
-
-
-def _in_words(composition: Composition, installation: Installation) -> str:
-    """What a snapshot holds, for whoever has to make room."""
-    levels = [f"{bound.name}={bound.level.typed}" for bound in composition.at(*BAKED)]
-    return ", ".join([f"PostgreSQL {installation.version}", *levels])
-
-
-def _fill(composition: Composition, server: Server, site: Site) -> None:
-    options = composition.setup.load
-    load = load_of(composition, site)
+def _fill(arm: ResolvedArm, server: Server) -> None:
+    options, load = arm.setup.load, arm.load
     load.create(server, options)
-    for bound in composition.at(Stage.DATA):
+    for bound in arm.at(Stage.DATA):
         bound.factor.on_empty_schema(bound.name, bound.level, server)
     load.fill(server, options)
-    for bound in composition.at(Stage.DATA):
+    for bound in arm.at(Stage.DATA):
         bound.factor.on_loaded_data(bound.name, bound.level, server)
     load.age(server, options)
     server.execute("CHECKPOINT")
+
+
+def _contents(arm: ResolvedArm) -> str:
+    """What a snapshot holds, in words, for whoever has to make room."""
+    levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
+    return ", ".join([f"PostgreSQL {arm.installation.version}", *levels])
+
+
+def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:
+    """Age the drives of this snapshot by the load of `arm`; a snapshot whose drive could not be aged is forgotten.
+
+    `arm` is the study's first that starts from the snapshot, whichever trial comes first. Else the order of a block,
+    which is drawn, would decide whether a drive was aged by updates or by deletes.
+    """
+    drive, site = arm.drive, arm.site
+    try:
+        clone = drive.clone(key, f"wear-{key}")
+        try:
+            ageing.begin()
+            _run_load_once(arm, clone)
+        finally:
+            with site.held():
+                drive.discard(clone)
+        with site.held():
+            ageing.finish(key)
+    except BaseException:
+        with site.held():
+            ageing.abandon()
+            drive.forget_snapshot(key)
+        raise
+
+
+def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
+    """Nobody measures here, so the outcome is not looked at: a load that fails ages little."""
+    site, options = arm.site, arm.setup.load
+    output = site.socket_directory / "wearing"
+    server = arm.installation.start(clone, arm.settings, site.socket_directory)
+    try:
+        settle(server, options, clone, site.caches)
+        output.mkdir()
+        arm.load.run(server, {**options, "warmup": "0"}, output, AGEING_SEED)
+    finally:
+        with site.held():
+            server.stop()
+            shutil.rmtree(output, ignore_errors=True)

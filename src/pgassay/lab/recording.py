@@ -1,24 +1,21 @@
 """From a trial's notes to its record: status and reasons by the checks, the regime in words, every level read back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pgassay.bench.counters import Sample
 from pgassay.lab import checks, fairness, regime
-from pgassay.lab.composition import Composition
+from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.course import course_of
-from pgassay.lab.measures import Measures
-from pgassay.lab.notes import Assignment, Notes
-from pgassay.lab.site import Site
+from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.probe.drive_course import drive_course
 from pgassay.record.values import LevelRecord, TrialRecord
-from pgassay.study.model import Study
 from pgassay.study.units import parse_time_s
 
 
-def record_of(study: Study, assignment: Assignment, composition: Composition, notes: Notes, site: Site) -> TrialRecord:
+def record_of(resolved: ResolvedArm, assignment: Assignment, notes: Notes) -> TrialRecord:
     """The record of a trial that has ended just now, whatever became of it."""
-    status, reasons = checks.judge(_evidence(composition, notes, site))
-    arm, measures = assignment.arm, notes.measures
+    status, reasons = checks.judge(_evidence(resolved, notes))
+    arm = assignment.arm
     return TrialRecord(
         number=assignment.number,
         block=assignment.block,
@@ -28,30 +25,30 @@ def record_of(study: Study, assignment: Assignment, composition: Composition, no
         covariate=arm.covariate.name,
         levels={
             name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name), notes.adopt.get(name))
-            for name, level in study.levels_of(arm).items()
+            for name, level in resolved.study.levels_of(arm).items()
         },
         status=status,
         started_wall_ns=notes.started_wall_ns,
-        finished_wall_ns=site.clock.wall_ns(),
-        responses=dict(measures.responses) if measures else {},
+        finished_wall_ns=resolved.site.clock.wall_ns(),
+        responses=dict(notes.responses),
         reasons=reasons,
-        counters=dict(measures.counters) if measures else {},
+        counters=dict(notes.counters),
         settings=notes.settings,
-        regime=_regime(study, composition.setup.load, notes),
+        regime=_regime(resolved, notes),
         timings_s=dict(notes.laps.timings_s),
         seed=assignment.seed,
     )
 
 
-def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str, str | float | None]:
-    measures = notes.measures
+def _regime(resolved: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
+    options, window = resolved.setup.load, notes.window
     mode = regime.mode_of(options)
-    cycles = regime.cycles_covered(measures.counters) if measures else None
-    cut_off = _cut_off(notes.samples, measures) if measures else None
-    defaults = fairness.describe(study)
+    cycles = regime.cycles_covered(notes.counters)
+    cut_off = _cut_off(notes.samples, window) if window else None
+    defaults = fairness.describe(resolved.study)
     return {
         **({"defaults": defaults} if defaults else {}),
-        "window_s": measures.window_monotonic_ns / 1e9 if measures else None,
+        "window_s": window.length_monotonic_ns / 1e9 if window else None,
         "warmup_s": parse_time_s(options.get("warmup", "0s")),
         "checkpoint": mode,
         "checkpoint_cycles": cycles,
@@ -63,22 +60,19 @@ def _regime(study: Study, options: Mapping[str, str], notes: Notes) -> dict[str,
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **{name: trait.found for name, trait in notes.traits.items()},
         **course_of(notes.samples),
-        **(
-            drive_course(notes.samples, measures.started_monotonic_ns, measures.window_monotonic_ns) if measures else {}
-        ),
+        **(drive_course(notes.samples, window.started_monotonic_ns, window.length_monotonic_ns) if window else {}),
     }
 
 
-def _cut_off(samples: Sequence[Sample], measures: Measures) -> float | None:
-    return regime.unfinished(samples, measures.started_monotonic_ns, measures.window_monotonic_ns)
+def _cut_off(samples: Sequence[Sample], window: Window) -> float | None:
+    return regime.unfinished(samples, window.started_monotonic_ns, window.length_monotonic_ns)
 
 
-def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evidence:
-    options = composition.setup.load
-    measures = notes.measures
+def _evidence(resolved: ResolvedArm, notes: Notes) -> checks.Evidence:
+    options, window = resolved.setup.load, notes.window
     timed = not options.get("transactions") and options.get("duration")
     mismatches = {}
-    for bound in composition.bound:
+    for bound in resolved.bound:
         found = notes.read_back.get(bound.name)
         if found is not None and found != bound.level.canonical:
             mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
@@ -88,14 +82,14 @@ def _evidence(composition: Composition, notes: Notes, site: Site) -> checks.Evid
     return checks.Evidence(
         problems=notes.problems,
         server_alive=notes.alive,
-        window_monotonic_ns=measures.window_monotonic_ns if measures else 0,
-        window_wall_ns=measures.window_wall_ns if measures else 0,
-        steal_share=measures.responses.get("steal_share") if measures else None,
-        foreign_write_share=measures.responses.get("foreign_write_share") if measures else None,
-        device_written_bytes=measures.counters.get("diskstats.written_bytes") if measures else None,
-        foreign_cpu_share=measures.responses.get("foreign_cpu_share") if measures else None,
-        thermal_throttles=measures.counters.get("machine.thermal_throttles") if measures else None,
+        window_monotonic_ns=window.length_monotonic_ns if window else 0,
+        window_wall_ns=window.length_wall_ns if window else 0,
+        steal_share=notes.responses.get("steal_share"),
+        foreign_write_share=notes.responses.get("foreign_write_share"),
+        device_written_bytes=notes.counters.get("diskstats.written_bytes"),
+        foreign_cpu_share=notes.responses.get("foreign_cpu_share"),
+        thermal_throttles=notes.counters.get("machine.thermal_throttles"),
         wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
-        foreign_share_max=site.foreign_share_max,
+        foreign_share_max=resolved.site.foreign_share_max,
         mismatches=mismatches,
     )

@@ -11,26 +11,24 @@ from dataclasses import dataclass
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, is_baseline
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.committing import is_prepared, journal_preparation, keep_trial
 from pgassay.lab.deciding import decide, undone
 from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import key_of, prepare
-from pgassay.lab.site import Site
-from pgassay.lab.trial import run_trial, unprepared
+from pgassay.lab.preparation import prepare
+from pgassay.lab.trial import Trial
 from pgassay.lab.watching import Watcher
 from pgassay.record.directory import RunDirectory
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
-from pgassay.study.model import Study
 
 
 @dataclass
 class Conductor:
     """Runs a study into a run directory. `trials` are those committed so far (empty for a new run)."""
 
-    study: Study
+    resolved: ResolvedStudy
     run: RunDirectory
-    site: Site
     watcher: Watcher
     trials: list[TrialRecord]
     one_block: bool = False
@@ -44,10 +42,10 @@ class Conductor:
         """
         first: int | None = None
         while True:
-            decision = undone(self.study, self.trials, self.run.journal.entries) or self._decide()
+            decision = undone(self.resolved.study, self.trials, self.run.journal.entries) or self._decide()
             match decision:
                 case Stop(reason):
-                    with self.site.held():
+                    with self.resolved.site.held():
                         self.run.finish(reason)
                     return reason
                 case Drop(arm, reason, _):
@@ -59,10 +57,10 @@ class Conductor:
                     self._run(block, arm, attempt)
 
     def _decide(self) -> Decision:
-        decided = decide(self.study, self.run.header, self.trials, self.run.journal.entries)
+        decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)
         if decided.effects:
             self.watcher.estimated(decided.effects, decided.written.clock_s)
-        with self.site.held():
+        with self.resolved.site.held():
             self.run.decide(decided.written.as_data())
         return decided.decision
 
@@ -70,12 +68,13 @@ class Conductor:
         failure, seconds = self._prepare(arm)
 
         def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
+            trial = Trial(self.resolved.of(arm), assignment)
             if failure is not None:
-                return unprepared(self.study, assignment, self.site, failure, seconds), ()
-            return run_trial(self.study, assignment, self.site)
+                return trial.not_prepared(failure, seconds), ()
+            return trial.run()
 
         seed = trial_seed(self.run.header.seed, block, attempt)
-        self.trials.append(keep_trial(self.run, self.site, self.watcher, arm, block, attempt, seed, work))
+        self.trials.append(keep_trial(self.run, self.resolved.site, self.watcher, arm, block, attempt, seed, work))
 
     def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
         """Make the snapshot outside the trial, so that the trial's length is its own.
@@ -83,17 +82,18 @@ class Conductor:
         A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed by its own
         doing: the failure is returned with the seconds spent. The baseline's ends the run, for nothing could be told.
         """
-        known = is_prepared(self.run, key_of(self.study, arm, self.site))
-        started_ns = self.site.clock.monotonic_ns()
+        resolved = self.resolved.of(arm)
+        known = is_prepared(self.run, resolved.snapshot_key)
+        started_ns = self.resolved.site.clock.monotonic_ns()
         if not known:
             self.watcher.preparing(arm)
         try:
-            prepare(self.study, arm, self.site, journal_preparation(self.run, self.site))
+            prepare(resolved, journal_preparation(self.run, resolved.site))
         except (ClusterError, QueryError, LoadError, SpaceError) as failure:
-            if is_baseline(self.study, arm):
+            if is_baseline(self.resolved.study, arm):
                 raise
-            return failure, (self.site.clock.monotonic_ns() - started_ns) / 1e9
-        seconds = (self.site.clock.monotonic_ns() - started_ns) / 1e9
+            return failure, (self.resolved.site.clock.monotonic_ns() - started_ns) / 1e9
+        seconds = (self.resolved.site.clock.monotonic_ns() - started_ns) / 1e9
         if not known:
             self.watcher.prepared(arm, seconds)
         return None, seconds

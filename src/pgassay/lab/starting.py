@@ -5,8 +5,8 @@ What the user sets or varies is never overridden. Everything that is pinned is i
 
 from collections.abc import Mapping
 
+from pgassay.bench.factor import Setup
 from pgassay.lab import fairness, messages, regime
-from pgassay.lab.composition import Composition
 from pgassay.study.model import Study
 
 PREPARING: Mapping[str, str] = {
@@ -28,14 +28,13 @@ _CONNECTED = ("clients", "threads")
 """Options that say how many connections a load opens, by driver."""
 
 
-def settings_of(study: Study, composition: Composition) -> dict[str, str]:
-    """GUC to value."""
-    setup = composition.setup
+def settings_of(study: Study, setup: Setup) -> dict[str, str]:
+    """With what an arm's server starts, GUC to value."""
     duration = None if setup.load.get("transactions") else setup.load.get("duration")
     pinned = regime.pinned(regime.mode_of(setup.load), duration, setup.settings)
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
-    settings = {**setup.settings, **fairness.pinned(study, composition), **pinned}
+    settings = {**setup.settings, **fairness.pinned(study, setup), **pinned}
     wanted = connections(setup.load) + _CONNECTIONS_SPARE
     if wanted > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
         settings["max_connections"] = str(wanted)
@@ -47,9 +46,8 @@ def connections(options: Mapping[str, str]) -> int:
     return max(int(options.get(name, "1")) for name in _CONNECTED)
 
 
-def require_connections(composition: Composition) -> None:
+def require_connections(setup: Setup) -> None:
     """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
-    setup = composition.setup
     given = setup.settings.get("max_connections", "")
     needed = connections(setup.load) + _CONNECTIONS_OURS
     if given.isdecimal() and int(given) < needed:

@@ -1,256 +1,293 @@
-"""The life of one trial: clone, start, read back, settle, measure, judge, give back.
+"""One trial: clone, start, settle, measure, maintain, check, stop, give back.
 
-Follows docs/trial.md step by step. Whatever the treatment does to its server becomes part of the trial's record; only
-faults of the bench and of the record's own disk are raised.
+The public methods of `Trial` are the rows of docs/trial.md, in their order. Whatever the treatment does to its server
+becomes part of the trial's record; only faults of the bench and of the record's own disk are raised.
 """
 
 import errno
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
+from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
-from pgassay.bench.load import Load, LoadResult, Verifying
+from pgassay.bench.load import LoadResult, Verifying
 from pgassay.bench.server import Server
-from pgassay.bench.store import Drive
-from pgassay.lab import full_drives, outcomes, page_space, regime, soundness, space, stored_kinds, upkeep
-from pgassay.lab.composition import Composition, compose
-from pgassay.lab.drives import drive_of
-from pgassay.lab.hosting import hosted, start
-from pgassay.lab.loads import load_of
-from pgassay.lab.measures import measure
+from pgassay.lab import full_drives, hosting, outcomes, page_space, regime, soundness, space, stored_kinds, upkeep
+from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.messages import operating_system
-from pgassay.lab.notes import Assignment, Notes
+from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.lab.preparation import prepare
 from pgassay.lab.recording import record_of
 from pgassay.lab.settling import settle
-from pgassay.lab.site import Site
-from pgassay.lab.starting import settings_of
 from pgassay.load import yardstick
+from pgassay.probe.costs import costs
+from pgassay.probe.differences import differences
 from pgassay.record.values import TrialRecord
-from pgassay.study.model import Study
 from pgassay.study.regime import WORK
 from pgassay.study.units import parse_time_s
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def run_trial(study: Study, assignment: Assignment, site: Site) -> tuple[TrialRecord, tuple[Sample, ...]]:
-    """Run one trial; returns its record and its series. Everything that was started is stopped on every way out."""
-    composition = compose(study.levels_of(assignment.arm), site.catalogue)
-    notes = Notes.begin(site.clock)
-    try:
-        _live(study, assignment, composition, site, notes)
-    except SpaceError as error:
-        notes.problems["no_space"] = error.message
-    except HostError as error:
-        notes.problems[error.code] = error.message
-    except ClusterError as error:
-        notes.problems[outcomes.code_of_start(error.message, composition.setup.settings)] = error.message
-    except QueryError as error:
-        notes.problems[outcomes.code_of(error.message, "server")] = error.message
-    except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place
-        if error.errno not in _FULL:
-            raise operating_system(error) from error
-        notes.problems["no_space"] = operating_system(error).message
-    return record_of(study, assignment, composition, notes, site), notes.samples
+@dataclass
+class Cluster:
+    """A clone and the server on it. A trial makes what is missing, and ends both unless they are to be kept.
+
+    A calibration keeps them for several trials: then each is another run after the same restart.
+    """
+
+    kept: bool = False
+    clone: Path | None = None
+    server: Server | None = None
+
+    def end(self, arm: ResolvedArm) -> None:
+        """Stop a kept server and discard its clone; calling it twice is harmless."""
+        with arm.site.held():
+            if self.server is not None:
+                self.server.stop(immediately=True)
+                self.server = None
+            if self.clone is not None:
+                arm.drive.discard(self.clone)
+                self.clone = None
 
 
-def unprepared(study: Study, assignment: Assignment, site: Site, failure: BenchError, seconds: float) -> TrialRecord:
-    """The record of a trial whose treatment could not even be prepared, after trying for so many seconds."""
-    composition = compose(study.levels_of(assignment.arm), site.catalogue)
-    notes = Notes.begin(site.clock)
-    notes.laps.timings_s["prepare"] = seconds
-    otherwise = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
-    code = outcomes.code_of(failure.message, otherwise)
-    notes.problems[code] = failure.message
-    return record_of(study, assignment, composition, notes, site)
+class Trial:
+    """One run of an arm. `run` goes through the steps; whatever was started is stopped on every way out."""
 
+    def __init__(self, arm: ResolvedArm, assignment: Assignment, cluster: Cluster | None = None) -> None:
+        self._arm = arm
+        self._site = arm.site
+        self._assignment = assignment
+        self._cluster = cluster or Cluster()
+        self._notes = Notes.begin(arm.site.clock)
+        self._host = ExitStack()
+        """What the host factors changed."""
+        self._memory_limited = False
 
-def _live(study: Study, assignment: Assignment, composition: Composition, site: Site, notes: Notes) -> None:
-    load = load_of(composition, site)
-    drive = drive_of(study, composition, site)
-    with notes.laps("clone"):
-        snapshot = prepare(study, assignment.arm, site)
-        clone = drive.clone(snapshot.key, f"trial-{assignment.number:06d}")
-    try:
-        notes.how_cloned = drive.how_cloned()
-        notes.traits.update(drive.traits(clone))
-        with full_drives.named(drive, clone):
-            _serve(study, assignment, composition, load, clone, site, notes)
-    finally:
-        with notes.laps("give_back"), site.held():
-            _give_back(drive, clone, composition, notes)
+    def run(self) -> tuple[TrialRecord, tuple[Sample, ...]]:
+        """Go through all steps; returns the record, whatever the outcome, and the series.
 
+        Raises `BenchError` where the bench failed (and not the treatment), `RecordError` where the record did.
+        """
+        try:
+            self._on_a_clone()
+        except SpaceError as error:
+            self._notes.problems["no_space"] = error.message
+        except HostError as error:
+            self._notes.problems[error.code] = error.message
+        except ClusterError as error:
+            code = outcomes.code_of_start(error.message, self._arm.setup.settings)
+            self._notes.problems[code] = error.message
+        except QueryError as error:
+            self._notes.problems[outcomes.code_of(error.message, "server")] = error.message
+        except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place
+            if error.errno not in _FULL:
+                raise operating_system(error) from error
+            self._notes.problems["no_space"] = operating_system(error).message
+        return record_of(self._arm, self._assignment, self._notes), self._notes.samples
 
-def _give_back(drive: Drive, clone: Path, composition: Composition, notes: Notes) -> None:
-    """What a check finds is the trial's outcome, whatever else became of it."""
-    try:
-        drive.discard(clone, check=soundness.wanted(composition.setup.drive))
-    except DamagedError as error:
-        notes.problems[soundness.DRIVE] = error.message
+    def not_prepared(self, failure: BenchError, seconds: float) -> TrialRecord:
+        """The record, instead of a run, where the snapshot could not even be made, after trying for so many seconds."""
+        self._notes.laps.timings_s["prepare"] = seconds
+        otherwise = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
+        self._notes.problems[outcomes.code_of(failure.message, otherwise)] = failure.message
+        return record_of(self._arm, self._assignment, self._notes)
 
+    def clone(self) -> None:
+        """Clone the snapshot (made first if it is missing), and note what the drives say of themselves."""
+        drive, cluster = self._arm.drive, self._cluster
+        with self._notes.laps("clone"):
+            if cluster.clone is None:
+                cluster.clone = drive.clone(prepare(self._arm).key, f"trial-{self._assignment.number:06d}")
+        self._notes.how_cloned = drive.how_cloned()
+        self._notes.traits.update(drive.traits(cluster.clone))
 
-def _serve(
-    study: Study,
-    assignment: Assignment,
-    composition: Composition,
-    load: Load,
-    clone: Path,
-    site: Site,
-    notes: Notes,
-) -> None:
-    """Everything between the server's start and its end, which is immediate: nobody needs the clone any more."""
-    installation = site.installation(composition.setup.installation)
-    settings = settings_of(study, composition)
-    with ExitStack() as host:
-        with notes.laps("start"):
-            hosting = host.enter_context(hosted(composition, installation, clone, settings, site))
-            server, notes.huge_pages = start(hosting, installation, clone, settings, site)
-        _use(assignment, composition, load, server, clone, site, notes, limited=hosting.cold)
+    def start(self) -> None:
+        """Apply the host factors, then start the server."""
+        with self._notes.laps("start"):
+            stage = self._host.enter_context(hosting.hosted(self._arm, self._clone))
+            self._memory_limited = stage.cold
+            if self._cluster.server is None:
+                self._cluster.server, self._notes.huge_pages = hosting.start(stage, self._arm, self._clone)
 
-
-def _use(
-    assignment: Assignment,
-    composition: Composition,
-    load: Load,
-    server: Server,
-    clone: Path,
-    site: Site,
-    notes: Notes,
-    *,
-    limited: bool,
-) -> None:
-    """A started server's life and end."""
-    try:
+    def settle(self) -> None:
+        """Read every level back, then bring caches and tables to the start state, and CHECKPOINT."""
+        arm, notes, server = self._arm, self._notes, self._server
         with notes.laps("settle"):
-            notes.settings = dict(site.effective(server))
-            _read_back(composition, Readable(server), notes, *(stage for stage in Stage if stage is not Stage.RUN))
-            varied = assignment.arm.levels
+            notes.settings = dict(self._site.effective(server))
+            self._read_back(Readable(server), *(stage for stage in Stage if stage is not Stage.RUN))
+            varied = self._assignment.arm.levels
             notes.adopt = {
-                bound.name: bound.factor.adopt_by(bound.name, server)
-                for bound in composition.bound
-                if bound.name in varied
+                bound.name: bound.factor.adopt_by(bound.name, server) for bound in arm.bound if bound.name in varied
             }
-            if page_space.wanted(composition.setup.load):
+            if page_space.wanted(arm.setup.load):
                 notes.page_space.update(page_space.as_loaded(server))
-            notes.cache = settle(server, composition.setup.load, clone, site.caches, limited=limited)
+            notes.cache = settle(server, arm.setup.load, self._clone, self._site.caches, limited=self._memory_limited)
+
+    def measure(self) -> None:
+        """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
+        notes, server, options = self._notes, self._server, self._arm.setup.load
         with notes.laps("measure"):
-            _measure(assignment, composition, load, server, clone, site, notes)
-        if notes.alive and notes.measures is not None and upkeep.wanted(composition.setup.load):
-            with notes.laps("maintain"):
-                _maintain(server, site, notes)
-        if notes.alive and soundness.wanted(composition.setup.drive):
+            sampling = self._site.sampling(self._site.probes(server, self._clone))
+            closing: dict[str, float | None] = {}
+            try:
+                sampling.start()
+                warm_up = self._warm_up()
+                before = sampling.read_all()
+                result = self._load({**options, "warmup": "0s"}, self._assignment.staging, self._assignment.seed)
+                notes.alive = server.alive()
+                if notes.alive and regime.mode_of(options) == WORK:
+                    closing = upkeep.checkpoint(server, self._site.clock)
+                after = sampling.read_all()
+                series = sampling.stop()
+            finally:
+                with self._site.held():
+                    sampling.close()
+            notes.samples = (*warm_up, *series, *result.series)
+            notes.problems.update(outcomes.named(result.problems))
+            self._keep_measures(before, after, result, sampling.meters())
+            notes.responses.update(closing)
+            if options.get("yardstick", "none") != "none":
+                notes.responses[yardstick.RESPONSE.name] = self._site.yardstick(options)
+            if notes.alive:
+                self._read_back(Readable(server, result), Stage.RUN)
+                if isinstance(self._arm.load, Verifying):
+                    notes.problems.update(self._arm.load.verify(server, options))
+                self._look_into_files()
+
+    def maintain(self) -> None:
+        """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""
+        notes, options = self._notes, self._arm.setup.load
+        if not (notes.alive and notes.window is not None and upkeep.wanted(options)):
+            return
+        with notes.laps("maintain"):
+            timed: dict[str, float | None] = {}
+            if regime.mode_of(options) != WORK:
+                timed |= upkeep.checkpoint(self._server, self._site.clock)
+            timed |= upkeep.vacuum(self._server, self._site.clock)
+            notes.responses.update(timed)
+
+    def check(self) -> None:
+        """Where it is asked for, look whether tables and indexes are sound."""
+        notes = self._notes
+        if notes.alive and soundness.wanted(self._arm.setup.drive):
             with notes.laps("check"):
-                notes.problems.update(soundness.of_relations(server))
-    except QueryError:
-        notes.alive = server.alive()
-        raise
-    finally:
-        with notes.laps("stop"), site.held():
-            server.stop(immediately=True)
-            with assignment.keeping("the server's log"):
-                site.disk.write_file(assignment.staging / "server.log", server.log_text().encode())
+                notes.problems.update(soundness.of_relations(self._server))
 
+    def stop(self) -> None:
+        """End the server at once, for nobody needs the clone any more; its log goes into the record."""
+        server = self._cluster.server
+        if server is None:
+            return
+        with self._notes.laps("stop"), self._site.held():
+            if not self._cluster.kept:
+                server.stop(immediately=True)
+            with self._assignment.keeping("the server's log"):
+                self._site.disk.write_file(self._assignment.staging / "server.log", server.log_text().encode())
 
-def _read_back(composition: Composition, readable: Readable, notes: Notes, *stages: Stage) -> None:
-    for bound in composition.at(*stages):
-        notes.read_back[bound.name] = bound.factor.read_back(bound.name, bound.level, readable)
+    def give_back(self) -> None:
+        """Remove the clone. What a check of its file system finds is an outcome, whatever else became of the trial."""
+        clone = self._cluster.clone
+        if clone is None:
+            return
+        with self._notes.laps("give_back"), self._site.held():
+            if self._cluster.kept:
+                return
+            try:
+                self._arm.drive.discard(clone, check=soundness.wanted(self._arm.setup.drive))
+            except DamagedError as error:
+                self._notes.problems[soundness.DRIVE] = error.message
 
+    def _on_a_clone(self) -> None:
+        try:
+            self.clone()
+            with full_drives.named(self._arm.drive, self._clone):
+                self._on_a_server()
+        finally:
+            self.give_back()
 
-def _measure(
-    assignment: Assignment,
-    composition: Composition,
-    load: Load,
-    server: Server,
-    clone: Path,
-    site: Site,
-    notes: Notes,
-) -> None:
-    """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
-    options = composition.setup.load
-    sampling = site.sampling(site.probes(server, clone))
-    try:
-        sampling.start()
-        warm_up = _warm_up(options, load, server, assignment, site)
-        before = sampling.read_all()
-        result = _run(load, server, {**options, "warmup": "0s"}, assignment.staging, assignment.seed, assignment)
-        notes.alive = server.alive()
-        if notes.alive and regime.mode_of(options) == WORK:
-            notes.upkeep.update(upkeep.checkpoint(server, site.clock))
-        after = sampling.read_all()
-        series = sampling.stop()
-    finally:
-        with site.held():
-            sampling.close()
-    notes.samples = (*warm_up, *series, *result.series)
-    notes.problems.update(outcomes.named(result.problems))
-    if not notes.alive:
-        notes.problems.update(outcomes.of_log(server.log_text()))
-    measures = measure(before, after, result, sampling.meters())
-    notes.problems = outcomes.together(notes.problems, outcomes.of_drives(measures.counters))
-    taken = space.relations(server) if notes.alive else {}
-    notes.measures = replace(
-        measures, responses={**measures.responses, **notes.upkeep}, counters={**measures.counters, **taken}
-    )
-    if options.get("yardstick", "none") != "none":
-        value = site.yardstick(options)
-        notes.measures = replace(notes.measures, responses={**notes.measures.responses, yardstick.RESPONSE.name: value})
-    if notes.alive:
-        _read_back(composition, Readable(server, result), notes, Stage.RUN)
-        if isinstance(load, Verifying):
-            notes.problems.update(load.verify(server, options))
-        _look_into_files(composition, server, clone, notes)
+    def _on_a_server(self) -> None:
+        with self._host:
+            try:
+                self.start()
+                self.settle()
+                self.measure()
+                self.maintain()
+                self.check()
+            except QueryError:
+                server = self._cluster.server
+                if server is not None:
+                    self._notes.alive = server.alive()
+                raise
+            finally:
+                self.stop()
 
+    @property
+    def _clone(self) -> Path:
+        assert self._cluster.clone is not None
+        return self._cluster.clone
 
-def _look_into_files(composition: Composition, server: Server, clone: Path, notes: Notes) -> None:
-    """What the options ask to know of pages and files, once every counter is read."""
-    assert notes.measures is not None
-    options = composition.setup.load
-    responses, counters = dict(notes.measures.responses), dict(notes.measures.counters)
-    stored, codec = dict[str, float | None](), stored_kinds.codec_of(composition.setup.drive)
-    if stored_kinds.wanted(options):
-        stored |= stored_kinds.of_wal(server, clone, codec)
-    if page_space.wanted(options):
-        notes.page_space.update(page_space.as_left(server))
-        responses |= page_space.summed(notes.page_space)
-        counters |= notes.page_space
-    if stored_kinds.wanted(options):
-        stored |= stored_kinds.of_relations(server, clone, codec)
-        responses |= stored_kinds.summed(stored)
-        counters |= stored
-    notes.measures = replace(notes.measures, responses=responses, counters=counters)
+    @property
+    def _server(self) -> Server:
+        assert self._cluster.server is not None
+        return self._cluster.server
 
+    def _read_back(self, readable: Readable, *stages: Stage) -> None:
+        for bound in self._arm.at(*stages):
+            self._notes.read_back[bound.name] = bound.factor.read_back(bound.name, bound.level, readable)
 
-def _maintain(server: Server, site: Site, notes: Notes) -> None:
-    """Time a CHECKPOINT (unless one closed the window) and a VACUUM."""
-    if not notes.upkeep:
-        notes.upkeep.update(upkeep.checkpoint(server, site.clock))
-    notes.upkeep.update(upkeep.vacuum(server, site.clock))
-    assert notes.measures is not None
-    notes.measures = replace(notes.measures, responses={**notes.measures.responses, **notes.upkeep})
+    def _warm_up(self) -> tuple[Sample, ...]:
+        options = self._arm.setup.load
+        if parse_time_s(options.get("warmup", "0s")) <= 0:
+            return ()
+        output = self._assignment.staging / "warmup"
+        with self._assignment.keeping("the warm-up"):
+            self._site.disk.mkdir(output)
+        timed = {key: value for key, value in options.items() if key != "transactions"}
+        warming = {**timed, "duration": options["warmup"], "warmup": "0s"}
+        result = self._load(warming, output, self._assignment.seed + 1)
+        return tuple(replace(sample, source=f"{sample.source}_warmup") for sample in result.series)
 
+    def _load(self, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+        """A load touches no disk but the record's."""
+        with self._assignment.keeping("the load's output"):
+            return self._arm.load.run(self._server, options, output, seed)
 
-def _warm_up(
-    options: Mapping[str, str], load: Load, server: Server, assignment: Assignment, site: Site
-) -> tuple[Sample, ...]:
-    if parse_time_s(options.get("warmup", "0s")) <= 0:
-        return ()
-    output = assignment.staging / "warmup"
-    with assignment.keeping("the warm-up"):
-        site.disk.mkdir(output)
-    timed = {key: value for key, value in options.items() if key != "transactions"}
-    wanted = {**timed, "duration": options["warmup"], "warmup": "0s"}
-    result = _run(load, server, wanted, output, assignment.seed + 1, assignment)
-    return tuple(replace(sample, source=f"{sample.source}_warmup") for sample in result.series)
+    def _keep_measures(
+        self,
+        before: tuple[Reading, ...],
+        after: tuple[Reading, ...],
+        result: LoadResult,
+        meters: Mapping[str, Meter],
+    ) -> None:
+        """Set the readings at the window's edges and the load's own result together."""
+        notes, server = self._notes, self._server
+        if not notes.alive:
+            notes.problems.update(outcomes.of_log(server.log_text()))
+        counters = differences(before, after, meters)
+        notes.problems = outcomes.together(notes.problems, outcomes.of_drives(counters))
+        relations = space.relations(server) if notes.alive else {}
+        notes.window = Window.of(result)
+        notes.responses.update({**result.responses, **costs(counters, result.transactions)})
+        notes.counters.update({**counters, **relations})
 
-
-def _run(
-    load: Load, server: Server, options: Mapping[str, str], output: Path, seed: int, assignment: Assignment
-) -> LoadResult:
-    """A load touches no disk but the record's."""
-    with assignment.keeping("the load's output"):
-        return load.run(server, options, output, seed)
+    def _look_into_files(self) -> None:
+        """What the options ask to know of pages and files, once every counter is read."""
+        arm, notes, server = self._arm, self._notes, self._server
+        weigh, codec = stored_kinds.wanted(arm.setup.load), stored_kinds.codec_of(arm.setup.drive)
+        responses, counters, stored = dict[str, float | None](), dict[str, float | None](), dict[str, float | None]()
+        if weigh:
+            stored |= stored_kinds.of_wal(server, self._clone, codec)
+        if page_space.wanted(arm.setup.load):
+            notes.page_space.update(page_space.as_left(server))
+            responses |= page_space.summed(notes.page_space)
+            counters |= notes.page_space
+        if weigh:
+            stored |= stored_kinds.of_relations(server, self._clone, codec)
+            responses |= stored_kinds.summed(stored)
+            counters |= stored
+        notes.responses.update(responses)
+        notes.counters.update(counters)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.factor import Factor
 from pgassay.bench.load import Load
 from pgassay.bench.running import Clock, Runner
 from pgassay.errors import UsageError
@@ -16,7 +17,6 @@ from pgassay.load import messages
 from pgassay.load.cacheprobe.factors import FACTORS as CACHEPROBE
 from pgassay.load.fio.factors import FACTORS as FIO
 from pgassay.load.go_tpc.factors import FACTORS as GO_TPC
-from pgassay.load.load_factor import LoadFactor
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
 from pgassay.load.shared_factors import EVERY
 from pgassay.load.sysbench.factors import FACTORS as SYSBENCH
@@ -43,7 +43,7 @@ class Driver:
     name: str
     summary: str
     make: Callable[[Tools], Load]
-    factors: tuple[LoadFactor, ...]
+    factors: tuple[Factor, ...]
     timed: bool = True
     """Does its window last a given time? Else it ends when its work is done."""
     program: str = ""
@@ -52,7 +52,7 @@ class Driver:
 
     def knows(self, option: str) -> bool:
         """Does it understand this option (`clients`, without the prefix)?"""
-        return option == "driver" or any(each.option == option for each in (*EVERY, *self.factors))
+        return option == "driver" or any(each.pattern == f"{_PREFIX}{option}" for each in (*EVERY, *self.factors))
 
 
 def _pgbench(tools: Tools) -> Load:

@@ -14,5 +14,5 @@ DRIVER = LoadFactor(
 )
 
 FACTORS: tuple[Factor, ...] = tuple(
-    {each.option: each for each in (DRIVER, *(own for driver in DRIVERS for own in driver.factors), *EVERY)}.values()
+    {each.pattern: each for each in (DRIVER, *(own for driver in DRIVERS for own in driver.factors), *EVERY)}.values()
 )

@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
 FORMAT = 1
@@ -65,9 +66,14 @@ class TrialRecord:
     format: int = FORMAT
 
     @property
+    def place(self) -> Place:
+        """Treatment, condition and covariate point."""
+        return Place(self.treatment, self.condition, self.covariate)
+
+    @property
     def arm(self) -> str:
         """The label of the arm that it ran."""
-        return ", ".join(part for part in (self.treatment, self.condition, self.covariate) if part)
+        return self.place.name
 
     @property
     def length_s(self) -> float:

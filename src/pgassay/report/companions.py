@@ -16,7 +16,6 @@ from pgassay.analysis.curves import Curve, curves
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.instability import Instability, instabilities
-from pgassay.analysis.observations import Cell
 from pgassay.analysis.observed import tables
 from pgassay.analysis.robust import Companion, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
@@ -27,6 +26,7 @@ from pgassay.report.diagnosing import Diagnosed, diagnosed
 from pgassay.report.part import Part
 from pgassay.report.scaling import YARDSTICK, Processors, Scaling, processors_of, scalings
 from pgassay.report.trials import by_arm
+from pgassay.study.levels import Cell, Place
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -64,14 +64,14 @@ class Companions:
     @cached_property
     def rows(self) -> tuple[Beside, ...]:
         """One for each of the primary's comparisons."""
-        unsteady = {(each.treatment, each.condition, each.covariate): each for each in self._instabilities}
+        unsteady = {each.place: each for each in self._instabilities}
         bounded = [judged.effect for judged in self._findings.verdicts if judged.effect.bounded]
         resampled = dict(zip((each.place for each in bounded), bootstraps(bounded), strict=True))
         found = []
         for judged in self._findings.verdicts:
             effect = judged.effect
-            place = (effect.treatment, effect.condition, effect.covariate)
-            chance = self.chances.get(Cell(effect.condition, effect.covariate), {}).get(effect.treatment)
+            place = effect.place
+            chance = self.chances.get(place.cell, {}).get(effect.treatment)
             robust = (hodges_lehmann(effect), resampled[effect.place]) if effect.bounded else (None, None)
             found.append(Beside(effect, *robust, chance, unsteady.get(place)))
         return tuple(found)
@@ -81,11 +81,7 @@ class Companions:
         """Cell to treatment to its probability of being the best, the baseline included."""
         findings = self._findings
         seen = findings.observations(findings.primary.name)
-        refused = {
-            Cell(each.effect.condition, each.effect.covariate)
-            for each in findings.verdicts
-            if each.verdict.kind is Kind.NOT_COMPARED
-        }
+        refused = {each.effect.place.cell for each in findings.verdicts if each.verdict.kind is Kind.NOT_COMPARED}
         known = {cell: table for cell, table in tables(seen, findings.primary.scale).items() if cell not in refused}
         found = {cell: chances_of(table, findings.primary, findings.baseline) for cell, table in known.items()}
         return {cell: chances for cell, chances in found.items() if len(chances) > 1}
@@ -154,15 +150,15 @@ class Companions:
         findings = self._findings
         if RATE not in findings.responses:
             return ()
-        medians: dict[tuple[str, str, str], dict[str, float | None]] = {}
+        medians: dict[Place, dict[str, float | None]] = {}
         for response in findings.responses.values():
             if response.cost or response.name == RATE:
                 for row in findings.summaries(response):
-                    place = (row.treatment, row.condition, row.covariate)
+                    place = row.place
                     medians.setdefault(place, {})[response.name] = row.median
         trials = by_arm(findings.trials)
 
-        def known(place: tuple[str, str, str]) -> tuple[Capacity, ...]:
+        def known(place: Place) -> tuple[Capacity, ...]:
             return capacities(findings.run.host, findings.study, trials.get(place, ()), findings.disk)
 
         return tuple(

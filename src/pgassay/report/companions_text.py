@@ -15,6 +15,7 @@ from pgassay.analysis.robust import Companion
 from pgassay.report import scaling_text, stops_text, words
 from pgassay.report.companions import Companions
 from pgassay.report.part import Part
+from pgassay.study.levels import Place
 from pgassay.study.responses import Response
 
 
@@ -44,7 +45,7 @@ def parts(companions: Companions, primary: Response, baseline: str) -> Iterator[
 
 def place(row: Effect | Instability) -> str:
     """Treatment, condition and covariate."""
-    return words.place(row.treatment, row.condition, row.covariate)
+    return row.place.name
 
 
 def _beside(companions: Companions, primary: Response, baseline: str) -> Part:
@@ -109,7 +110,7 @@ def _bounds(companions: Companions) -> Part:
     rows: list[tuple[str, ...]] = []
     unknown: dict[str, None] = {}
     for bounded in companions.bounds:
-        name = ", ".join(each for each in (bounded.treatment, bounded.condition, bounded.covariate) if each)
+        name = Place(bounded.treatment, bounded.condition, bounded.covariate).name
         rows.append((name, bounded.bounds.text))
         unknown |= dict.fromkeys(bounded.bounds.left_out)
     sources = dict.fromkeys(

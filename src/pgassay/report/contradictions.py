@@ -38,8 +38,7 @@ def _foreseen(findings: "Findings", claim: Claim) -> str:
     mine = [
         trial
         for trial in findings.trials
-        if trial.status is Status.VALID
-        and named <= set(words.place(trial.treatment, trial.condition, trial.covariate).split(", "))
+        if trial.status is Status.VALID and named <= set(trial.place.name.split(", "))
     ]
 
     def measured(found: re.Match[str]) -> str:

@@ -13,10 +13,10 @@ from pgassay.analysis.bounds import Capacity
 from pgassay.analysis.capacities import capacities_of
 from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
 from pgassay.report.disk_capacities import is_disk
 from pgassay.report.scaling import processors_of
 from pgassay.report.trials import load_level, middle
+from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Diagnosed:
     @property
     def place(self) -> str:
         """Treatment, condition and covariate; `the load` where the study has none of them."""
-        return words.place(self.treatment, self.condition, self.covariate) or "the load"
+        return Place(self.treatment, self.condition, self.covariate).name or "the load"
 
 
 def diagnosed(findings: "Findings") -> tuple[Diagnosed, ...]:
@@ -52,12 +52,10 @@ def diagnosed(findings: "Findings") -> tuple[Diagnosed, ...]:
     rate = next((name for name in _RATES if name in findings.responses), None)
     if rate is None:
         return ()
-    groups: dict[tuple[str, str, str], list[TrialRecord]] = {
-        (arm.treatment.name, arm.condition.name, arm.covariate.name): [] for arm in findings.study.arms
-    }
+    groups: dict[Place, list[TrialRecord]] = {arm.place: [] for arm in findings.study.arms}
     for trial in findings.trials:
         if trial.status is Status.VALID and not is_disk(trial):
-            groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
+            groups.setdefault(trial.place, []).append(trial)
     found = []
     for place, trials in groups.items():
         medians = _medians(trials)

@@ -12,6 +12,7 @@ from pgassay.record.disk_capacities import FACT
 from pgassay.record.values import TrialRecord
 from pgassay.report import messages, words
 from pgassay.report.trials import load_level, middle
+from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
@@ -36,11 +37,11 @@ def best(findings: "Findings") -> dict[Resource, tuple[float, str]]:
     trials = [each for each in findings.trials if each.status is Status.VALID and is_disk(each)]
     found: dict[Resource, tuple[float, str]] = {}
     for resource, (response, patterns) in _TELLING.items():
-        groups: dict[tuple[str, str, str], list[TrialRecord]] = {}
+        groups: dict[Place, list[TrialRecord]] = {}
         for trial in trials:
             alone = patterns != _FLUSHING or load_level(trial, "threads", "1") == "1"
             if alone and load_level(trial, "pattern", "random:100%") in patterns:
-                groups.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
+                groups.setdefault(trial.place, []).append(trial)
         for place, group in groups.items():
             value = middle(trial.responses.get(response) for trial in group)
             if value is not None and value > found.get(resource, (0.0, ""))[0]:

@@ -12,9 +12,8 @@ from pgassay.report import service_times, words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
 from pgassay.report.trials import by_treatment, middle, valid_by_place
+from pgassay.study.drives import emulated
 
-_EMULATED = ("ssd", "csd", "description:")
-_DRIVES = ("drive.data", "drive.wal")
 _SOURCES = ("drive", "drive_wal")
 _ROWS = (
     ("physical_bytes", "live bytes on flash"),
@@ -75,7 +74,7 @@ def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
         return found[0], found[1]
     ordered = sorted(trials, key=lambda trial: trial.number)
     told = [value for trial in ordered if (value := trial.responses.get("write_amplification")) is not None]
-    if len(told) < _ROUNDS_MIN or any(_emulated(trial) for trial in trials):
+    if len(told) < _ROUNDS_MIN or any(emulated(trial.levels) for trial in trials):
         return None
     first, second = middle(told[: len(told) // 2]), middle(told[-(len(told) // 2) :])
     return None if first is None or second is None else (first, second)
@@ -106,7 +105,7 @@ def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) 
 
 
 def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
-    if any(_emulated(trial) for trial in trials):
+    if any(emulated(trial.levels) for trial in trials):
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
@@ -143,11 +142,6 @@ def _halves(found: tuple[float, float] | None) -> str:
     return words.MISSING if found is None else f"{found[0]:.3g}, {found[1]:.3g}"
 
 
-def _emulated(trial: TrialRecord) -> bool:
-    levels = [trial.levels[name].canonical for name in _DRIVES if name in trial.levels]
-    return any(level.startswith(_EMULATED) for level in levels)
-
-
 def _states(trials: Sequence[TrialRecord]) -> str:
     return ", ".join(dict.fromkeys(state for trial in trials for state in _start(trial))) or words.MISSING
 
@@ -158,7 +152,9 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(str(each) for each in told if each))
     if found:
         return found
-    return (str(trial.regime.get("start_state", "")).partition("; ")[2] or "fresh" if _emulated(trial) else AS_FOUND,)
+    return (
+        str(trial.regime.get("start_state", "")).partition("; ")[2] or "fresh" if emulated(trial.levels) else AS_FOUND,
+    )
 
 
 def _shown(name: str, value: float | None) -> str:

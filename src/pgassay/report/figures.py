@@ -107,9 +107,9 @@ def _costs(findings: Findings) -> Figure | None:
         response = findings.responses[effect.response]
         row = row_of(effect, response.title) if response.scale is Scale.RATIO or response.unit == "share" else None
         if row:
-            rows.append({**row, "panel": words.place(effect.treatment, effect.condition, effect.covariate)})
+            rows.append({**row, "panel": effect.place.name})
     names = list(dict.fromkeys(row["label"] for row in rows))
-    arms = [(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in findings.study.arms]
+    arms = [arm.place for arm in findings.study.arms]
     told = {row["panel"] for row in rows}
     shown = tuple(name for arm in arms if (name := words.place(*arm)) in told)
     if not 0 < len(shown) <= _PANELS_MAX:

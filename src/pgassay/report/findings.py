@@ -32,6 +32,7 @@ from pgassay.report.overload import overloads
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds
 from pgassay.report.work import work_of
+from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
 from pgassay.study.responses import Response, Status
@@ -140,10 +141,10 @@ class Findings:
         """The published form: average, standard deviation, minimum, median, maximum."""
         if response.name not in self._summed:
             rows = summarise(self.observations(response.name), response)
-            places = list(dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in self.study.arms))
+            places = list(dict.fromkeys(arm.place.cell for arm in self.study.arms))
             order = [treatment.name for treatment in self.study.treatments]
             self._summed[response.name] = tuple(
-                sorted(rows, key=lambda row: (places.index((row.condition, row.covariate)), order.index(row.treatment)))
+                sorted(rows, key=lambda row: (places.index(row.place.cell), order.index(row.treatment)))
             )
         return self._summed[response.name]
 
@@ -179,8 +180,8 @@ class Findings:
         return screened(found, self.study, response, against, self.service_errors)
 
     @cached_property
-    def _places(self) -> Sequence[tuple[str, str, str]]:
-        return [(arm.treatment.name, arm.condition.name, arm.covariate.name) for arm in self.study.arms]
+    def _places(self) -> Sequence[Place]:
+        return [arm.place for arm in self.study.arms]
 
     @cached_property
     def service_errors(self) -> Errors:
@@ -214,7 +215,7 @@ class Findings:
         """Which costs moved with the primary, a sentence for each treatment; none for space, which nothing pays for."""
         if self.primary.unit in words.BYTES and not self.primary.cost:
             return ()
-        costs: dict[tuple[str, str, str], list[Effect]] = {}
+        costs: dict[Place, list[Effect]] = {}
         for cost in self.costs:
             costs.setdefault(cost.place, []).append(cost)
         declared = tuple(self.responses.values())
@@ -284,7 +285,7 @@ class Findings:
         return overhead.disturbance(self.trials)
 
     @cached_property
-    def _failures(self) -> Mapping[tuple[str, str, str], str]:
+    def _failures(self) -> Mapping[Place, str]:
         return losses.failures(self.trials)
 
     def _failure(self, effect: Effect) -> str | None:

@@ -83,7 +83,7 @@ def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
     if not work.device_writes:
         return ()
     steps = STEPS if work.server_writes else tuple(each for each in STEPS if each.title not in OF_THE_SERVER)
-    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
     found = []
     for place in places:
         rungs = tuple(

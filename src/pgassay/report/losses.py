@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from pgassay.analysis.verdicts import SET_ASIDE
 from pgassay.record.values import TrialRecord
+from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
-Place = tuple[str, str, str]
-"""Treatment, condition and covariate."""
 MANY = 0.1
 """A larger share of spoilt trials is told."""
 
@@ -31,7 +30,7 @@ def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
     last: dict[Place, TrialRecord] = {}
     worked: set[Place] = set()
     for trial in trials:
-        place = (trial.treatment, trial.condition, trial.covariate)
+        place = trial.place
         if trial.status is Status.VALID:
             worked.add(place)
         elif trial.status is Status.OUTCOME:

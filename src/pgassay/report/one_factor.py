@@ -14,6 +14,7 @@ from pgassay.analysis.explanation import explain
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
+from pgassay.study.levels import Place
 from pgassay.study.model import Study
 
 _SPEED = ("qps", "tps")
@@ -83,15 +84,15 @@ def compared(findings: Findings) -> tuple[Compared, ...]:
     for pair in every:
         partners.setdefault(pair.against, []).append(pair.treatment)
     known = {
-        (response.name, against): {_place(each): each for each in findings.effects(response, against, mine)}
+        (response.name, against): {each.place: each for each in findings.effects(response, against, mine)}
         for against, mine in partners.items()
         for response in responses
     }
-    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
     found = []
     for pair in every:
         for place in places:
-            mine = [known[response.name, pair.against].get((pair.treatment, *place)) for response in responses]
+            mine = [known[response.name, pair.against].get(Place(pair.treatment, *place)) for response in responses]
             effects = tuple(each for each in mine if each is not None and each.blocks)
             if effects:
                 found.append(Compared(pair, *place, effects, _sentence(findings, pair, effects)))
@@ -156,7 +157,7 @@ def _sentence(findings: Findings, pair: Pair, effects: Sequence[Effect]) -> str:
             looks=findings.looks,
             equivalence=False,
         )
-        if _place(effect) == _place(speed) and effect.blocks
+        if effect.place == speed.place and effect.blocks
     ]
     response = findings.responses[speed.response]
     told = explain(speed, costs, [response, *mechanisms]).text
@@ -169,7 +170,3 @@ def _sentence(findings: Findings, pair: Pair, effects: Sequence[Effect]) -> str:
 def _cell(findings: Findings, mine: Compared, name: str) -> str:
     effect = next((each for each in mine.effects if each.response == name), None)
     return words.MISSING if effect is None else words.effect(effect, findings.responses[name])
-
-
-def _place(effect: Effect) -> tuple[str, str, str]:
-    return effect.treatment, effect.condition, effect.covariate

@@ -157,7 +157,7 @@ def _adoption(findings: Findings) -> Sequence[tuple[str, str, Sequence[str]]]:
 
 def _cost_tables(findings: Findings) -> Sequence[tuple[str, Sequence[tuple[str, str, Sequence[str]]]]]:
     """A table for each condition and covariate point (its name empty where there are none)."""
-    places = dict.fromkeys((arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
     return [(words.place(*place), _cost_table(findings, *place)) for place in places]
 
 

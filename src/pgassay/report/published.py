@@ -6,7 +6,6 @@ Only set side by side, never computed with each other: machine, load and regime 
 from dataclasses import dataclass
 
 from pgassay.analysis.claims import wanted
-from pgassay.analysis.effects import Effect
 from pgassay.analysis.summary import Summary
 from pgassay.report import words
 from pgassay.report.findings import Findings
@@ -53,7 +52,7 @@ def _ours(findings: Findings, row: Published) -> tuple[str, ...]:
     if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
         return missing
     (mine,) = fitting
-    effect = next((each for each in findings.effects(response) if _where(each) == _where(mine)), None)
+    effect = next((each for each in findings.effects(response) if each.place == mine.place), None)
     return (
         f"{words.quantity(mine.avg, response)} ± {words.quantity(mine.stdev, response)}",
         words.quantity(mine.median, response),
@@ -61,10 +60,6 @@ def _ours(findings: Findings, row: Published) -> tuple[str, ...]:
     )
 
 
-def _where(found: Summary | Effect) -> tuple[str, str, str]:
-    return found.treatment, found.condition, found.covariate
-
-
 def _levels(summary: Summary) -> frozenset[str]:
-    label = words.place(summary.treatment, summary.condition, summary.covariate)
+    label = summary.place.name
     return frozenset(label.split(", "))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
 from pgassay.report.courses import told
 from pgassay.report.legends import WIDTH
 from pgassay.report.style import apart, chart_of, panels
@@ -51,7 +50,7 @@ def per_second(findings: "Findings") -> Any | None:
 
 
 def _panel(trial: TrialRecord) -> str:
-    return words.place(trial.treatment, trial.condition, trial.covariate)
+    return trial.place.name
 
 
 def _panels(findings: "Findings") -> tuple[str, ...]:

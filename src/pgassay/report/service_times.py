@@ -7,10 +7,12 @@ A drive that answers later than the device it stands for would have says so in e
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Place, is_speed, timed
+from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, is_speed
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.values import TrialRecord
+from pgassay.study.drives import timed
+from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 
@@ -30,7 +32,7 @@ def errors_of(trials: Iterable[TrialRecord]) -> Errors:
     found: dict[Place, float | None] = {}
     for trial in trials:
         if trial.status is Status.VALID:
-            place = (trial.treatment, trial.condition, trial.covariate)
+            place = trial.place
             error, known = trial.responses.get("service_time_error"), found.get(place, 0.0)
             found[place] = None if error is None or known is None else max(error, known)
     return found
@@ -43,11 +45,11 @@ def labelled(study: Study, response: Response, effect: Effect, found: Verdict, e
     """
     if not is_speed(response) or found.kind in (Kind.NOT_COMPARED, Kind.FAILED):
         return found
-    place = (effect.treatment, effect.condition, effect.covariate)
-    mine = (arm for arm in study.arms if (arm.treatment.name, arm.condition.name, arm.covariate.name) == place)
+    place = effect.place
+    mine = (arm for arm in study.arms if arm.place == place)
     if not any(timed(study.levels_of(arm)) for arm in mine):
         return found
-    beside = (study.design.baseline.name, *place[1:])
+    beside = place._replace(treatment=study.design.baseline.name)
     worst = max((error for each in (place, beside) if (error := errors.get(each)) is not None), default=0.0)
     missed = f", which a drive missed by {worst:.0%}" if worst > ACCEPTABLE_ERROR else ""
     return replace(found, text=f"{found.text} ({LABEL}{missed})")

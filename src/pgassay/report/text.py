@@ -69,7 +69,7 @@ def _verdicts(findings: Findings) -> Iterator[str]:
     rows = []
     for judged in findings.verdicts:
         effect = judged.effect
-        place = words.place(effect.treatment, effect.condition, effect.covariate)
+        place = effect.place.name
         rows.append(
             [place, words.effect(effect, findings.primary), words.counted(effect.blocks, "block"), judged.verdict.text]
         )
@@ -88,7 +88,7 @@ def table(findings: Findings, response: Response) -> Iterator[str]:
     rows = [["treatment", "avg ± stdev", "min", "median", "max", "trials"]]
     primary = response.name == findings.study.primary
     for row in measured(findings.summaries(response), primary=primary):
-        place = words.place(row.treatment, row.condition, row.covariate)
+        place = row.place.name
         spread = words.quantity(row.stdev, response)
         cells = [words.quantity(value, response) for value in (row.min, row.median, row.max)]
         rows.append([place, f"{words.quantity(row.avg, response)} ± {spread}", *cells, str(row.n)])

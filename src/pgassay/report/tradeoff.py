@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgassay.analysis.comparable import obstacle, timed
+from pgassay.analysis.comparable import obstacle
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
 from pgassay.report.part import Part
-from pgassay.report.trials import Place, by_treatment, middle, valid_by_place
-from pgassay.study.levels import Level
+from pgassay.report.trials import by_treatment, middle, valid_by_place
+from pgassay.study.drives import timed
+from pgassay.study.levels import Cell, Level, Place
 
 CYCLES = 3000
 """Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said beside every life."""
@@ -107,9 +108,7 @@ def as_plain(findings: Findings) -> list[dict[str, Any]]:
     ]
 
 
-def points(
-    findings: Findings, place: Place, trials: Sequence[TrialRecord], space: str, speed: str
-) -> tuple[Point, ...]:
+def points(findings: Findings, place: Cell, trials: Sequence[TrialRecord], space: str, speed: str) -> tuple[Point, ...]:
     """Every treatment's medians over the trials of a place, in the study's order."""
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     of = by_treatment(trials)
@@ -118,7 +117,7 @@ def points(
         mine = of.get(treatment.name, ())
         told = {name: middle(_value(trial, name) for trial in mine) for name in (*_TOLD, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
-        error = findings.service_errors.get((treatment.name, *place))
+        error = findings.service_errors.get(Place(treatment.name, *place))
         found.append(Point(treatment.name, mine_levels, told[space], told[speed], told, error))
     return tuple(found)
 

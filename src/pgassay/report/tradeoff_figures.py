@@ -14,6 +14,7 @@ from pgassay.report import words
 from pgassay.report.legends import WIDTH, legend_of, wrapped
 from pgassay.report.style import chart_of, colour, data, panels
 from pgassay.report.tradeoff import SPACE, Point, Tradeoff, front, tradeoffs
+from pgassay.study.drives import DATA, WAL
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -99,8 +100,6 @@ def _groups(every: Sequence[Point]) -> dict[str, str]:
     found = {}
     for point in every:
         first = next(other for other in every if not refusal(other.levels, point.levels))
-        drives = [
-            f"{name}={level.typed}" for name, level in first.levels.items() if name in ("drive.data", "drive.wal")
-        ]
+        drives = [f"{name}={level.typed}" for name, level in first.levels.items() if name in (DATA, WAL)]
         found[point.name] = ", ".join(drives) or "all"
     return found

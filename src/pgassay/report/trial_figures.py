@@ -103,7 +103,7 @@ def _format(response: Response) -> str:
 
 def _by_place(chart: Any, findings: "Findings", rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
     """A panel a place."""
-    places = dict.fromkeys(words.place(arm.condition.name, arm.covariate.name) for arm in findings.study.arms)
+    places = dict.fromkeys(arm.place.cell.name for arm in findings.study.arms)
     if len(places) < 2:
         return chart
     faceted = chart.facet(row=panels("condition", tuple(places)))

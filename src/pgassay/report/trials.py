@@ -8,18 +8,16 @@ from statistics import median
 
 from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
-from pgassay.study.levels import Arm
+from pgassay.study.levels import Arm, Cell, Place
 from pgassay.study.responses import Status
 
-Place = tuple[str, str]
 
-
-def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> Mapping[Place, Sequence[TrialRecord]]:
+def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> Mapping[Cell, Sequence[TrialRecord]]:
     """The valid trials of each condition and covariate point: places as in `arms`, others as their first trials ran."""
-    found: dict[Place, list[TrialRecord]] = {(arm.condition.name, arm.covariate.name): [] for arm in arms}
+    found: dict[Cell, list[TrialRecord]] = {arm.place.cell: [] for arm in arms}
     for trial in trials:
         if trial.status is Status.VALID:
-            found.setdefault((trial.condition, trial.covariate), []).append(trial)
+            found.setdefault(trial.place.cell, []).append(trial)
     return {place: mine for place, mine in found.items() if mine}
 
 
@@ -31,11 +29,11 @@ def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRe
     return found
 
 
-def by_arm(trials: Iterable[TrialRecord]) -> Mapping[tuple[str, str, str], Sequence[TrialRecord]]:
+def by_arm(trials: Iterable[TrialRecord]) -> Mapping[Place, Sequence[TrialRecord]]:
     """The trials of each treatment, condition and covariate point, in one pass."""
-    found: dict[tuple[str, str, str], list[TrialRecord]] = {}
+    found: dict[Place, list[TrialRecord]] = {}
     for trial in trials:
-        found.setdefault((trial.treatment, trial.condition, trial.covariate), []).append(trial)
+        found.setdefault(trial.place, []).append(trial)
     return found
 
 

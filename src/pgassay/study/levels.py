@@ -7,6 +7,7 @@ that a block holds once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,36 @@ class Combination:
         return hash(tuple((name, level.canonical) for name, level in self.levels.items()))
 
 
+class Cell(NamedTuple):
+    """A condition at a covariate point, by their names: a treatment is compared with the baseline of the same cell."""
+
+    condition: str = ""
+    covariate: str = ""
+
+    @property
+    def name(self) -> str:
+        """Both as one label, without those that a study does not have."""
+        return ", ".join(filter(None, self))
+
+
+class Place(NamedTuple):
+    """Where a number belongs: treatment, condition and covariate point, by their names as records keep them."""
+
+    treatment: str = ""
+    condition: str = ""
+    covariate: str = ""
+
+    @property
+    def cell(self) -> Cell:
+        """The place without its treatment."""
+        return Cell(self.condition, self.covariate)
+
+    @property
+    def name(self) -> str:
+        """All three as one label, without those that a study does not have: the label of the arm."""
+        return ", ".join(filter(None, self))
+
+
 @dataclass(frozen=True)
 class Arm:
     """A treatment inside a condition and at a covariate point; every block holds each arm in play once."""
@@ -56,6 +87,11 @@ class Arm:
     def name(self) -> str:
         """The arm's label: treatment first, then condition and covariate."""
         return label(self.levels)
+
+    @property
+    def place(self) -> Place:
+        """The names of its three parts."""
+        return Place(self.treatment.name, self.condition.name, self.covariate.name)
 
     @property
     def levels(self) -> dict[str, Level]:

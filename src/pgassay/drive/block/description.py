@@ -16,6 +16,7 @@ from typing import Any
 
 from pgassay.drive.block import messages
 from pgassay.errors import UsageError
+from pgassay.study.drives import DriveKind
 from pgassay.study.units import parse_memory
 
 CODECS = ("zstd-1", "deflate-1", "lz4", "none")
@@ -85,8 +86,8 @@ class Description:
 
 
 PRESETS: Mapping[str, Description] = {
-    "ssd": Description("ssd", {"kind": "page-mapped", "over_provisioning": 0.07}, "none"),
-    "csd": Description("csd", {"kind": "compressing", "over_provisioning": 0.07}, "zstd-1"),
+    DriveKind.SSD: Description(DriveKind.SSD, {"kind": "page-mapped", "over_provisioning": 0.07}, "none"),
+    DriveKind.CSD: Description(DriveKind.CSD, {"kind": "compressing", "over_provisioning": 0.07}, "zstd-1"),
 }
 """A normal drive, and one with transparent compression: the same flash, the same over-provisioning."""
 

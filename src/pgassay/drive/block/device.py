@@ -22,6 +22,7 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.precondition import precondition
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
+from pgassay.study.drives import DriveKind
 
 Release = Callable[[], None]
 
@@ -29,7 +30,7 @@ Release = Callable[[], None]
 class DeviceDrive(DirectoryDrive):
     """See `bench.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
 
-    kind = "device"
+    kind = DriveKind.DEVICE
     unmounted: Release | None = None
     start = "as it was found"
 

@@ -15,6 +15,7 @@ from pgassay.drive import reflink, snapshots
 from pgassay.drive.block import messages, sparse
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import Root
+from pgassay.study.drives import DriveKind
 
 DISK = "disk.img"
 GROWTH_BYTES = 256 << 20
@@ -24,7 +25,7 @@ GROWTH_BYTES = 256 << 20
 class ImageVolume:
     """See `block.volume.Volume`. `home` is a directory of our own session on the host's file system."""
 
-    kind = "image"
+    kind = DriveKind.IMAGE
     counts = False
 
     def __init__(

@@ -7,7 +7,7 @@ Nothing is left to pgbench's defaults that could differ between versions; -n bec
 from pathlib import Path
 
 from pgassay.bench.places import Endpoint
-from pgassay.load.pgbench.options import Options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.study.units import format_number
 
 EXIT_ON_ABORT_SINCE = 17
@@ -35,12 +35,12 @@ def fill_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:
 
 
 def run_command(
-    program: Path, endpoint: Endpoint, options: Options, *, version: int, seed: int, log_prefix: Path | None
+    program: Path, endpoint: Endpoint, options: PgbenchOptions, *, version: int, seed: int, log_prefix: Path | None
 ) -> list[str]:
     """The measured run; with `log_prefix` every transaction goes into a log."""
     command = [str(program), "-n", "-P", "1", "-M", options.protocol]
     command += ["-c", str(options.clients), "-j", str(options.threads), f"--random-seed={seed % _SEED_MODULUS}"]
-    if options.duration_s is not None:
+    if options.transactions is None:
         command += ["-T", str(options.duration_s)]
     else:
         command += ["-t", str(options.transactions)]

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages, placing, watching
+from pgassay.load.options import read_levels
 from pgassay.load.pgbench import ageing, command, echo, log, outcome, preparing, progress, responses, summary
-from pgassay.load.pgbench.options import Options, read_options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.scripts import check_scripts
 from pgassay.study.responses import Response
 
@@ -53,7 +53,7 @@ class PgbenchLoad:
 
     def check(self, options: Mapping[str, str]) -> None:
         """Refuse what cannot run; raises `UsageError`."""
-        wanted = read_options(options)
+        wanted = read_levels(PgbenchOptions, options)
         check_scripts(wanted.scripts)
         placing.check(wanted.cores)
         if wanted.max_tries > 1 and self.version < command.MAX_TRIES_SINCE:
@@ -73,39 +73,34 @@ class PgbenchLoad:
 
     def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options and the hash of the user's file that the data depend on."""
-        return preparing.data_key(read_options(options))
+        return preparing.data_key(read_levels(PgbenchOptions, options))
 
     def estimated_bytes(self, options: Mapping[str, str]) -> int:
         """About how much room the data take."""
-        return preparing.estimated_bytes(read_options(options))
+        return preparing.estimated_bytes(read_levels(PgbenchOptions, options))
 
     def create(self, server: Server, options: Mapping[str, str]) -> None:
         """Create the empty schema; a plain SQL `init` runs whole; raises `LoadError`."""
-        preparing.create(self._bindir, self._runner, server, read_options(options))
+        preparing.create(self._bindir, self._runner, server, read_levels(PgbenchOptions, options))
 
     def fill(self, server: Server, options: Mapping[str, str]) -> None:
         """Load the rows, build keys, VACUUM ANALYZE; raises `LoadError`."""
-        preparing.fill(self._bindir, self._runner, server, read_options(options))
+        preparing.fill(self._bindir, self._runner, server, read_levels(PgbenchOptions, options))
 
     def age(self, server: Server, options: Mapping[str, str]) -> None:
         """Wear pgbench's accounts as `age` asks; `none` does nothing."""
-        wanted = read_options(options)
+        wanted = read_levels(PgbenchOptions, options)
         if wanted.age:
             ageing.age(server, wanted.scale, wanted.age)
 
     def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
-        """Run it; raw outputs go to `output`. A `warmup` runs first, as a pgbench of its own, with the next seed."""
-        wanted = read_options(options)
+        """Run it; raw outputs go to `output`. A warm-up is a run of its own, which the lab makes."""
+        wanted = read_levels(PgbenchOptions, options)
         output.mkdir(parents=True, exist_ok=True)
         outcome.keep_scripts(wanted, output)
-        warm_up: tuple[Sample, ...] = ()
-        if wanted.warmup_s:
-            lead = outcome.warm_up_of(wanted)
-            warm_up = self._measure(server, lead, output, "pgbench_warmup", seed + 1).series
-        result = self._measure(server, wanted, output, "pgbench", seed)
-        return outcome.with_series_before(result, warm_up)
+        return self._measure(server, wanted, output, "pgbench", seed)
 
-    def _measure(self, server: Server, options: Options, output: Path, source: str, seed: int) -> LoadResult:
+    def _measure(self, server: Server, options: PgbenchOptions, output: Path, source: str, seed: int) -> LoadResult:
         prefix = output / f"{source}_log"
         arguments = command.run_command(
             self._bindir / "pgbench", server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
@@ -117,7 +112,7 @@ class PgbenchLoad:
         else:
             place = placing.place(options.cores, server)
             done, problems = watching.watch(
-                self._runner, self._clock, server, arguments, output, source, options.duration_s, placement=place
+                self._runner, self._clock, server, arguments, output, source, options.timed_s, placement=place
             )
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         problems = problems | outcome.problems_of_status(done)
@@ -135,7 +130,7 @@ class PgbenchLoad:
             problems |= outcome.problems_of_summary(said)
             if done.status == 0 and logged.log is not None:
                 problems |= outcome.problems_of_log(said, logged.count)
-        problems = problems or watching.short("pgbench", options.duration_s, ended[0] - began[0])
+        problems = problems or watching.short("pgbench", options.timed_s, ended[0] - began[0])
         log.put_away(prefix, output / f"{source}_latency.json", logged, keep=options.keep_log)
         series = log.series(logged, progress.parse_progress(done.stderr), source, began)
         return LoadResult(

@@ -4,25 +4,24 @@ pgbench runs no more threads than clients, and names a lone script by its title;
 levels where they agree, and left as pgbench says them where they do not.
 """
 
-from pgassay.load import values
-from pgassay.load.pgbench.options import Options
+from pgassay.load.options import JOBS
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.scripts import BUILTINS, Script, show_scripts
 from pgassay.load.pgbench.summary import Summary
 
 _MANY = "multiple scripts"
 
 
-def read_back(said: Summary, options: Options) -> dict[str, str]:
+def read_back(said: Summary, options: PgbenchOptions) -> dict[str, str]:
     """`load.NAME` to what pgbench echoed."""
-    jobs = values.CLIENTS if options.jobs_follow else str(options.jobs)
     told = {
         "load.clients": str(said.clients),
-        "load.jobs": jobs if said.threads == options.threads else str(said.threads),
+        "load.jobs": JOBS.show(options.jobs) if said.threads == options.threads else str(said.threads),
         "load.protocol": said.protocol,
         "load.script": _script(said),
     }
     if said.duration_s is not None:
-        told["load.duration"] = values.show_seconds(said.duration_s)
+        told["load.duration"] = f"{said.duration_s}s"
     if said.transactions_per_client is not None:
         told["load.transactions"] = str(said.transactions_per_client)
     if said.max_tries is not None:

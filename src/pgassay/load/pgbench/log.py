@@ -18,7 +18,7 @@ from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
 from pgassay.bench.counters import Sample
 from pgassay.bench.load import Moment
 from pgassay.load.latencies import QUANTILES
-from pgassay.load.pgbench.options import Options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.progress import Progress
 
 FORMAT = 1
@@ -50,7 +50,7 @@ def log_files(prefix: Path) -> list[Path]:
     return sorted(each for each in prefix.parent.glob(f"{prefix.name}.*") if each.suffix[1:].isdigit())
 
 
-def read_log(prefix: Path, options: Options, began_wall_ns: int) -> Logged:
+def read_log(prefix: Path, options: PgbenchOptions, began_wall_ns: int) -> Logged:
     """Read all threads' files; seconds count from the start of the run."""
     files = log_files(prefix)
     if not files:

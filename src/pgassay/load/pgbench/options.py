@@ -1,104 +1,99 @@
-"""The options of a pgbench load as checked values, read from the canonical texts of the `load.*` levels.
+"""The options of a pgbench load, declared once.
 
 Defaults are pgbench's own (PostgreSQL manual, "pgbench"), except that a run lasts 60 s where nothing else is said.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.load import messages, values
-from pgassay.load.pgbench.scripts import Script, parse_scripts
-from pgassay.load.placing import parse_cores
-from pgassay.load.shared_factors import PROTOCOLS
+from pgassay.bench.factor import Stage
+from pgassay.bench.kinds import PATH, Kind, choice, optional, whole
+from pgassay.bench.options import answer_to, option, rows_of
+from pgassay.errors import UsageError
+from pgassay.load import messages
+from pgassay.load.options import AGE, CORES, PgbenchClientOptions
+from pgassay.load.pgbench.scripts import Script, parse_scripts, show_scripts
+from pgassay.study.units import parse_memory
 
-DEFAULTS: Mapping[str, str] = {
-    "script": "tpcb-like",
-    "protocol": "simple",
-    "scale": "1",
-    "clients": "1",
-    "jobs": "1",
-    "cores": "all",
-    "duration": "60s",
-    "transactions": "none",
-    "rate": "none",
-    "warmup": "0s",
-    "max_tries": "1",
-    "latency_limit": "none",
-    "init": "none",
-    "age": "none",
-    "row_bytes": "none",
-    "row_storage": "none",
-    "keep_log": "off",
-}
+ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
+"""A filler of some bytes at least; no page has more than 32 kB."""
+BESIDE_FILLER = 16
+"""What TPC-B counts of a row beside its filler."""
+STORAGES = {"plain": "PLAIN", "toasted": "EXTERNAL"}
+"""The word of `load.row_storage` to PostgreSQL's."""
+
+_FILLER = "FROM pg_attribute WHERE attrelid = 'pgbench_accounts'::regclass AND attname = 'filler'"
+READ_BYTES = f"SELECT atttypmod - 4 + {BESIDE_FILLER} {_FILLER}"
+READ_STORAGE = (
+    f"SELECT CASE attstorage WHEN 'p' THEN 'plain' WHEN 'e' THEN 'toasted' ELSE attstorage::text END {_FILLER}"
+)
 
 
-@dataclass(frozen=True)
-class Options:
-    """A pgbench load. Exactly one of `duration_s` and `transactions` (of each client) is set; the latter prevails."""
+def _parse_row_bytes(name: str, text: str) -> int:
+    stripped = text.strip()
+    try:
+        size = int(stripped) if stripped.isdecimal() else parse_memory(stripped)
+    except UsageError:
+        raise messages.not_a_row(name, text, ROW_BYTES_MIN, ROW_BYTES_MAX) from None
+    if not ROW_BYTES_MIN <= size <= ROW_BYTES_MAX:
+        raise messages.not_a_row(name, text, ROW_BYTES_MIN, ROW_BYTES_MAX)
+    return size
 
-    scripts: tuple[Script, ...]
-    protocol: str
-    scale: int
-    clients: int
-    jobs: int
-    cores: str
-    """The CPUs of the program: `all`, `rest` or `cpu:LIST`."""
-    jobs_follow: bool
-    """Were as many threads as clients asked for, whatever their number?"""
-    duration_s: int | None
-    transactions: int | None
-    rate_tps: float | None
-    warmup_s: int
-    max_tries: int
-    latency_limit_ms: float | None
-    init: Path | None
-    age: float
-    keep_log: bool
-    row_bytes: int | None = None
-    """Of an account; None for pgbench's own table."""
-    row_storage: str | None = None
 
-    @property
-    def threads(self) -> int:
-        """pgbench never runs more threads than clients."""
-        return min(self.jobs, self.clients)
+ROW_BYTES: Kind[int] = Kind(_parse_row_bytes, str, f"bytes from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}: 2000, 2kB")
+SCRIPTS: Kind[tuple[Script, ...]] = Kind(
+    lambda name, text: parse_scripts(text),
+    show_scripts,
+    "pgbench's own scripts or files, with weights: a.sql@3,b.sql@1",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PgbenchOptions(PgbenchClientOptions):
+    """A pgbench load; `transactions` of each client prevail over `duration_s`."""
+
+    scale: int = option(
+        whole(),
+        default=1,
+        stage=Stage.DATA,
+        summary="pgbench -s: 100 000 accounts (about 15 MB) each",
+        read_back=rows_of("pgbench_branches"),
+    )
+    age: float = option(
+        AGE, default=0.0, stage=Stage.DATA, summary="updates of every row before the snapshot: none, 2x …"
+    )
+    init: Path | None = option(
+        optional(PATH),
+        default=None,
+        stage=Stage.DATA,
+        summary="your own schema and data: SQL for psql or a dump for pg_restore",
+    )
+    row_bytes: int | None = option(
+        ROW_BYTES,
+        default=None,
+        stage=Stage.DATA,
+        unit="bytes",
+        summary="bytes of an account's row: 100 is pgbench's own, at most a page",
+        read_back=answer_to(READ_BYTES),
+    )
+    row_storage: str | None = option(
+        choice(*STORAGES),
+        default=None,
+        stage=Stage.DATA,
+        summary="wide rows plain in their page, or toasted out of it",
+        read_back=answer_to(READ_STORAGE),
+    )
+    scripts: tuple[Script, ...] = option(
+        SCRIPTS,
+        name="script",
+        default=(Script("tpcb-like"),),
+        summary="tpcb-like, simple-update, select-only, or files with weights: a.sql@3,b.sql@1",
+    )
+    cores: str = option(
+        CORES, default="all", summary="CPUs of the program: all, a list 2-3, or rest: those not the server's"
+    )
 
     @property
     def custom(self) -> bool:
         """Are all scripts the user's own?"""
         return not any(script.builtin for script in self.scripts)
-
-
-def read_options(levels: Mapping[str, str]) -> Options:
-    """The options for these levels (names without `load.`); raises `UsageError`."""
-    given = {**DEFAULTS, **levels}
-    clients = values.parse_count("load.clients", given["clients"])
-    jobs_follow = given["jobs"] == values.CLIENTS
-    transactions = values.parse_optional_count("load.transactions", given["transactions"])
-    if given["protocol"] not in PROTOCOLS:
-        raise messages.not_a_choice("load.protocol", given["protocol"], PROTOCOLS)
-    return Options(
-        scripts=parse_scripts(given["script"]),
-        protocol=given["protocol"],
-        scale=values.parse_count("load.scale", given["scale"]),
-        clients=clients,
-        jobs=clients if jobs_follow else values.parse_count("load.jobs", given["jobs"]),
-        cores=parse_cores("load.cores", given["cores"]),
-        jobs_follow=jobs_follow,
-        duration_s=None if transactions else values.parse_seconds("load.duration", given["duration"]),
-        transactions=transactions,
-        rate_tps=values.parse_rate("load.rate", given["rate"]),
-        warmup_s=values.parse_seconds("load.warmup", given["warmup"], least=0),
-        max_tries=values.parse_count("load.max_tries", given["max_tries"]),
-        latency_limit_ms=values.parse_limit_ms("load.latency_limit", given["latency_limit"]),
-        init=values.parse_path("load.init", given["init"]),
-        age=values.parse_multiple("load.age", given["age"]),
-        keep_log=values.parse_switch("load.keep_log", given["keep_log"]),
-        row_bytes=_width(given["row_bytes"]),
-        row_storage=None if given["row_storage"] == values.NONE else given["row_storage"],
-    )
-
-
-def _width(text: str) -> int | None:
-    return None if text == values.NONE else values.parse_row_bytes("load.row_bytes", text)

@@ -4,13 +4,10 @@ Pure but for keeping a copy of the user's scripts beside the outputs.
 """
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Completed
-from pgassay.load.pgbench.options import Options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.progress import first_abort, first_error
 from pgassay.load.pgbench.summary import Summary
 
@@ -49,17 +46,7 @@ def problems_of_log(said: Summary, logged: int) -> dict[str, str]:
     return {"log_incomplete": f"the log holds {logged} of {said.processed} transactions"}
 
 
-def warm_up_of(options: Options) -> Options:
-    """The same load for the length of the warm-up."""
-    return replace(options, duration_s=options.warmup_s, transactions=None, warmup_s=0, keep_log=False)
-
-
-def with_series_before(result: LoadResult, before: tuple[Sample, ...]) -> LoadResult:
-    """The result with the warm-up's series put before its own."""
-    return replace(result, series=(*before, *result.series)) if before else result
-
-
-def keep_scripts(options: Options, output: Path) -> None:
+def keep_scripts(options: PgbenchOptions, output: Path) -> None:
     """Copy the user's scripts beside the outputs: the record can be repeated elsewhere."""
     for number, script in enumerate(options.scripts, start=1):
         if not script.builtin and script.path.is_file():

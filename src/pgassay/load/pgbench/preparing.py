@@ -12,7 +12,7 @@ from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages
 from pgassay.load.pgbench import command, rows
-from pgassay.load.pgbench.options import Options
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.scripts import file_hash
 
 BYTES_PER_SCALE = 16_000_000
@@ -33,7 +33,7 @@ def client_program(bindir: Path, path: Path) -> Path:
     return bindir / ("pg_restore" if is_dump(path) else "psql")
 
 
-def data_key(options: Options) -> dict[str, str]:
+def data_key(options: PgbenchOptions) -> dict[str, str]:
     """What the loaded data depend on, besides the server itself."""
     if options.init is not None:
         return {"init": file_hash(options.init)}
@@ -42,7 +42,7 @@ def data_key(options: Options) -> dict[str, str]:
     return {"scale": str(options.scale), "age": str(options.age), **wide}
 
 
-def estimated_bytes(options: Options) -> int:
+def estimated_bytes(options: PgbenchOptions) -> int:
     """About how much room the data take; ageing leaves dead rows and a second index entry behind."""
     if options.init is not None:
         return options.init.stat().st_size * _INIT_GROWTH
@@ -52,7 +52,7 @@ def estimated_bytes(options: Options) -> int:
     return int(fresh * (1 + min(options.age, 1.0)))
 
 
-def create(bindir: Path, runner: Runner, server: Server, options: Options) -> None:
+def create(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
     """Create the empty schema (for plain SQL: run all of it)."""
     endpoint = server.endpoint
     if options.init is None:
@@ -65,7 +65,7 @@ def create(bindir: Path, runner: Runner, server: Server, options: Options) -> No
         _run(runner, endpoint, script + command.connection(endpoint))
 
 
-def fill(bindir: Path, runner: Runner, server: Server, options: Options) -> None:
+def fill(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
     """Load the rows, build keys and indexes, VACUUM ANALYZE."""
     endpoint = server.endpoint
     if options.init is None:

@@ -6,26 +6,17 @@ a page: PostgreSQL's own threshold, so the page size decides (manual, "TOAST"; C
 """
 
 from pgassay.bench.server import Server
-from pgassay.load.pgbench.options import Options
+from pgassay.load.pgbench.options import BESIDE_FILLER, STORAGES, PgbenchOptions
 
 OWN_BYTES = 100
 """pgbench's own row."""
-BESIDE_FILLER = 16
-"""What TPC-B counts of a row beside its filler."""
-STORAGES = {"plain": "PLAIN", "toasted": "EXTERNAL"}
 _OVERHEAD_BYTES = 60
 """Of a row: its header and line pointer (28), its key in the index (about 20), and some air."""
 _ROWS_PER_SCALE = 100_000
 _SMALLEST_PAGE = 1024
 
-_FILLER = "FROM pg_attribute WHERE attrelid = 'pgbench_accounts'::regclass AND attname = 'filler'"
-READ_BYTES = f"SELECT atttypmod - 4 + {BESIDE_FILLER} {_FILLER}"
-READ_STORAGE = (
-    f"SELECT CASE attstorage WHEN 'p' THEN 'plain' WHEN 'e' THEN 'toasted' ELSE attstorage::text END {_FILLER}"
-)
 
-
-def widen(server: Server, options: Options) -> None:
+def widen(server: Server, options: PgbenchOptions) -> None:
     """Give the empty table its width and storage; nothing where neither was asked for."""
     if options.row_bytes is None and options.row_storage is None:
         return
@@ -37,7 +28,7 @@ def widen(server: Server, options: Options) -> None:
     )
 
 
-def estimated_bytes(options: Options) -> int:
+def estimated_bytes(options: PgbenchOptions) -> int:
     """Room of the accounts and their key. A page holds whole rows only, so wide ones may waste up to half of it."""
     row = (options.row_bytes or OWN_BYTES) + _OVERHEAD_BYTES
     waste = min(1.0, row / _SMALLEST_PAGE) if options.row_storage != "toasted" else 0.1

@@ -1,0 +1,139 @@
+"""Kinds of values that options take: how a level is written, what it means, and its canonical text.
+
+A kind has two functions that undo each other: `parse` makes the typed value from any accepted text, `show` its one
+canonical text. Two levels are the same if their canonical texts are. A room adds kinds of its own beside its options.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pgassay.bench import messages
+from pgassay.errors import UsageError
+from pgassay.study.units import format_bytes, parse_boolean, parse_memory, parse_time_ms
+
+Value = TypeVar("Value")
+
+NONE = "none"
+"""The level that asks for nothing."""
+_DIGITS_MAX = 30
+"""More digits than anybody means, and few enough that no double becomes infinite."""
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Value]):
+    """One way to write a value.
+
+    `parse` takes the option's full name (for its message) and the text, and raises `UsageError`; `show` gives the
+    canonical text; `accepts` says in a few words what may be written.
+    """
+
+    parse: Callable[[str, str], Value]
+    show: Callable[[Value], str]
+    accepts: str
+    takes_none: bool = False
+    """Is `none` one of its levels, for None?"""
+
+    def canonical(self, name: str, text: str) -> str:
+        """The canonical text of what was typed for the option `name`; raises `UsageError`."""
+        if not text.strip():
+            raise messages.no_value(name)
+        return self.show(self.parse(name, text))
+
+
+def optional(kind: Kind[Value]) -> Kind[Value | None]:
+    """The same kind, or `none` for None."""
+
+    def parse(name: str, text: str) -> Value | None:
+        return None if text.strip() == NONE else kind.parse(name, text)
+
+    def show(value: Value | None) -> str:
+        return NONE if value is None else kind.show(value)
+
+    return Kind(parse, show, f"{kind.accepts}, or {NONE}", takes_none=True)
+
+
+def whole(least: int = 1, most: int | None = None) -> Kind[int]:
+    """Whole numbers from `least` to `most`; `1_000` may be written for 1000."""
+
+    def parse(name: str, text: str) -> int:
+        try:
+            number = int(text.strip().replace("_", ""))
+        except ValueError:
+            raise messages.not_whole(name, text, least, most) from None
+        if number < least or (most is not None and number > most):
+            raise messages.not_whole(name, text, least, most)
+        return number
+
+    bounds = f"from {least}" if most is None else f"from {least} to {most}"
+    return Kind(parse, str, f"a whole number {bounds}")
+
+
+def choice(*words: str) -> Kind[str]:
+    """One of these words."""
+
+    def parse(name: str, text: str) -> str:
+        word = text.strip()
+        if word not in words:
+            raise messages.not_a_choice(name, text, words)
+        return word
+
+    return Kind(parse, str, ", ".join(words))
+
+
+def seconds(least: int = 1) -> Kind[int]:
+    """A length of whole seconds from `least`: `60`, `60s` or `10min`."""
+
+    def parse(name: str, text: str) -> int:
+        stripped = text.strip()
+        try:
+            number = float(stripped) if is_number(stripped) else parse_time_ms(stripped) / 1e3
+        except UsageError:
+            raise messages.not_seconds(name, text, least) from None
+        if number != int(number) or number < least:
+            raise messages.not_seconds(name, text, least)
+        return int(number)
+
+    return Kind(parse, lambda value: f"{value}s", "a length of whole seconds: 60s, 10min")
+
+
+def size(least_bytes: int = 1) -> Kind[int]:
+    """An amount of memory or storage in bytes, written with its unit: `8kB`, `1GB`."""
+
+    def parse(name: str, text: str) -> int:
+        try:
+            count = parse_memory(text)
+        except UsageError:
+            raise messages.not_a_size(name, text, format_bytes(least_bytes)) from None
+        if count < least_bytes:
+            raise messages.not_a_size(name, text, format_bytes(least_bytes))
+        return count
+
+    return Kind(parse, format_bytes, "a size with its unit: 8kB, 1GB")
+
+
+def _parse_switch(name: str, text: str) -> bool:
+    try:
+        return parse_boolean(text)
+    except UsageError:
+        raise messages.not_a_switch(name, text) from None
+
+
+def _parse_path(name: str, text: str) -> Path:
+    stripped = text.strip()
+    if not stripped:
+        raise messages.no_value(name)
+    return Path(stripped).expanduser().absolute()
+
+
+SWITCH: Kind[bool] = Kind(_parse_switch, lambda value: "on" if value else "off", "on, off")
+"""PostgreSQL's booleans."""
+PATH: Kind[Path] = Kind(_parse_path, str, "a path")
+"""A file or folder as an absolute path, so that a resumed run finds it from anywhere."""
+
+
+def is_number(text: str) -> bool:
+    """Is it a plain decimal number without sign, exponent or unit?"""
+    digits = text.replace(".", "", 1)
+    return digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX

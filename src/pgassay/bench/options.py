@@ -1,0 +1,282 @@
+"""Typed options from one description: each is a field of a frozen dataclass, declared once by `option(...)`.
+
+From that one line come the typed value that a room and the lab read, the factor that a study varies, the row of
+`pgassay studies --factors` and the tables of docs/:
+
+    @dataclass(frozen=True, kw_only=True)
+    class MyOptions(Options):
+        namespace = "load"
+        clients: int = option(whole(), default=1, summary="concurrent connections")
+        rate_tps: float | None = option(optional(RATE), name="rate", default=None, unit="1/s", summary="…")
+
+    MyOptions.from_levels({"clients": "8"}).clients     # 8; raises UsageError for what no option takes
+    factors_of(MyOptions)                               # load.clients, load.rate
+
+A group of options that is repeated under several names (`drive.data.codec`, `drive.wal.codec`) is a dataclass of its
+own, named by `group(...)`; an option of it with the empty name is the group's own (`drive.data`):
+
+    @dataclass(frozen=True, kw_only=True)
+    class OneDrive(Options):
+        kind: str = option(DRIVE, name="", default="directory", summary="where the clusters live")
+        codec: str | None = option(choice("zstd1", "lz4"), default=None, summary="compression")
+
+    @dataclass(frozen=True, kw_only=True)
+    class Drives(Options):
+        namespace = "drive"
+        data: OneDrive = group(OneDrive, default=OneDrive())
+        wal: OneDrive | None = group(OneDrive, default=None)     # None unless a level names drive.wal or a part of it
+        state: str = option(choice("fresh", "aged"), default="fresh", summary="…")
+
+What belongs together is checked in `__post_init__`, which may raise `UsageError`.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from pgassay.bench import messages
+from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.kinds import NONE, Kind
+from pgassay.study.levels import Level
+
+Value = TypeVar("Value")
+Default = TypeVar("Default")
+Own = TypeVar("Own", bound="Options")
+
+ReadBack = Callable[[str, Level, Readable], str | None]
+"""From the factor's full name, its level and what can be asked to what really holds; None if nothing can tell."""
+
+_OPTION = "option"
+_GROUP = "group"
+
+
+def echoed(name: str, level: Level, readable: Readable) -> str | None:
+    """What the load's program said of this option, if it did: the usual way to read an option back."""
+    return None if readable.load_result is None else readable.load_result.read_back.get(name)
+
+
+def answer_to(sql: str) -> ReadBack:
+    """The only value that the server returns for `sql`, which must be the level in canonical form."""
+
+    def read_back(name: str, level: Level, readable: Readable) -> str | None:
+        return str(readable.server.query(sql)[0][0])
+
+    return read_back
+
+
+def rows_of(*tables: str) -> ReadBack:
+    """The number of rows of the first of these tables that exists; None if none does."""
+
+    def read_back(name: str, level: Level, readable: Readable) -> str | None:
+        for table in tables:
+            if readable.server.query(f"SELECT to_regclass('{table}')") != [(None,)]:
+                return str(readable.server.query(f"SELECT count(*) FROM {table}")[0][0])
+        return None
+
+    return read_back
+
+
+@dataclass(frozen=True)
+class Option:
+    """One declared option: `name` as a study writes it (without its namespace), and what is said of it.
+
+    `default` is the typed value that holds if nothing is asked. `stage` says when the level takes hold, `unit` in what
+    the typed value counts (empty for words), and `scales` whether it is an amount of work or of machine, so that a
+    curve over it is a scaling curve.
+    """
+
+    name: str
+    kind: Kind[Any]
+    default: Any
+    summary: str
+    stage: Stage = Stage.RUN
+    unit: str = ""
+    read_back: ReadBack = echoed
+    scales: bool = False
+
+    @property
+    def default_text(self) -> str:
+        """The default in canonical form; empty where leaving the option out means what no level can say."""
+        if self.default is None:
+            return NONE if self.kind.takes_none else ""
+        return self.kind.show(self.default)
+
+
+def option(
+    kind: Kind[Value],
+    *,
+    default: Default,
+    summary: str,
+    name: str | None = None,
+    stage: Stage = Stage.RUN,
+    unit: str = "",
+    read_back: ReadBack = echoed,
+    scales: bool = False,
+) -> Value | Default:
+    """Declare one field of an `Options` dataclass as an option; `name` is the field's own unless given."""
+    declared = Option(name if name is not None else _FIELD, kind, default, summary, stage, unit, read_back, scales)
+    field: Any = dataclasses.field(default=default, metadata={_OPTION: declared})
+    return field  # type: ignore[no-any-return]
+
+
+_FIELD = "\0field"
+"""Stands for the field's own name until the class is there."""
+
+
+def group(of: type[Own], *, default: Default, name: str | None = None) -> Own | Default:
+    """Declare one field of an `Options` dataclass as a group of options, named `name.OPTION`."""
+    field: Any = dataclasses.field(default=default, metadata={_GROUP: (name if name is not None else _FIELD, of)})
+    return field  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The base of all typed options; see the head of this module."""
+
+    namespace: ClassVar[str] = ""
+    """What stands before each option's name in a study, as in `load.clients`."""
+
+    @classmethod
+    def from_levels(cls: type[Own], levels: Mapping[str, str]) -> Own:
+        """The typed value for these texts of levels, by names without the namespace; defaults for all others.
+
+        Raises `UsageError` for a text that is not accepted and for a name that is no option.
+        """
+        known = [each.pattern for each in factors_of(cls)]
+        for name in levels:
+            if _full(cls.namespace, name) not in known:
+                raise messages.unknown_option(_full(cls.namespace, name), known)
+        return _read(cls, cls.namespace, levels)
+
+    def to_levels(self) -> dict[str, str]:
+        """The canonical text of each option that is set, by names without the namespace: what `from_levels` takes."""
+        return dict(_shown(self, ""))
+
+
+def declared_options(of: type[Options]) -> dict[str, Option]:
+    """The options of a class by the name of their field, in order; its groups are left out."""
+    found = {}
+    for field in dataclasses.fields(of):
+        declared: Option | None = field.metadata.get(_OPTION)
+        if declared is not None:
+            found[field.name] = dataclasses.replace(declared, name=field.name) if declared.name == _FIELD else declared
+    return found
+
+
+def _groups(of: type[Options]) -> Iterator[tuple[str, str, type[Options]]]:
+    """Field, name and class of each group."""
+    for field in dataclasses.fields(of):
+        if _GROUP in field.metadata:
+            name, inner = field.metadata[_GROUP]
+            yield field.name, field.name if name == _FIELD else name, inner
+
+
+def _full(namespace: str, name: str) -> str:
+    return f"{namespace}.{name}" if namespace and name else namespace or name
+
+
+def _read(of: type[Own], prefix: str, levels: Mapping[str, str]) -> Own:
+    values: dict[str, Any] = {}
+    for field, declared in declared_options(of).items():
+        if declared.name in levels:
+            values[field] = declared.kind.parse(_full(prefix, declared.name), levels[declared.name])
+    for field, name, inner in _groups(of):
+        own = {
+            each.removeprefix(name).removeprefix("."): text
+            for each, text in levels.items()
+            if each == name or each.startswith(f"{name}.")
+        }
+        if own:
+            values[field] = _read(inner, _full(prefix, name), own)
+    return of(**values)
+
+
+def _shown(value: Options, prefix: str) -> Iterator[tuple[str, str]]:
+    for field, declared in declared_options(type(value)).items():
+        own = getattr(value, field)
+        if own is not None or declared.default is not None:
+            yield _full(prefix, declared.name), declared.kind.show(own)
+    for field, name, _ in _groups(type(value)):
+        inner = getattr(value, field)
+        if inner is not None:
+            yield from _shown(inner, _full(prefix, name))
+
+
+@dataclass(frozen=True)
+class OptionFactor(Factor):
+    """A declared option as a factor of studies; `owner` is its namespace, with its group's name behind it."""
+
+    option: Option
+    owner: str
+
+    @property
+    def pattern(self) -> str:  # type: ignore[override]
+        """The full name, as in `load.clients`."""
+        return _full(self.owner, self.option.name)
+
+    @property
+    def stage(self) -> Stage:  # type: ignore[override]
+        """When a level takes hold."""
+        return self.option.stage
+
+    @property
+    def summary(self) -> str:  # type: ignore[override]
+        """What it is, in a line."""
+        return self.option.summary
+
+    @property
+    def accepts(self) -> str:  # type: ignore[override]
+        """What may be written for it."""
+        return self.option.kind.accepts
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        """In what its values count."""
+        return self.option.unit
+
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        """The canonical text that holds if nothing is asked."""
+        return self.option.default_text
+
+    @property
+    def scales(self) -> bool:  # type: ignore[override]
+        """Is a curve over it a scaling curve?"""
+        return self.option.scales
+
+    def parse(self, name: str, typed: str) -> Level:
+        """The level in canonical form; raises `UsageError`."""
+        return Level(typed, self.option.kind.canonical(name, typed))
+
+    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+        """Hand the level to its room; `none` where that is the default asks for nothing."""
+        if self.option.default is not None or level.canonical != NONE:
+            namespace = self.owner.partition(".")[0]
+            setup.options(namespace)[name.removeprefix(f"{namespace}.")] = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """As the option declares it."""
+        return self.option.read_back(name, level, readable)
+
+
+def factors_of(of: type[Options]) -> tuple[OptionFactor, ...]:
+    """Every option of the class as a factor, those of its groups under the groups' names."""
+    return tuple(_factors(of, of.namespace))
+
+
+def _factors(of: type[Options], owner: str) -> Iterator[OptionFactor]:
+    for declared in declared_options(of).values():
+        yield OptionFactor(declared, owner)
+    for _, name, inner in _groups(of):
+        yield from _factors(inner, _full(owner, name))
+
+
+def table_of(factors: Iterable[Factor]) -> list[str]:
+    """A table in Markdown of these factors: name, what it takes, default, what it is; a line each."""
+    lines = ["| option | takes | default | meaning |", "|---|---|---|---|"]
+    for each in factors:
+        takes = f"{each.accepts} ({each.unit})" if each.unit else each.accepts
+        cells = (f"`{each.pattern}`", takes, f"`{each.default}`" if each.default else "", each.summary)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines

@@ -1,0 +1,190 @@
+"""A study's arms, each resolved once into all that its trials need: setup, programs, load, settings, drive, snapshot.
+
+`resolve` is called once for a run, and once for a plan. Whoever needs a part asks the `ResolvedArm`; nobody composes
+an arm a second time. What may cost something is resolved when it is first asked for: an installation may have to be
+built, a drive has to be attached.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pgassay.bench.factor import BAKED, Factor, Setup, Stage
+from pgassay.bench.load import Load
+from pgassay.bench.server import Installation
+from pgassay.bench.store import Drive, Needs
+from pgassay.errors import UsageError
+from pgassay.lab.fairness import BLOCK_SIZE, STOCK_BYTES
+from pgassay.lab.site import Site
+from pgassay.lab.starting import PREPARING, settings_of
+from pgassay.load import drivers
+from pgassay.study.levels import Arm, Level
+from pgassay.study.model import Study
+from pgassay.study.units import parse_memory
+
+WAL_BYTES = 1 << 30
+"""Room for WAL beside a clone's data."""
+_WAL_SLACK = 1.25
+"""max_wal_size is no hard limit: WAL of checkpoints that are late lies there too (manual, "WAL Configuration")."""
+_WAL_SPARE_BYTES = 64 << 20
+_HEADER_BYTES = 128
+"""Of a page: header and special space, and what is too little for one more row or key, on average."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A level with the factor that applies it."""
+
+    name: str
+    level: Level
+    factor: Factor
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedArm:
+    """One arm with its levels bound to factors (in the order of the stages) and all that follows from them."""
+
+    whole: "ResolvedStudy"
+    arm: Arm
+    bound: tuple[Bound, ...]
+    setup: Setup
+
+    @property
+    def study(self) -> Study:
+        """The study that the arm belongs to."""
+        return self.whole.study
+
+    @property
+    def site(self) -> Site:
+        """The outside world that it was resolved for."""
+        return self.whole.site
+
+    def at(self, *stages: Stage) -> tuple[Bound, ...]:
+        """The levels of these stages, in the order in which they are applied."""
+        return tuple(each for each in self.bound if each.factor.stage in stages)
+
+    @cached_property
+    def installation(self) -> Installation:
+        """The PostgreSQL that serves the arm; the first call may build it. Raises `BenchError` if there is none."""
+        return self.site.installation(self.setup.installation)
+
+    @property
+    def driver(self) -> str:
+        """The name of the load driver."""
+        return self.setup.load.get("driver", drivers.DEFAULT)
+
+    @cached_property
+    def load(self) -> Load:
+        """The load driver, with the programs of the arm's own installation."""
+        return self.site.load(self.driver, self.installation)
+
+    @cached_property
+    def settings(self) -> Mapping[str, str]:
+        """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
+        return settings_of(self.study, self.setup)
+
+    @cached_property
+    def drive(self) -> Drive:
+        """Where the arm's clusters live; attached at the first call. Raises `DriveError`."""
+        wanted = self.setup.drive
+        return self.site.drive(wanted, self.whole.needs(wanted) if wanted else Needs())
+
+    @cached_property
+    def data_bytes(self) -> int:
+        """What the load says that its rows take, at this FILLFACTOR and page size."""
+        rows_bytes = self.load.estimated_bytes(self.setup.load)
+        fill = next((each.level.canonical for each in self.bound if each.name == "table.fillfactor"), "100")
+        return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.setup.installation))
+
+    @property
+    def snapshot_key(self) -> str:
+        """A short hash of everything that the golden snapshot depends on: programs, initdb options, data, their levels.
+
+        Arms with one key share one snapshot. It is made anew at each call, because a file with the user's data may
+        change during a run; the load reads such a file again only if it did.
+        """
+        parts = {
+            "bindir": str(self.installation.bindir),
+            "version": self.installation.version.text,
+            "init": dict(sorted(self.setup.init_options.items())),
+            "load": self.load.name,
+            "data": dict(sorted(self.load.data_key(self.setup.load).items())),
+            "levels": {each.name: each.level.canonical for each in self.at(*BAKED)},
+        }
+        text = json.dumps(parts, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+class ResolvedStudy:
+    """A study on a site, with every arm resolved, in the study's order."""
+
+    def __init__(self, study: Study, site: Site) -> None:
+        self.study = study
+        self.site = site
+        self.arms = tuple(self._resolve(arm) for arm in study.arms)
+        self._by_name = {each.arm.name: each for each in self.arms}
+
+    def of(self, arm: Arm) -> ResolvedArm:
+        """This arm, resolved; `KeyError` for an arm of another study."""
+        return self._by_name[arm.name]
+
+    def first_with(self, snapshot_key: str) -> ResolvedArm:
+        """The study's first arm that starts from this snapshot; `LookupError` if none does."""
+        found = next((each for each in self.arms if each.snapshot_key == snapshot_key), None)
+        if found is None:
+            raise LookupError(snapshot_key)
+        return found
+
+    def needs(self, drive: Mapping[str, str]) -> Needs:
+        """What the study will put on the drives that a setup asks for: the largest data of *any* arm, and the
+        snapshots of the arms that share these drives.
+
+        Each arm gets the same size. A drive that is sized by one arm's own data would give a low fillfactor more spare
+        flash to waste than a high one.
+        """
+        wal_sizes = [_wal_bytes(each.settings.get("max_wal_size")) for each in self.arms]
+        wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *wal_sizes)
+        kept = {each.snapshot_key: each.data_bytes for each in self.arms if each.setup.drive == drive}
+        return Needs(
+            data_bytes=max(each.data_bytes for each in self.arms),
+            wal_bytes=WAL_BYTES,
+            snapshots=len(kept),
+            kept_bytes=sum(kept.values()),
+            wal_least_bytes=min(WAL_BYTES, int(wal_bytes * _WAL_SLACK) + _WAL_SPARE_BYTES),
+        )
+
+    def _resolve(self, arm: Arm) -> ResolvedArm:
+        bound = []
+        for name, level in self.study.levels_of(arm).items():
+            factor = self.site.catalogue.find(name)
+            if factor is None:
+                raise KeyError(name)  # a parsed study holds only names that the catalogue knows
+            bound.append(Bound(name, level, factor))
+        order = list(Stage)
+        bound.sort(key=lambda each: order.index(each.factor.stage))
+        setup = Setup()
+        for each in bound:
+            each.factor.prepare(each.name, each.level, setup)
+        return ResolvedArm(self, arm, tuple(bound), setup)
+
+
+def resolve(study: Study, site: Site) -> ResolvedStudy:
+    """Bind every arm's levels to their factors and compose its setup; nothing is started, attached or built by it."""
+    return ResolvedStudy(study, site)
+
+
+def page_overhead(installation: Mapping[str, str]) -> float:
+    """How much more room than on a stock server's pages: 1 for those, 1.1 at 1 kB."""
+    asked = installation.get(BLOCK_SIZE)
+    block_bytes = parse_memory(asked) if asked else STOCK_BYTES
+    return max(1.0, (1 + _HEADER_BYTES / block_bytes) / (1 + _HEADER_BYTES / STOCK_BYTES))
+
+
+def _wal_bytes(setting: str | None) -> int:
+    """Bytes of max_wal_size; ample where it is left to the server or has no unit."""
+    try:
+        return parse_memory(setting) if setting else WAL_BYTES
+    except UsageError:
+        return WAL_BYTES

@@ -1,0 +1,159 @@
+"""Options that several drivers have, each declared once, and the kinds of values that only loads take.
+
+A driver's own options derive from the classes here that fit it, so that a level means the same to all of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pgassay.bench.factor import Stage
+from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, whole
+from pgassay.bench.load import LoadOptions
+from pgassay.bench.options import declared_options, option, rows_of
+from pgassay.errors import UsageError
+from pgassay.load import messages
+from pgassay.load.placing import parse_cores
+from pgassay.study.units import format_number, parse_time_ms
+
+PROTOCOLS = ("simple", "extended", "prepared")
+CLIENTS = "clients"
+"""As many threads as clients."""
+
+Own = TypeVar("Own", bound=LoadOptions)
+
+
+def _parse_rate(name: str, text: str) -> float:
+    stripped = text.strip()
+    if not is_number(stripped) or float(stripped) <= 0:
+        raise messages.not_a_rate(name, text)
+    return float(stripped)
+
+
+def _parse_latency_ms(name: str, text: str) -> float:
+    stripped = text.strip()
+    try:
+        limit_ms = float(stripped) if is_number(stripped) else parse_time_ms(stripped)
+    except UsageError:
+        raise messages.not_a_limit(name, text) from None
+    if limit_ms <= 0:
+        raise messages.not_a_limit(name, text)
+    return limit_ms
+
+
+def _parse_age(name: str, text: str) -> float:
+    stripped = text.strip()
+    if stripped == NONE:
+        return 0.0
+    number = stripped.removesuffix("x")
+    if number == stripped or not is_number(number) or float(number) <= 0:
+        raise messages.not_a_multiple(name, text)
+    return float(number)
+
+
+def _parse_jobs(name: str, text: str) -> int | None:
+    return None if text.strip() == CLIENTS else whole().parse(name, text)
+
+
+RATE = optional(Kind(_parse_rate, format_number, "transactions per second"))
+"""Transactions per second; None for as many as possible."""
+LATENCY = optional(Kind(_parse_latency_ms, lambda limit_ms: f"{format_number(limit_ms)}ms", "a length of time: 20ms"))
+"""A latency in ms (bare numbers are ms, as pgbench's are)."""
+AGE: Kind[float] = Kind(
+    _parse_age, lambda multiple: f"{format_number(multiple)}x" if multiple else NONE, "2x, or none", takes_none=True
+)
+"""A multiple of the table's rows; `none` is 0."""
+JOBS: Kind[int | None] = Kind(
+    _parse_jobs, lambda jobs: CLIENTS if jobs is None else str(jobs), f"a whole number from 1, or {CLIENTS}"
+)
+"""A number of threads; None for as many as there are clients, whatever their number in this trial."""
+CORES: Kind[str] = Kind(parse_cores, str, "all, rest, or a list of CPUs: 0-3,6")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedOptions(LoadOptions):
+    """A load that runs for a length of time, or until every client has made so many transactions."""
+
+    transactions: int | None = option(
+        optional(whole()),
+        default=None,
+        summary="pgbench -t: of each client, instead of a duration",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadedOptions(LoadOptions):
+    """A load whose program opens a connection for each of its threads."""
+
+    threads: int = option(
+        whole(), default=1, scales=True, summary="threads of the program: sysbench's connections, fio's jobs"
+    )
+
+    @property
+    def connections(self) -> int:
+        """One for each thread."""
+        return self.threads
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatedOptions(LoadOptions):
+    """A load that can offer its transactions at a rate."""
+
+    rate_tps: float | None = option(
+        RATE,
+        name="rate",
+        default=None,
+        unit="1/s",
+        summary="transactions per second offered, open loop; none for as many as possible",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarehouseOptions(LoadOptions):
+    """A load on TPC-C's tables."""
+
+    warehouses: int = option(
+        whole(),
+        default=1,
+        stage=Stage.DATA,
+        summary="warehouses of TPC-C (about 110 MB each)",
+        read_back=rows_of("warehouse", "warehouse1"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PgbenchClientOptions(CountedOptions, RatedOptions):
+    """How pgbench plays scripts, its own or those of another load."""
+
+    protocol: str = option(choice(*PROTOCOLS), default="simple", summary="pgbench -M: how statements are sent")
+    clients: int = option(whole(), default=1, scales=True, summary="pgbench -c: concurrent connections")
+    jobs: int | None = option(
+        JOBS, default=1, summary="pgbench -j: threads of the program; clients for as many as there are"
+    )
+    latency_limit_ms: float | None = option(
+        LATENCY,
+        name="latency_limit",
+        default=None,
+        unit="ms",
+        summary="pgbench -L: slower transactions count as late, or are skipped at a rate",
+    )
+    max_tries: int = option(
+        whole(), default=1, summary="pgbench --max-tries: tries after serialization failures and deadlocks"
+    )
+    keep_log: bool = option(SWITCH, default=False, summary="keep pgbench's per-transaction log, compressed")
+
+    @property
+    def threads(self) -> int:
+        """pgbench never runs more threads than clients."""
+        return self.clients if self.jobs is None else min(self.jobs, self.clients)
+
+    @property
+    def connections(self) -> int:
+        """One for each client."""
+        return self.clients
+
+
+def read_levels(of: type[Own], levels: Mapping[str, str]) -> Own:
+    """The options of this class among levels that may hold others (`driver`)."""
+    known = {each.name for each in declared_options(of).values()}
+    return of.from_levels({name: text for name, text in levels.items() if name in known})

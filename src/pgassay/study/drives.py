@@ -1,0 +1,90 @@
+"""The kinds of drive that a study can name, and what a kind alone says about a drive.
+
+A level of `drive.data` or `drive.wal` comes in three forms, all of which are read here: as typed (`csd`,
+`directory:/srv/pg`, `device:/dev/nvme1n1`, `mine.toml`), in canonical form (`description:/etc/mine.toml#DIGEST`),
+and as a drive's own label in a record (`ssd`, or `ssd+image` where data and WAL have one each).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Protocol
+
+DATA, WAL = "drive.data", "drive.wal"
+TIMING = "drive.timing"
+UNTIMED = "off"
+
+
+class DriveKind(StrEnum):
+    """What PostgreSQL's files lie on. The value is the word in a study file and in a record."""
+
+    DIRECTORY = "directory"
+    """A directory of the host, with the host's own file system and drive."""
+    IMAGE = "image"
+    """A file of the host behind a loop device, with a file system of its own."""
+    DEVICE = "device"
+    """A real block device."""
+    SSD = "ssd"
+    """An emulated drive: flash without compression."""
+    CSD = "csd"
+    """An emulated drive that compresses what it stores."""
+    DESCRIPTION = "description"
+    """An emulated drive as a file describes it."""
+
+    @property
+    def emulated(self) -> bool:
+        """Is the drive a program of ours, whose flash is a model?"""
+        return self in (DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
+
+    @property
+    def compresses(self) -> bool | None:
+        """Does the drive store fewer bytes than it gets? None where the kind alone does not say."""
+        if self in (DriveKind.DEVICE, DriveKind.DIRECTORY, DriveKind.DESCRIPTION):
+            return None
+        return self is DriveKind.CSD
+
+    @property
+    def holds_one_cluster(self) -> bool:
+        """Is the drive as large as one cluster, with its snapshots kept elsewhere?"""
+        return self is DriveKind.IMAGE or self.emulated
+
+    @property
+    def takes_a_path(self) -> bool:
+        """Is the kind followed by a colon and the path of what it is on?"""
+        return self in (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
+
+
+class Canonical(Protocol):
+    """A level, of a study or of a record."""
+
+    @property
+    def canonical(self) -> str:
+        """Its canonical form."""
+
+
+def kind_of(level: str) -> DriveKind | None:
+    """The kind that a level names, typed or canonical; None for any other text."""
+    word, colon, _ = level.strip().partition(":")
+    if word in list(DriveKind) and (not colon or DriveKind(word).takes_a_path):
+        return DriveKind(word)
+    return DriveKind.DESCRIPTION if level.strip().endswith(".toml") else None
+
+
+def kinds_in(label: str) -> tuple[DriveKind | None, ...]:
+    """The kinds of a drive's label in a record, data first: two for `ssd+image`.
+
+    A drive that a file describes is labelled with the file's name, for which there is None.
+    """
+    whole = kind_of(label)
+    return (whole,) if whole is not None or "+" not in label else tuple(map(kind_of, label.split("+")))
+
+
+def emulated(levels: Mapping[str, Canonical]) -> bool:
+    """Is any drive of these levels (by factor) an emulated one?"""
+    kinds = (kind_of(levels[name].canonical) for name in (DATA, WAL) if name in levels)
+    return any(kind is not None and kind.emulated for kind in kinds)
+
+
+def timed(levels: Mapping[str, Canonical]) -> bool:
+    """Do the emulated drives of these levels answer in modelled service times?"""
+    timing = levels.get(TIMING)
+    return emulated(levels) and timing is not None and timing.canonical not in ("", UNTIMED)

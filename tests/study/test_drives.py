@@ -1,0 +1,68 @@
+"""One answer to what a drive is, whatever form its level has."""
+
+import pytest
+
+from pgassay.study.drives import DriveKind, emulated, kind_of, kinds_in, timed
+from pgassay.study.levels import Level
+
+
+@pytest.mark.parametrize(
+    ("level", "kind"),
+    [
+        ("directory", DriveKind.DIRECTORY),
+        ("directory:/srv/pg", DriveKind.DIRECTORY),
+        ("directory:/srv/drives.toml", DriveKind.DIRECTORY),
+        ("image", DriveKind.IMAGE),
+        ("device:/dev/nvme1n1", DriveKind.DEVICE),
+        ("ssd", DriveKind.SSD),
+        ("csd", DriveKind.CSD),
+        ("description:/etc/drives/mine.toml#0123abcd", DriveKind.DESCRIPTION),
+        ("mine.toml", DriveKind.DESCRIPTION),
+        ("/etc/drives/a:b.toml", DriveKind.DESCRIPTION),
+        ("ssd:/mnt", None),
+        ("/mnt", None),
+        ("", None),
+    ],
+)
+def test_every_form_of_a_level_is_known(level: str, kind: DriveKind | None) -> None:
+    assert kind_of(level) is kind
+
+
+@pytest.mark.parametrize(
+    ("label", "kinds"),
+    [
+        ("ssd", (DriveKind.SSD,)),
+        ("ssd+image", (DriveKind.SSD, DriveKind.IMAGE)),
+        ("mine+directory", (None, DriveKind.DIRECTORY)),
+        ("mine", (None,)),
+        ("directory:/srv/a+b", (DriveKind.DIRECTORY,)),
+    ],
+)
+def test_a_label_names_one_or_two_drives(label: str, kinds: tuple[DriveKind | None, ...]) -> None:
+    assert kinds_in(label) == kinds
+
+
+def levels(**each: str) -> dict[str, Level]:
+    return {f"drive.{name}": Level(value, value) for name, value in each.items()}
+
+
+def test_one_emulated_drive_of_two_is_enough() -> None:
+    assert emulated(levels(data="image", wal="mine.toml"))
+    assert emulated(levels(data="description:/x.toml#1"))
+    assert not emulated(levels(data="directory:/srv/my.toml", wal="image"))
+    assert not emulated({})
+
+
+def test_only_emulated_drives_have_modelled_service_times() -> None:
+    assert timed(levels(data="csd", timing="on"))
+    assert not timed(levels(data="csd", timing="off"))
+    assert not timed(levels(data="csd"))
+    assert not timed(levels(data="image", timing="on"))
+
+
+def test_what_a_kind_says() -> None:
+    assert [kind for kind in DriveKind if kind.emulated] == [DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION]
+    assert [kind for kind in DriveKind if kind.compresses] == [DriveKind.CSD]
+    assert [kind for kind in DriveKind if kind.holds_one_cluster] == [
+        *(DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
+    ]
