@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from pgassay.load.file_hashes import FileHashes
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.preparing import data_key, estimated_bytes
 from pgassay.load.pgbench.rows import estimated_bytes as accounts_bytes
@@ -40,9 +41,9 @@ def test_only_what_was_asked_changes_the_table(options: Mapping[str, str], says:
 
 
 def test_an_unwidened_load_keeps_the_key_of_its_snapshots() -> None:
-    assert data_key(levels({"scale": "3"})) == {"scale": "3", "age": "0.0"}
-    wide = data_key(levels({"scale": "3", "row_bytes": "2000"}))
-    assert wide != data_key(levels({"scale": "3", "row_bytes": "2000", "row_storage": "toasted"}))
+    assert data_key(levels({"scale": "3"}), FileHashes()) == {"scale": "3", "age": "0.0"}
+    wide = data_key(levels({"scale": "3", "row_bytes": "2000"}), FileHashes())
+    assert wide != data_key(levels({"scale": "3", "row_bytes": "2000", "row_storage": "toasted"}), FileHashes())
     assert wide["row_bytes"] == "2000"
 
 

@@ -32,6 +32,7 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
 from pgassay.load import drivers, yardstick
+from pgassay.load.file_hashes import FileHashes
 from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
@@ -76,6 +77,7 @@ class Workbench:
         self.data_directory = wishes.data_directory or default_directory(environment)
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[str, LocalInstallation] = {}
+        self._hashes = FileHashes()
         self._interruption = Interruption()
         self._given_back = ExitStack()
 
@@ -163,7 +165,7 @@ class Workbench:
 
     def load(self, name: str, installation: Installation) -> Load:
         """The load driver of that name."""
-        return drivers.find(name).make(drivers.Tools(installation.bindir, self.runner, self.clock))
+        return drivers.find(name).make(drivers.Tools(installation.bindir, self.runner, self.clock, self._hashes))
 
     def probes(self, server: Server, directory: Path) -> Sequence[Probe]:
         """The probes of a usual trial."""

@@ -6,7 +6,7 @@ are imported when it is made, so that naming the drivers costs nothing.
 
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.bench.factor import Factor
@@ -15,6 +15,7 @@ from pgassay.bench.running import Clock, Runner
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.cacheprobe.factors import FACTORS as CACHEPROBE
+from pgassay.load.file_hashes import FileHashes
 from pgassay.load.fio.factors import FACTORS as FIO
 from pgassay.load.go_tpc.factors import FACTORS as GO_TPC
 from pgassay.load.pgbench.factors import FACTORS as PGBENCH
@@ -29,11 +30,12 @@ _PREFIX = "load."
 
 @dataclass(frozen=True)
 class Tools:
-    """What drivers are made from: PostgreSQL's programs, who starts programs, and the time."""
+    """What drivers are made from: PostgreSQL's programs, who starts programs, the time, and hashes of users' files."""
 
     bindir: Path
     runner: Runner
     clock: Clock
+    hashes: FileHashes = field(default_factory=FileHashes)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Driver:
 def _pgbench(tools: Tools) -> Load:
     from pgassay.load.pgbench.driver import PgbenchLoad
 
-    return PgbenchLoad(tools.bindir, tools.runner, tools.clock)
+    return PgbenchLoad(tools.bindir, tools.runner, tools.clock, tools.hashes)
 
 
 def _sysbench(tools: Tools) -> Load:

@@ -14,6 +14,7 @@ from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages, placing, watching
+from pgassay.load.file_hashes import FileHashes
 from pgassay.load.options import read_levels
 from pgassay.load.pgbench import ageing, command, echo, log, outcome, preparing, progress, responses, summary
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -24,10 +25,11 @@ from pgassay.study.responses import Response
 class PgbenchLoad:
     """pgbench of one installation."""
 
-    def __init__(self, bindir: Path, runner: Runner, clock: Clock) -> None:
+    def __init__(self, bindir: Path, runner: Runner, clock: Clock, hashes: FileHashes | None = None) -> None:
         self._bindir = bindir
         self._runner = runner
         self._clock = clock
+        self._hashes = hashes or FileHashes()
 
     @property
     def name(self) -> str:
@@ -73,7 +75,7 @@ class PgbenchLoad:
 
     def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options and the hash of the user's file that the data depend on."""
-        return preparing.data_key(read_levels(PgbenchOptions, options))
+        return preparing.data_key(read_levels(PgbenchOptions, options), self._hashes)
 
     def estimated_bytes(self, options: Mapping[str, str]) -> int:
         """About how much room the data take."""

@@ -11,9 +11,9 @@ from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages
+from pgassay.load.file_hashes import FileHashes
 from pgassay.load.pgbench import command, rows
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.scripts import file_hash
 
 BYTES_PER_SCALE = 16_000_000
 """Heap, keys and what a load adds, of one unit of scale: 15 MB as filled (manual, "pgbench -s"), with some air."""
@@ -33,10 +33,10 @@ def client_program(bindir: Path, path: Path) -> Path:
     return bindir / ("pg_restore" if is_dump(path) else "psql")
 
 
-def data_key(options: PgbenchOptions) -> dict[str, str]:
+def data_key(options: PgbenchOptions, hashes: FileHashes) -> dict[str, str]:
     """What the loaded data depend on, besides the server itself."""
     if options.init is not None:
-        return {"init": file_hash(options.init)}
+        return {"init": hashes.sha256(options.init)}
     width = {"row_bytes": str(options.row_bytes), "row_storage": str(options.row_storage)}
     wide = {name: text for name, text in width.items() if text != "None"}
     return {"scale": str(options.scale), "age": str(options.age), **wide}

@@ -4,7 +4,6 @@
 with a line for each script, so that a path may hold a comma.
 """
 
-import hashlib
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -74,9 +73,3 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
         if not script.builtin and not script.path.is_file():
             near = get_close_matches(script.path.name, BUILTINS, n=1)
             raise messages.missing_script(script.path, BUILTINS, near[0] if near else None)
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
