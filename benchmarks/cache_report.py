@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.record_scale import UnsafeDisk, timed
 from pgassay.load.cacheprobe.responses import RESPONSES
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import Probes
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -31,7 +31,7 @@ from pgassay.study.recorded import parse_recorded
 from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
 
-DECLARED = (*RESPONSES, *COSTS)
+DECLARED = (*RESPONSES, *Probes().responses)
 """What a trial of the real study carries."""
 TRIALS_PER_BLOCK = 54
 AIM_S, AIM_BYTES = 5.0, 10**9

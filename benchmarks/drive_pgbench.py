@@ -33,7 +33,7 @@ from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.ownership import make_private_directory
-from pgassay.probe.process_tree import ProcessTree
+from pgassay.probe.processes import ProcessTree
 
 EMULATED = ("csd", "ssd")
 KINDS = (*EMULATED, "image", "directory")

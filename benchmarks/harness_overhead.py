@@ -17,13 +17,14 @@ import time
 from pathlib import Path
 
 from benchmarks.ratios import bounds
+from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
 from pgassay.lab.workbench import Wishes, Workbench
 from pgassay.load.pgbench.summary import parse_summary
-from pgassay.probe.process_tree import ProcessTree
+from pgassay.probe.processes import ProcessTree
+from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
-from pgassay.probe.standard import standard_probes
 
 Figures = tuple[float, float]
 """tps and server CPU µs per transaction."""
@@ -69,7 +70,8 @@ class Pair:
 
     def under_the_lab(self, seed: int) -> Figures:
         load = self._bench.load("pgbench", self._bench.installation({}))
-        sampler = Sampler(standard_probes(self._server, self._directory, self._bench.clock), self._bench.clock)
+        target = Target(self._server, self._directory, self._bench.clock)
+        sampler = Sampler(every_probe().open(target), self._bench.clock)
         with tempfile.TemporaryDirectory() as output:
             sampler.start()
             sampler.read_all()

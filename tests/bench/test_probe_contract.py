@@ -5,18 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.counters import Probe
+from pgassay.bench.probe import Reader, Target
 from pgassay.bench.running import Clock
 from pgassay.host.clock import SystemClock
-from pgassay.probe.devices import Device
-from pgassay.probe.diskstats import Diskstats
-from pgassay.probe.group_io import GroupIo
-from pgassay.probe.machine import Machine
-from pgassay.probe.process_io import ProcessIo
-from pgassay.probe.process_tree import ProcessTree
-from pgassay.probe.standard import standard_probes
+from pgassay.probe.disks import Device, Diskstats, GroupIo
+from pgassay.probe.processes import MachineReader, ProcessIo, ProcessTree
+from pgassay.probe.registry import Probes
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.probe import FakeProbe
+from pgassay.testing.fakes.probe import FakeReader
 from tests.bench import real
 
 NO_PROCESS = 2**22 + 1
@@ -25,7 +21,7 @@ NO_PROCESS = 2**22 + 1
 class Bench:
     """Probes that work, probes whose object is gone, and the clock that stamps them."""
 
-    def __init__(self, clock: Clock, probes: tuple[Probe, ...], orphans: tuple[Probe, ...]) -> None:
+    def __init__(self, clock: Clock, probes: tuple[Reader, ...], orphans: tuple[Reader, ...]) -> None:
         self.clock = clock
         self.probes = probes
         self.orphans = orphans
@@ -35,8 +31,8 @@ class Bench:
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     if request.param == "fake":
         clock = FakeClock()
-        alive = FakeProbe(clock, rates={"transactions": 1000.0}, gauges={"size_bytes": 8192.0})
-        yield Bench(clock, (alive,), (FakeProbe(clock, rates={"transactions": 1.0}, dies_at_ns=0),))
+        alive = FakeReader(clock, rates={"transactions": 1000.0}, gauges={"size_bytes": 8192.0})
+        yield Bench(clock, (alive,), (FakeReader(clock, rates={"transactions": 1.0}, dies_at_ns=0),))
         return
     with real.private_folder() as folder:
         installation, system = real.installation(), SystemClock()
@@ -44,7 +40,7 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
         try:
             gone = tmp_path_factory.mktemp("empty")
-            probes = standard_probes(server, folder / "data", system)
+            probes = Probes().open(Target(server, folder / "data", system))
             try:
                 yield Bench(system, probes, _orphans(gone, system))
             finally:
@@ -54,11 +50,11 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             server.stop()
 
 
-def _orphans(gone: Path, clock: Clock) -> tuple[Probe, ...]:
+def _orphans(gone: Path, clock: Clock) -> tuple[Reader, ...]:
     return (
         ProcessTree("process_tree", NO_PROCESS, clock),
         ProcessIo(NO_PROCESS, clock),
-        Machine(clock, proc=gone, cpus=gone),
+        MachineReader(clock, proc=gone, cpus=gone),
         Diskstats("diskstats", Device("1:1", "gone", "1:1"), clock, sys=gone),
         GroupIo(NO_PROCESS, Device("1:1", "gone", "1:1"), clock, root=gone),
     )

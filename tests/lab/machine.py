@@ -10,10 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.counters import Probe, Sample
+from pgassay.bench.counters import Sample
 from pgassay.bench.errors import DriveError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
+from pgassay.bench.probe import Reader
 from pgassay.bench.server import Server
 from pgassay.lab.interruption import Interruption
 from pgassay.probe.sampler import Sampler
@@ -213,7 +214,7 @@ class MachineServer(FakeServer):
 class MachineSampling(Sampler):
     """Reads at the edges only, for nothing happens on this clock by itself."""
 
-    def __init__(self, machine: Machine, probes: Sequence[Probe]) -> None:
+    def __init__(self, machine: Machine, probes: Sequence[Reader]) -> None:
         super().__init__(probes, machine.clock, interval_s=None)
         self._machine = machine
         self.closed = True

@@ -16,7 +16,7 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Conductor, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.watching import Nobody, Watcher
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler
 from pgassay.record.check import check
 from pgassay.record.decisions import Decision, decisions_in
@@ -33,7 +33,7 @@ from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.disk import FakeDisk, Survival
 from pgassay.testing.fakes.drive import FakeDrive
 from pgassay.testing.fakes.load import RESPONSES, FakeLoad
-from pgassay.testing.fakes.probe import FakeProbe
+from pgassay.testing.fakes.probe import FakeReader
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
 
@@ -109,7 +109,7 @@ class Simulation:
             catalogue=every_factor(),
             installation=lambda wanted: machine.installation,
             load=lambda name, installation: load,
-            probes=lambda server, directory: (FakeProbe(machine.clock, "wal", {"wal_bytes": 1e6}),),
+            probes=lambda server, directory: (FakeReader(machine.clock, "wal", {"wal_bytes": 1e6}),),
             sampling=lambda probes: MachineSampling(machine, probes),
             caches=FakeCaches(),
             disk=machine.disk,
@@ -190,7 +190,9 @@ def ending(simulation: Simulation) -> Ending:
 
 def header() -> RunHeader:
     """Of the simulated run."""
-    return RunHeader("simulated", "2026-01-02T03:04:05Z", SEED, (*RESPONSES, *COSTS), ("pgassay",), "0.1.0")
+    return RunHeader(
+        "simulated", "2026-01-02T03:04:05Z", SEED, (*RESPONSES, *Probes().responses), ("pgassay",), "0.1.0"
+    )
 
 
 def simulate(place: Path, **changes: Any) -> Simulation:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pgassay.lab.catalogue import every_factor
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import Probes
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Study
@@ -46,7 +46,7 @@ def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
 @pytest.mark.parametrize("name", builtin.names())
 def test_the_reasons_of_claims_name_responses_that_are_measured(name: str) -> None:
     study = study_of(name, "")
-    known = {study.primary, *study.secondary, *(response.name for response in COSTS)}
+    known = {study.primary, *study.secondary, *(response.name for response in Probes().responses)}
     for claim in study.claims:
         assert set(re.findall(r"\{([a-z0-9_]+)\}", claim.otherwise)) <= known, claim.text
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench import PgbenchLoad
-from pgassay.probe.costs import costs
-from pgassay.probe.differences import differences
-from pgassay.probe.sampler import Sampler
-from pgassay.probe.standard import standard_probes
+from pgassay.probe.registry import Probes
+from pgassay.probe.sampler import Sampler, differences
 from tests.bench import real
 
 pytestmark = pytest.mark.system
@@ -40,7 +39,7 @@ class Bench:
     directory: Path
 
     def sampler(self) -> Sampler:
-        return Sampler(standard_probes(self.server, self.directory, CLOCK), CLOCK)
+        return Sampler(Probes().open(Target(self.server, self.directory, CLOCK)), CLOCK)
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_a_window_counts_exactly_what_the_load_did(bench: Bench, tmp_path: Path)
     commits = counters["database.xact_commit"]
     assert commits is not None
     assert result.transactions <= commits <= result.transactions + 400, "ours and the sampler's own"
-    found = costs(counters, result.transactions)
+    found = Probes().costs(counters, result.transactions)
     cpu, client = found["server_cpu_us_per_transaction"], found["client_cpu_us_per_transaction"]
     window_us = (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e3
     assert cpu is not None

@@ -1,22 +1,26 @@
-"""The sampler: a grid that is kept, edges that are exact, and one owner of every connection at a time."""
+"""The sampler: a grid that is kept, edges that are exact, and one owner of every connection at a time.
+
+Differences between two readings: resets and gaps give None, never a negative or a made-up number.
+"""
 
 import threading
 import time
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.counters import Reading
+from pgassay.bench.counters import Meter, Reading
 from pgassay.host.clock import SystemClock
-from pgassay.probe.sampler import Sampler, next_due_ns
+from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
 from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.probe import FakeProbe
+from pgassay.testing.fakes.probe import FakeReader
 
 
 def test_an_edge_reads_everything_after_settling() -> None:
     clock = FakeClock()
-    quick = FakeProbe(clock, "quick", rates={"n": 10.0})
-    slow = FakeProbe(clock, "slow", gauges={"size": 3.0}, per_second=False)
+    quick = FakeReader(clock, "quick", rates={"n": 10.0})
+    slow = FakeReader(clock, "slow", gauges={"size": 3.0}, per_second=False)
     sampler = Sampler([quick, slow], clock, interval_s=None)
     readings = sampler.read_all()
     assert [reading.source for reading in readings] == ["quick", "slow"]
@@ -29,8 +33,8 @@ def test_an_edge_reads_everything_after_settling() -> None:
 
 def test_a_series_holds_what_is_cheap_and_the_edges_hold_all() -> None:
     clock = SystemClock()
-    quick = FakeProbe(clock, "quick", rates={"n": 10.0})
-    slow = FakeProbe(clock, "slow", gauges={"size": 3.0}, per_second=False)
+    quick = FakeReader(clock, "quick", rates={"n": 10.0})
+    slow = FakeReader(clock, "slow", gauges={"size": 3.0}, per_second=False)
     sampler = Sampler([quick, slow], clock, interval_s=0.02)
     sampler.start()
     sampler.start()
@@ -53,7 +57,7 @@ def test_a_series_holds_what_is_cheap_and_the_edges_hold_all() -> None:
 
 def test_a_probe_that_dies_leaves_gaps() -> None:
     clock = SystemClock()
-    dying = FakeProbe(clock, "dying", rates={"n": 1.0}, dies_at_ns=clock.monotonic_ns() + 60_000_000)
+    dying = FakeReader(clock, "dying", rates={"n": 1.0}, dies_at_ns=clock.monotonic_ns() + 60_000_000)
     sampler = Sampler([dying], clock, interval_s=0.01)
     sampler.start()
     time.sleep(0.2)
@@ -62,7 +66,7 @@ def test_a_probe_that_dies_leaves_gaps() -> None:
     assert values[-1] is None
 
 
-class Exclusive(FakeProbe):
+class Exclusive(FakeReader):
     """Notes whether two readings ever overlapped."""
 
     overlapped = False
@@ -95,3 +99,54 @@ def test_the_grid_is_kept_and_missed_seconds_are_skipped(due_ns: int, late_ns: i
     assert following > due_ns
     assert (following - due_ns) % step_ns == 0
     assert now_ns <= following < max(now_ns, due_ns + 1) + step_ns
+
+
+METERS = {
+    "a.count": Meter("count", "count"),
+    "a.size": Meter("size", "bytes", cumulative=False),
+    "b.x": Meter("x", "ms"),
+}
+
+
+def reading(source: str, **values: float | None) -> Reading:
+    return Reading(source, 0, 0, values)
+
+
+def test_counters_differ_and_gauges_stand() -> None:
+    before = [reading("a", count=10.0, size=5.0), reading("b", x=1.0)]
+    after = [reading("a", count=15.0, size=4.0), reading("b", x=1.0)]
+    assert differences(before, after, METERS) == {"a.count": 5.0, "a.size": 4.0, "b.x": 0.0}
+
+
+def test_a_reset_a_gap_and_a_missing_source_are_none() -> None:
+    before = [reading("a", count=10.0, size=None)]
+    after = [reading("a", count=3.0, size=None)]
+    assert differences(before, after, METERS) == {"a.count": None, "a.size": None, "b.x": None}
+
+
+def test_the_outer_readings_count() -> None:
+    before = [reading("a", count=1.0, size=0.0), reading("a", count=2.0, size=0.0)]
+    after = [reading("a", count=8.0, size=1.0), reading("a", count=9.0, size=2.0)]
+    assert differences(before, after, METERS)["a.count"] == 8.0
+    assert differences(before, after, METERS)["a.size"] == 2.0
+
+
+numbers = st.none() | st.floats(0, 1e15)
+
+
+@given(numbers, numbers)
+def test_never_negative(start: float | None, end: float | None) -> None:
+    found = difference(start, end)
+    if start is None or end is None or end < start:
+        assert found is None
+    else:
+        assert found == end - start
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20))
+def test_parts_add_up_to_the_whole(steps: list[float]) -> None:
+    totals = [sum(steps[: number + 1]) for number in range(len(steps))]
+    parts = [difference(old, new) for old, new in pairwise(totals)]
+    whole = difference(totals[0], totals[-1])
+    assert whole is not None
+    assert abs(sum(part or 0.0 for part in parts) - whole) <= 1e-6 * max(1.0, whole)

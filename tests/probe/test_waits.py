@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from pgassay.host.clock import SystemClock
-from pgassay.probe.costs import costs
-from pgassay.probe.session import Session
-from pgassay.probe.waits import KINDS, SOURCE, Waits
+from pgassay.probe.registry import Probes
+from pgassay.probe.statistics import Session
+from pgassay.probe.waits import KINDS, WaitsReader
 from pgassay.testing.fakes.clock import FakeClock
 from tests.bench import real
 
@@ -29,8 +29,8 @@ class Answers:
         self.closed = True
 
 
-def waits(answers: Answers, interval_s: float = 3600.0) -> Waits:
-    return Waits(answers, FakeClock(), interval_s)  # type: ignore[arg-type]
+def waits(answers: Answers, interval_s: float = 3600.0) -> WaitsReader:
+    return WaitsReader(answers, FakeClock(), interval_s)  # type: ignore[arg-type]
 
 
 def test_looks_add_up() -> None:
@@ -38,7 +38,7 @@ def test_looks_add_up() -> None:
     probe.read()
     (reading,) = probe.read()
     probe.close()
-    assert reading.source == SOURCE
+    assert reading.source == "waits"
     assert (reading.values["looks"], reading.values["on_cpu"], reading.values["lock"], reading.values["all"]) == (
         2.0, 2.0, 6.0, 8.0,
     )  # fmt: skip
@@ -69,10 +69,10 @@ def test_a_lost_server_is_none_and_starts_no_thread() -> None:
 
 
 def test_shares_are_of_all_backends_seen() -> None:
-    found = costs({"waits.lock": 6.0, "waits.on_cpu": 2.0, "waits.all": 8.0}, 100)
+    found = Probes().costs({"waits.lock": 6.0, "waits.on_cpu": 2.0, "waits.all": 8.0}, 100)
     assert (found["waits_lock_share"], found["waits_on_cpu_share"]) == (0.75, 0.25)
     assert found["waits_client_share"] is None
-    assert costs({"waits.lock": 0.0, "waits.all": 0.0}, 0)["waits_lock_share"] is None
+    assert Probes().costs({"waits.lock": 0.0, "waits.all": 0.0}, 0)["waits_lock_share"] is None
 
 
 @pytest.mark.system
@@ -83,7 +83,7 @@ def test_a_real_server_tells_a_lock_from_a_client() -> None:
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
         try:
             conninfo = server.endpoint.conninfo().replace("application_name=pgassay", "application_name=load")
-            probe = Waits(Session(server.endpoint), SystemClock(), 3600.0)
+            probe = WaitsReader(Session(server.endpoint), SystemClock(), 3600.0)
             with psycopg.connect(conninfo) as holder, psycopg.connect(conninfo) as waiter:
                 holder.execute("CREATE TABLE t ()")
                 holder.execute("SELECT pg_advisory_lock(1)")

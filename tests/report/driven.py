@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import Probes
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
@@ -32,7 +32,9 @@ def make_driven(path: Path) -> Run:
     document = resolve(name, read(name, builtin.find(name)[1]), Overrides(size="quick"))
     qps = Response("qps", "queries per second", "1/s", Better.HIGHER)
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
-    header = RunHeader(name, "2026-01-02T03:04:05Z", 1, (qps, tps, RATIO, *COSTS), ("pgassay", "run", name), "0.1.0")
+    header = RunHeader(
+        name, "2026-01-02T03:04:05Z", 1, (qps, tps, RATIO, *Probes().responses), ("pgassay", "run", name), "0.1.0"
+    )
     chance = np.random.default_rng(7)
     with RunDirectory.create(path, header, write(document), {"cpu": {"model": "planted"}}) as run:
         for block in range(1, BLOCKS + 1):

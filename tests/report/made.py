@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import Probes
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -56,7 +56,7 @@ def make_run(
         responses=(
             Response("tps", "transactions per second", "1/s", Better.HIGHER),
             Response("latency_p99_ms", "99th percentile of latency", "ms", Better.LOWER),
-            *COSTS,
+            *Probes().responses,
         ),
         command=("pgassay", "run", "fillfactor", "--quick"),
         program_version="0.1.0",

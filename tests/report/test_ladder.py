@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import Probes
 from pgassay.report import ladder
 from pgassay.report.findings import Findings
 from tests.report.made import WAL, make_run
@@ -28,6 +28,6 @@ def test_a_rung_that_nothing_tells_says_so(tmp_path: Path) -> None:
 
 def test_what_the_server_tells_is_declared_by_the_probes() -> None:
     """A rung whose response nobody declares would always be empty."""
-    declared = {response.name for response in COSTS}
+    declared = {response.name for response in Probes().responses}
     own = {step.response for step in ladder.STEPS if not step.title.endswith(("to the drive", "NAND writes"))}
     assert own <= declared

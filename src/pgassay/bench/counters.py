@@ -6,7 +6,6 @@ reset or a gap stays visible), gauges are values as they stand. None means "not 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -38,24 +37,3 @@ class Sample:
     name: str
     unit: str
     value: float | None
-
-
-class Probe(Protocol):
-    """Reads one or more sources of counters in one go (all pg_stat views by one statement, /proc, diskstats …)."""
-
-    @property
-    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """What it reads on this server and machine, by source: `wal`, `process_tree`, `diskstats` …"""
-
-    @property
-    def per_second(self) -> bool:
-        """Cheap enough for once a second? Else it is read at the window's edges only."""
-
-    def settle(self) -> None:
-        """Wait until what has happened can be read (statistics are flushed); called before a reading at an edge."""
-
-    def read(self) -> tuple[Reading, ...]:
-        """Read now, one reading a source. Never raises: values that cannot be had are None."""
-
-    def close(self) -> None:
-        """Give back connections and files."""

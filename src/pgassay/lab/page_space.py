@@ -8,7 +8,7 @@ the window as the load left them, after it behind a CHECKPOINT. `load.page_space
 from collections.abc import Iterable, Mapping
 
 from pgassay.bench.server import Server
-from pgassay.probe.tables import FIRST_USER_OID
+from pgassay.probe.statistics import FIRST_USER_OID
 from pgassay.study.responses import Better, Response, Scale
 
 PAGES_MAX = 1000

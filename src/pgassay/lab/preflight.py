@@ -11,7 +11,7 @@ from pgassay.lab import fairness, hosting, messages, page_space, space, stored_k
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.starting import require_connections
 from pgassay.load import drivers, yardstick
-from pgassay.probe.costs import RESPONSES as COSTS
+from pgassay.probe.registry import every_probe
 from pgassay.study.responses import Response
 
 
@@ -52,7 +52,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     options = [arm.setup.load for arm in resolved.arms]
     measured = (yardstick.RESPONSE,) if first.setup.load.get("yardstick", "none") != "none" else ()
     asked = (*upkeep.responses(options), *page_space.responses(options), *stored_kinds.responses(options))
-    return (*first.load.responses, *measured, *COSTS, *asked)
+    return (*first.load.responses, *measured, *every_probe().responses, *asked)
 
 
 def _check_settings(resolved: ResolvedStudy) -> None:

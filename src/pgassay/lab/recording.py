@@ -7,7 +7,7 @@ from pgassay.lab import checks, fairness, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.course import course_of
 from pgassay.lab.notes import Assignment, Notes, Window
-from pgassay.probe.drive_course import drive_course
+from pgassay.probe.drives import amplification_by_half
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.units import parse_time_s
 
@@ -60,7 +60,11 @@ def _regime(resolved: ResolvedArm, notes: Notes) -> dict[str, str | float | None
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **{name: trait.found for name, trait in notes.traits.items()},
         **course_of(notes.samples),
-        **(drive_course(notes.samples, window.started_monotonic_ns, window.length_monotonic_ns) if window else {}),
+        **(
+            amplification_by_half(notes.samples, window.started_monotonic_ns, window.length_monotonic_ns)
+            if window
+            else {}
+        ),
     }
 
 

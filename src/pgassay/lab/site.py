@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pgassay.bench.counters import Meter, Probe, Reading, Sample
+from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
 from pgassay.bench.load import Load
+from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive, Needs
@@ -65,8 +66,8 @@ class Site:
     effective: Callable[[Server], Mapping[str, str]]
     """What is configured beyond built-in defaults, and always what is counted in blocks, as the server says."""
     load: Callable[[str, Installation], Load]
-    probes: Callable[[Server, Path], Sequence[Probe]]
-    sampling: Callable[[Sequence[Probe]], Sampling]
+    probes: Callable[[Server, Path], Sequence[Reader]]
+    sampling: Callable[[Sequence[Reader]], Sampling]
     caches: Caches
     disk: Disk
     socket_directory: Path

@@ -8,7 +8,7 @@ from pgassay.bench.server import Server
 from pgassay.bench.store import Drive
 from pgassay.lab import messages
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
-from pgassay.probe.tables import FIRST_USER_OID
+from pgassay.probe.statistics import FIRST_USER_OID
 from pgassay.study.drives import kinds_in
 
 PREFIX = "relation"

@@ -12,7 +12,7 @@ from pathlib import Path
 from pgassay.bench.server import Server
 from pgassay.postgres.files import inventory
 from pgassay.postgres.files.inventory import DataFile
-from pgassay.probe.tables import FIRST_USER_OID
+from pgassay.probe.statistics import FIRST_USER_OID
 from pgassay.study.responses import Better, Response
 
 PREFIX = "stored"

@@ -23,8 +23,8 @@ from pgassay.lab.preparation import prepare
 from pgassay.lab.recording import record_of
 from pgassay.lab.settling import settle
 from pgassay.load import yardstick
-from pgassay.probe.costs import costs
-from pgassay.probe.differences import differences
+from pgassay.probe.registry import every_probe
+from pgassay.probe.sampler import differences
 from pgassay.record.values import TrialRecord
 from pgassay.study.regime import WORK
 from pgassay.study.units import parse_time_s
@@ -271,7 +271,7 @@ class Trial:
         notes.problems = outcomes.together(notes.problems, outcomes.of_drives(counters))
         relations = space.relations(server) if notes.alive else {}
         notes.window = Window.of(result)
-        notes.responses.update({**result.responses, **costs(counters, result.transactions)})
+        notes.responses.update({**result.responses, **every_probe().costs(counters, result.transactions)})
         notes.counters.update({**counters, **relations})
 
     def _look_into_files(self) -> None:

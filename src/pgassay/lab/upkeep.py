@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.lab import regime
-from pgassay.probe import checkpoints
-from pgassay.probe.tables import FIRST_USER_OID
-from pgassay.probe.views import share_out, statement
+from pgassay.probe.server_views import Checkpoints
+from pgassay.probe.statistics import FIRST_USER_OID, statement, values_by_source
 from pgassay.study.regime import WORK
 from pgassay.study.responses import Better, Response
 
@@ -74,8 +73,8 @@ def vacuum(server: Server, clock: Clock) -> dict[str, float | None]:
 
 
 def _counted(server: Server) -> Mapping[str, float | None]:
-    views = [checkpoints.view(server.version.major)]
-    return share_out(views, server.query(statement(views))[0])[checkpoints.SOURCE]
+    views = [Checkpoints().view(server.version.major)]
+    return values_by_source(views, server.query(statement(views))[0])[Checkpoints.name]
 
 
 def _less(end: float | None, start: float | None) -> float | None:

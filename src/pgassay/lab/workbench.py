@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from pgassay.bench.counters import Probe
 from pgassay.bench.load import Load
+from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
@@ -39,8 +39,8 @@ from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_build
 from pgassay.postgres.builds.recipe import build_request_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
+from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
-from pgassay.probe.standard import standard_probes
 from pgassay.record.disk import RealDisk
 
 __all__ = ["DATA_VARIABLE", "Wishes", "Workbench", "default_directory"]
@@ -167,6 +167,6 @@ class Workbench:
         """The load driver of that name."""
         return drivers.find(name).make(drivers.Tools(installation.bindir, self.runner, self.clock, self._hashes))
 
-    def probes(self, server: Server, directory: Path) -> Sequence[Probe]:
-        """The probes of a usual trial."""
-        return standard_probes(server, directory, self.clock, self._drives.counters(directory))
+    def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
+        """What every probe reads on this server."""
+        return every_probe().open(Target(server, directory, self.clock, self._drives.counters(directory)))

@@ -1,5 +1,4 @@
-"""What is read before, while and after a load runs: pg_stat views, /proc of the server, diskstats.
+"""What is read before, while and after a load runs: pg_stat views, /proc of the server, block devices, drives.
 
-`standard_probes` gives all of them for a server, `Sampler` reads them, `differences` and `costs` make of two readings
-what happened and what a transaction cost.
+`registry` lists all probes and opens them on a server; `sampler` reads them and makes differences of two readings.
 """

@@ -1,18 +1,25 @@
-"""A drive's own counters as a probe: emulated drives and SMART logs by one interface (`bench.drive_counters`).
+"""What drives count of themselves: emulated drives and SMART logs by one interface (`bench.drive_counters`).
 
-What a drive does not tell is None, not 0.
+All drives of a set that count are added up; None where none does. Emulated drives count what their model programs: see
+docs/drives.md. A drive in its steady state writes alike in both halves of a window (SNIA's Performance Test
+Specification asks it of the rounds of a test, which must stay within 20 % of their mean).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.drive_counters import GAUGES, SMART, SMART_WAL, UNITS, DriveCounters
+from pgassay.bench.counters import Meter, Reading, Sample
+from pgassay.bench.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
+from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient
 from pgassay.bench.running import Clock
-from pgassay.probe.at_once import AtOnce
+from pgassay.study.responses import Better, Response, Scale
+
+_SOURCES = (DATA, WAL, SMART, SMART_WAL)
+_HOST, _NAND = "host_bytes_written", "nand_bytes_written"
+_READINGS_MIN = 3
 
 
-class DriveProbe(AtOnce):
-    """One drive as the source `source` (`drive`, `drive_wal`, `smart` …)."""
+class DriveReader(FileReader):
+    """One drive as the source `source` (`drive`, `drive_wal`, `smart` …); what a drive does not say is None, not 0."""
 
     def __init__(self, source: str, read: DriveCounters, clock: Clock) -> None:
         self._source = source
@@ -34,3 +41,161 @@ class DriveProbe(AtOnce):
         counted = self._read()
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
         return (Reading(self._source, *now, {name: counted.get(name) for name in UNITS}),)
+
+
+def drive_cpu_us(counters: Differences) -> float | None:
+    """CPU time of the programs that emulate drives; None where no drive is emulated."""
+    return _sum(counters, "cpu_us")
+
+
+def _sum(counters: Differences, name: str) -> float | None:
+    found = [value for source in _SOURCES if (value := counters.get(f"{source}.{name}")) is not None]
+    return sum(found) if found else None
+
+
+def _contents(counters: Differences, name: str) -> float | None:
+    """As `_sum`, of what the host can read where a drive tells that apart from what filled it when it was aged."""
+    told = {}
+    for source in _SOURCES:
+        contents = counters.get(f"{source}.contents_{name}")
+        told[f"{source}.{name}"] = counters.get(f"{source}.{name}") if contents is None else contents
+    return _sum(told, name)
+
+
+def _of_set(
+    name: str,
+    title: str,
+    unit: str,
+    value: Callable[[Differences], float | None],
+    *,
+    better: Better = Better.LOWER,
+    scale: Scale = Scale.RATIO,
+    cost: bool = False,
+) -> Cost:
+    return Cost(Response(name, title, unit, better, scale, cost), lambda counters, _: value(counters))
+
+
+def _amplification(source: str) -> Callable[[Differences], float | None]:
+    return lambda counters: quotient(counters.get(f"{source}.{_NAND}"), counters.get(f"{source}.{_HOST}"))
+
+
+def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
+    return lambda counters: quotient(_sum(counters, part), _sum(counters, whole))
+
+
+class Drives(Probe):
+    """The drives that count of themselves, each as a source of its own."""
+
+    name = "drive"
+    summary = "host and NAND writes, garbage collection, contents and service times, as the drives count them"
+    costs = (
+        per_transaction(
+            "host_bytes", "bytes that the drive was sent", "bytes", lambda counters: _sum(counters, _HOST), Scale.RATIO
+        ),
+        per_transaction(
+            "nand_bytes",
+            "bytes that the flash programmed",
+            "bytes",
+            lambda counters: _sum(counters, _NAND),
+            Scale.RATIO,
+        ),
+        _of_set(
+            "write_amplification",
+            "write amplification in the window (NAND / host bytes)",
+            "ratio",
+            _ratio(_NAND, _HOST),
+            cost=True,
+        ),
+        _of_set(
+            "data_write_amplification",
+            "write amplification of the drive that holds the data",
+            "ratio",
+            _amplification(DATA),
+        ),
+        _of_set("wal_write_amplification", "write amplification of the WAL's own drive", "ratio", _amplification(WAL)),
+        per_transaction("drive_cpu_us", "CPU of the program that emulates drives", "us", drive_cpu_us, Scale.RATIO),
+        _of_set(
+            "asked_service_us",
+            "service time that an emulated drive was asked for, mean",
+            "us",
+            _ratio("asked_us", "timed_requests"),
+            better=Better.NEITHER,
+        ),
+        _of_set(
+            "service_time_error",
+            "how much later than that it answered, mean",
+            "share",
+            _ratio("late_us", "asked_us"),
+            scale=Scale.DIFFERENCE,
+        ),
+        _of_set(
+            "late_answers",
+            "answers that took more than a tenth longer than asked",
+            "share",
+            _ratio("late_requests", "timed_requests"),
+            scale=Scale.DIFFERENCE,
+        ),
+        _of_set(
+            "physical_bytes",
+            "live bytes on flash at the end",
+            "bytes",
+            lambda counters: _contents(counters, "physical_bytes"),
+        ),
+        _of_set(
+            "compression_ratio",
+            "logical / physical bytes at the end",
+            "ratio",
+            lambda counters: quotient(_contents(counters, "logical_bytes"), _contents(counters, "physical_bytes")),
+            better=Better.HIGHER,
+        ),
+        _of_set(
+            "drive_writes",
+            "drive writes in the window (host bytes / capacity)",
+            "ratio",
+            _ratio(_HOST, "capacity_bytes"),
+            better=Better.NEITHER,
+            scale=Scale.DIFFERENCE,
+        ),
+    )
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """Every source that a drive may have."""
+        meters = tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())
+        return dict.fromkeys(_SOURCES, meters)
+
+    def unavailable(self, target: Target) -> str | None:
+        """Emulated drives count, and real ones with a SMART log; directories and images do not."""
+        return None if target.drives else "no drive here counts of itself"
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """One a drive."""
+        return tuple(DriveReader(source, read, target.clock) for source, read in target.drives.items())
+
+
+def amplification_by_half(samples: Sequence[Sample], started_ns: int, window_ns: int) -> dict[str, float | None]:
+    """`drive.write_amplification_first`, `…_second` of a window's halves, likewise `drive_wal…`.
+
+    `started_ns` is by the monotonic clock. Empty for drives without a series of counters.
+    """
+    found: dict[str, float | None] = {}
+    middle_ns, end_ns = started_ns + window_ns // 2, started_ns + window_ns
+    for source in (DATA, WAL):
+        both = _series(samples, source)
+        if len(both) < _READINGS_MIN:
+            continue
+        for name, start, end in (("first", started_ns, middle_ns), ("second", middle_ns, end_ns)):
+            inside = [each for each in both if start <= each[0] <= end] or [(start, 0.0, 0.0)]
+            sent, programmed = (inside[-1][which] - inside[0][which] for which in (1, 2))
+            found[f"{source}.write_amplification_{name}"] = programmed / sent if sent else None
+    return found
+
+
+def _series(samples: Sequence[Sample], source: str) -> list[tuple[int, float, float]]:
+    """Moments at which both are known, with both."""
+    known: dict[str, dict[int, float]] = {_HOST: {}, _NAND: {}}
+    for each in samples:
+        if each.source == source and each.name in known and each.value is not None:
+            known[each.name][each.monotonic_ns] = each.value
+    host, nand = known[_HOST], known[_NAND]
+    return sorted((moment, value, nand[moment]) for moment, value in host.items() if moment in nand)

@@ -1,23 +1,26 @@
 """Reads all probes once a second in the background, and exactly when asked at the window's edges.
 
-A probe that cannot be read gives None and is tried again; a slow one makes the sampler skip seconds, never bunch them.
-Readings never overlap, for probes hold connections; every sample carries the moment of its own reading.
+A reader without an answer gives None and is tried again; a slow one makes the sampler skip seconds, never bunch them.
+Readings never overlap, for readers hold connections; every sample carries the moment of its own reading. From the
+readings at the edges `differences` makes what happened in the window: a cumulative counter that went down was reset (a
+crash, pg_stat_reset), so its difference is None, never negative; the "difference" of a gauge is its value at the end.
 """
 
 import threading
 from collections.abc import Mapping, Sequence
 
-from pgassay.bench.counters import Meter, Probe, Reading, Sample
+from pgassay.bench.counters import Meter, Reading, Sample
+from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
 
 JOIN_S = 30.0
 
 
 class Sampler:
-    """Samples `probes` every `interval_s`; None takes no series (for a simulated clock)."""
+    """Samples `readers` every `interval_s`; None takes no series (for a simulated clock)."""
 
-    def __init__(self, probes: Sequence[Probe], clock: Clock, interval_s: float | None = 1.0) -> None:
-        self._probes = tuple(probes)
+    def __init__(self, readers: Sequence[Reader], clock: Clock, interval_s: float | None = 1.0) -> None:
+        self._readers = tuple(readers)
         self._clock = clock
         self._interval_s = interval_s
         self._lock = threading.Lock()
@@ -27,20 +30,20 @@ class Sampler:
         self._late_ns: list[int] = []
 
     def meters(self) -> Mapping[str, Meter]:
-        """`source.name` to meter, of all probes."""
+        """`source.name` to meter, of all readers."""
         return {
             f"{source}.{meter.name}": meter
-            for probe in self._probes
-            for source, meters in probe.meters.items()
+            for reader in self._readers
+            for source, meters in reader.meters.items()
             for meter in meters
         }
 
     def read_all(self) -> tuple[Reading, ...]:
-        """One reading of every probe, after all have settled. They are read in the order given."""
+        """One reading of every reader, after all have settled. They are read in the order given."""
         with self._lock:
-            for probe in self._probes:
-                probe.settle()
-            readings = tuple(reading for probe in self._probes for reading in probe.read())
+            for reader in self._readers:
+                reader.settle()
+            readings = tuple(reading for reader in self._readers for reading in reader.read())
             if self._thread is not None:
                 self._readings.extend(readings)
             return readings
@@ -63,11 +66,11 @@ class Sampler:
         return to_samples(readings, self.meters())
 
     def close(self) -> None:
-        """Stop, and give back what the probes hold."""
+        """Stop, and give back what the readers hold."""
         self.stop()
         with self._lock:
-            for probe in self._probes:
-                probe.close()
+            for reader in self._readers:
+                reader.close()
 
     def lateness_ms(self) -> float | None:
         """By how much the worst reading of the series missed its moment; None without a series."""
@@ -81,9 +84,9 @@ class Sampler:
             with self._lock:
                 if self._ended.is_set():
                     return
-                for probe in self._probes:
-                    if probe.per_second:
-                        self._readings.extend(probe.read())
+                for reader in self._readers:
+                    if reader.per_second:
+                        self._readings.extend(reader.read())
             due_ns = next_due_ns(due_ns, self._clock.monotonic_ns(), step_ns)
             if self._ended.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9)):
                 return
@@ -102,3 +105,29 @@ def to_samples(readings: Sequence[Reading], meters: Mapping[str, Meter]) -> tupl
         for name, value in reading.values.items()
         if (meter := meters.get(f"{reading.source}.{name}")) is not None
     )
+
+
+def differences(
+    before: Sequence[Reading], after: Sequence[Reading], meters: Mapping[str, Meter]
+) -> dict[str, float | None]:
+    """Every meter's difference; None where either reading lacks it or it was reset.
+
+    Several readings of one source: the first before and the last after count.
+    """
+    first = {reading.source: reading for reading in reversed(before)}
+    last = {reading.source: reading for reading in after}
+    found: dict[str, float | None] = {}
+    for full_name, meter in meters.items():
+        source, _, name = full_name.partition(".")
+        old, new = first.get(source), last.get(source)
+        end = new.values.get(name) if new is not None else None
+        start = old.values.get(name) if old is not None else None
+        found[full_name] = difference(start, end) if meter.cumulative else end
+    return found
+
+
+def difference(start: float | None, end: float | None) -> float | None:
+    """End minus start; None where one is missing or the counter was reset between."""
+    if start is None or end is None or end < start:
+        return None
+    return end - start

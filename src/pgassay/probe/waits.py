@@ -6,40 +6,61 @@ their capitals in 17. A look costs the server about what one small query does.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.probe import Cost, Probe, Reader, Target, quotient
 from pgassay.bench.running import Clock
-from pgassay.probe.session import Session
+from pgassay.probe.statistics import Session
+from pgassay.study.responses import Better, Response, Scale
 
-SOURCE = "waits"
 INTERVAL_S = 0.2
 JOIN_S = 10.0
 
-KINDS: Mapping[str, str] = {
-    "on_cpu": "e IS NULL AND state = 'active'",
-    "client": "t = 'Client'",
-    "lock": "t = 'Lock' AND e <> 'extend'",
-    "wal_flush": "t IN ('IO', 'LWLock') AND lower(e) IN ('walsync', 'walwrite', 'walinitsync', 'walinitwrite')",
-    "data_read": "t = 'IO' AND e IN ('DataFileRead', 'DataFilePrefetch', 'AioIoCompletion')",
-    "data_write": "t = 'IO' AND e LIKE 'DataFile%' AND e NOT IN ('DataFileRead', 'DataFilePrefetch')",
-    "lwlock": "t = 'LWLock' AND lower(e) <> 'walwrite'",
-}
-"""Kind of wait to its condition on pg_stat_activity's `wait_event_type` (t), `wait_event` (e) and `state`.
 
-What fits none is counted in `all` only: extension of files, buffer pins, sleeping, idle without an event.
-"""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of wait: its condition on pg_stat_activity, and what a backend does that it holds for.
+
+    `wait_event_type` is t, `wait_event` e. What fits no kind is counted in `all` only: extension of files, buffer pins,
+    sleeping, idle without an event.
+    """
+
+    name: str
+    condition: str
+    words: str
+
+
+_WAL = "('walsync', 'walwrite', 'walinitsync', 'walinitwrite')"
+KINDS = (
+    Kind("on_cpu", "e IS NULL AND state = 'active'", "had or wanted a CPU"),
+    Kind("client", "t = 'Client'", "waited for the client"),
+    Kind("lock", "t = 'Lock' AND e <> 'extend'", "waited for a lock of another transaction"),
+    Kind("wal_flush", f"t IN ('IO', 'LWLock') AND lower(e) IN {_WAL}", "waited for WAL to be written or flushed"),
+    Kind(
+        "data_read",
+        "t = 'IO' AND e IN ('DataFileRead', 'DataFilePrefetch', 'AioIoCompletion')",
+        "waited for data to be read",
+    ),
+    Kind(
+        "data_write",
+        "t = 'IO' AND e LIKE 'DataFile%' AND e NOT IN ('DataFileRead', 'DataFilePrefetch')",
+        "waited for data to be written",
+    ),
+    Kind("lwlock", "t = 'LWLock' AND lower(e) <> 'walwrite'", "waited for an internal lock"),
+)
 
 _QUERY = (
-    f"SELECT {', '.join(f'count(*) FILTER (WHERE {condition})' for condition in KINDS.values())}, count(*) FROM"
+    f"SELECT {', '.join(f'count(*) FILTER (WHERE {kind.condition})' for kind in KINDS)}, count(*) FROM"
     " (SELECT wait_event_type AS t, wait_event AS e, state FROM pg_stat_activity"
     " WHERE backend_type = 'client backend' AND application_name <> 'pgassay' AND state IS NOT NULL) s"
 ).encode()
-_METERS = tuple(Meter(name, "count") for name in ("looks", *KINDS, "all"))
+_METERS = tuple(Meter(name, "count") for name in ("looks", *(kind.name for kind in KINDS), "all"))
 
 
-class Waits:
-    """See `bench.counters.Probe`; a thread looks between the readings."""
+class WaitsReader:
+    """See `bench.probe.Reader`; a thread looks between the readings."""
 
     def __init__(self, session: Session, clock: Clock, interval_s: float = INTERVAL_S) -> None:
         self._session = session
@@ -53,7 +74,7 @@ class Waits:
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
         """One source."""
-        return {SOURCE: _METERS}
+        return {"waits": _METERS}
 
     @property
     def per_second(self) -> bool:
@@ -71,7 +92,7 @@ class Waits:
         if answered and self._thread is None and not self._ended.is_set():
             self._thread = threading.Thread(target=self._run, name="waits", daemon=True)
             self._thread.start()
-        return (Reading(SOURCE, self._clock.monotonic_ns(), self._clock.wall_ns(), values),)
+        return (Reading("waits", self._clock.monotonic_ns(), self._clock.wall_ns(), values),)
 
     def close(self) -> None:
         """End the looking and close the session; harmless when that is done."""
@@ -94,3 +115,32 @@ class Waits:
         for name, value in zip(self._counts, (1, *row), strict=True):
             self._counts[name] += float(value)
         return True
+
+
+def _share(kind: Kind) -> Cost:
+    response = Response(
+        f"waits_{kind.name}_share",
+        f"share of looks in which backends {kind.words}",
+        "share",
+        Better.NEITHER,
+        Scale.DIFFERENCE,
+    )
+    return Cost(response, lambda counters, _: quotient(counters.get(f"waits.{kind.name}"), counters.get("waits.all")))
+
+
+class Waits(Probe):
+    """What the load's backends wait for."""
+
+    name = "waits"
+    summary = "what backends wait for, by kind, from looks at pg_stat_activity"
+    costs = tuple(map(_share, KINDS))
+    asks_server = True
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """One source."""
+        return {self.name: _METERS}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """With a session of its own: it looks between the questions of others."""
+        return (WaitsReader(Session(target.server.endpoint), target.clock),)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pgassay.bench.drive_counters import DATA
 from pgassay.drive.block.emulated import neutral
-from pgassay.probe.drive_costs import drive_costs
+from pgassay.probe.registry import Probes
 
 STATS: dict[str, Any] = {
     "live_blocks": 1000, "live_bytes": 1000 * 4096, "stored_blocks": 90, "stored_bytes": 90 * 1000, "zero_blocks": 10,
@@ -28,8 +28,8 @@ def test_a_daemon_that_does_not_tell_has_no_contents() -> None:
 
 def test_space_and_compression_leave_the_filling_out_where_it_is_known() -> None:
     told = {f"{DATA}.{name}": value for name, value in neutral(STATS, compressing=True).items()}
-    found = drive_costs(told, 1)
+    found = Probes().costs(told, 1)
     assert found["physical_bytes"] == 90_000
     assert found["compression_ratio"] == 100 * 4096 / 90_000
     bare = {name: value for name, value in told.items() if "contents" not in name}
-    assert drive_costs({**bare, f"{DATA}.contents_physical_bytes": None}, 1)["physical_bytes"] == 1000 * 4096
+    assert Probes().costs({**bare, f"{DATA}.contents_physical_bytes": None}, 1)["physical_bytes"] == 1000 * 4096

@@ -1,4 +1,4 @@
-"""A probe without a server: counters that grow at given rates of the clock, gauges that stay; nothing is read.
+"""A reader without a server: counters that grow at given rates of the clock, gauges that stay; nothing is read.
 
 `dies_at_ns` lets it give None from a moment on, as the statistics of a server do that has crashed.
 """
@@ -9,8 +9,8 @@ from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
 
 
-class FakeProbe:
-    """See `bench.counters.Probe`: one source with `rates` (counter to units a second) and `gauges` (name to value)."""
+class FakeReader:
+    """See `bench.probe.Reader`: one source with `rates` (counter to units a second) and `gauges` (name to value)."""
 
     def __init__(
         self,

@@ -2,18 +2,17 @@
 
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.probe import checkpoints, database, io, sizes, tables, tuples, wal
-from pgassay.probe.views import View, counter, gauge, share_out, statement
+from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Wal
+from pgassay.probe.statistics import View, ViewProbe, counter, gauge, statement, values_by_source
 
 FOLDER = Path(__file__).parents[1] / "samples"
 VERSIONS = range(13, 19)
-MODULES = (database, tables, wal, checkpoints, io, sizes, tuples)
+PROBES: tuple[ViewProbe, ...] = (Database(), Tables(), Wal(), Checkpoints(), Io(), Sizes(), RowVersions())
 FUNCTIONS = {"coalesce", "sum", "pg_current_wal_insert_lsn", "current_database"}
 
 
@@ -37,9 +36,9 @@ def words(view: View) -> set[str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("module", [database, wal, checkpoints, io], ids=lambda module: module.SOURCE)
-def test_columns_are_there(module: ModuleType, version: int) -> None:
-    view: View = module.view(version)
+@pytest.mark.parametrize("probe", [Database(), Wal(), Checkpoints(), Io()], ids=lambda probe: probe.name)
+def test_columns_are_there(probe: ViewProbe, version: int) -> None:
+    view: View = probe.view(version)
     named = re.findall(r"\b(pg_stat_\w+)\b", view.origin)
     known = live_columns(version)
     assert set(named) <= set(known), f"a view that {version} does not have"
@@ -48,30 +47,30 @@ def test_columns_are_there(module: ModuleType, version: int) -> None:
     assert asked <= columns, asked - columns
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.SOURCE)
-def test_meters_are_the_same_in_every_version(module: ModuleType) -> None:
-    first = module.view(13).meters
-    assert all(module.view(version).meters == first for version in VERSIONS)
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+def test_meters_are_the_same_in_every_version(probe: ViewProbe) -> None:
+    first = probe.view(13).meters
+    assert all(probe.view(version).meters == first for version in VERSIONS)
     assert len({meter.name for meter in first}) == len(first)
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "there"),
+    ("probe", "name", "there"),
     [
-        (tables, "n_tup_newpage_upd", range(16, 19)),
-        (tables, "n_tup_hot_upd", range(13, 19)),
-        (wal, "wal_bytes", range(14, 19)),
-        (wal, "wal_sync", range(14, 18)),
-        (wal, "lsn_bytes", range(13, 19)),
-        (checkpoints, "checkpoints_timed", range(13, 19)),
-        (checkpoints, "checkpoints_done", range(18, 19)),
-        (checkpoints, "buffers_backend", range(13, 17)),
-        (io, "relation_write_bytes", range(16, 19)),
-        (io, "wal_fsyncs", range(18, 19)),
+        (Tables(), "n_tup_newpage_upd", range(16, 19)),
+        (Tables(), "n_tup_hot_upd", range(13, 19)),
+        (Wal(), "wal_bytes", range(14, 19)),
+        (Wal(), "wal_sync", range(14, 18)),
+        (Wal(), "lsn_bytes", range(13, 19)),
+        (Checkpoints(), "checkpoints_timed", range(13, 19)),
+        (Checkpoints(), "checkpoints_done", range(18, 19)),
+        (Checkpoints(), "buffers_backend", range(13, 17)),
+        (Io(), "relation_write_bytes", range(16, 19)),
+        (Io(), "wal_fsyncs", range(18, 19)),
     ],
 )
-def test_what_a_version_does_not_have_is_left_out(module: ModuleType, name: str, there: range) -> None:
-    found = [version for version in VERSIONS for column in module.view(version).selected if column.meter.name == name]
+def test_what_a_version_does_not_have_is_left_out(probe: ViewProbe, name: str, there: range) -> None:
+    found = [version for version in VERSIONS for column in probe.view(version).selected if column.meter.name == name]
     assert found == list(there)
 
 
@@ -83,7 +82,7 @@ def test_one_statement_for_all() -> None:
         "SELECT * FROM (SELECT (x)::float8 AS c0, (y + 1)::float8 AS c1 FROM t) AS v0"
         " CROSS JOIN (SELECT (now())::float8 AS c0) AS v2"
     )
-    assert share_out([one, none, two], (1.0, 2.0, 3.0)) == {
+    assert values_by_source([one, none, two], (1.0, 2.0, 3.0)) == {
         "one": {"a": 1.0, "b": None, "c": 2.0},
         "none": {"d": None},
         "two": {"e": 3.0},
@@ -99,8 +98,8 @@ def test_without_a_row_everything_is_none(shape: list[list[bool]]) -> None:
         )
         for number, row in enumerate(shape)
     ]
-    dead = share_out(views, None)
+    dead = values_by_source(views, None)
     assert all(value is None for values in dead.values() for value in values.values())
     row = tuple(float(place) for place in range(sum(sum(each) for each in shape)))
-    alive = share_out(views, row)
+    alive = values_by_source(views, row)
     assert [value for values in alive.values() for value in values.values() if value is not None] == list(row)

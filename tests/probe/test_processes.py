@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.host.clock import SystemClock
-from pgassay.probe.process_io import ProcessIo
-from pgassay.probe.process_tree import ProcessTree
+from pgassay.probe.processes import ProcessIo, ProcessTree
 from pgassay.probe.procfs import US_PER_TICK, children_of
 from pgassay.testing.fakes.clock import FakeClock
 

@@ -1,0 +1,148 @@
+"""A probe: one small object that says what it reads, when it can, and what it makes of a window's counters.
+
+Adding a probe means adding one object: to the list in `probe.registry`, or in another package under the entry point
+group `pgassay.probes`. It is then sampled with the load, its counters land in the record, and its responses in the
+report. A probe is a description only; on a server it opens `Reader`s, which hold connections and files.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Server
+from pgassay.study.responses import Better, Response, Scale
+
+Differences = Mapping[str, float | None]
+"""`source.name` to what was counted in the window (gauges: the last value); None where not available."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A response made of a window's counters: `value` takes these and the number of transactions.
+
+    It returns None where a counter that it needs is missing, never 0.
+    """
+
+    response: Response
+    value: Callable[[Differences, int], float | None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is probed: a running server, its data directory, and the drives that count for themselves, by source."""
+
+    server: Server
+    directory: Path
+    clock: Clock
+    drives: Mapping[str, DriveCounters] = field(default_factory=dict)
+
+
+class Reader(Protocol):
+    """Reads one or more sources of counters in one go (all pg_stat views by one statement, /proc, diskstats …)."""
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """What it reads on this server and machine, by source: `wal`, `process_tree`, `diskstats` …"""
+
+    @property
+    def per_second(self) -> bool:
+        """Cheap enough for once a second? Else it is read at the window's edges only."""
+
+    def settle(self) -> None:
+        """Wait until what has happened can be read (statistics are flushed); called before a reading at an edge."""
+
+    def read(self) -> tuple[Reading, ...]:
+        """Read now, one reading a source. Never raises: values that are not available are None."""
+
+    def close(self) -> None:
+        """Give back connections and files; calling it twice is harmless."""
+
+
+class FileReader:
+    """The base of readers of kernel files and drives: these are always up to date, and nothing is held open."""
+
+    def settle(self) -> None:
+        """Nothing to wait for: PostgreSQL's statistics reach their views late, the kernel's counters do not."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class Probe:
+    """The base of all probes; a subclass overrides what differs."""
+
+    name: str = ""
+    summary: str = ""
+    costs: tuple[Cost, ...] = ()
+    """What it makes of the counters of a window, its own and those of other probes."""
+    asks_server: bool = False
+    """Its readers ask the server: they are read after the kernel's files, for a question costs the server something."""
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """All that it may read, by source; on a given server and machine some are None, or whole sources absent."""
+        raise NotImplementedError
+
+    def unavailable(self, target: Target) -> str | None:
+        """Why it cannot read here (version, rights, kind of drive), in a phrase; None if it can."""
+        return None
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """Open it on a server; the caller closes the readers."""
+        return ()
+
+
+def quotient(part: float | None, whole: float | None) -> float | None:
+    """`part / whole`; None where one is missing or `whole` is 0."""
+    return None if part is None or not whole else part / whole
+
+
+def product(one: float | None, other: float | None) -> float | None:
+    """`one * other`; None where one is missing."""
+    return None if one is None or other is None else one * other
+
+
+def total(counters: Differences, names: Sequence[str]) -> float | None:
+    """The sum of counters (`source.name`); None where one is missing."""
+    values = [counters.get(name) for name in names]
+    return None if any(value is None for value in values) else sum(value for value in values if value is not None)
+
+
+def per_transaction(
+    name: str,
+    title: str,
+    unit: str,
+    counted: str | Sequence[str] | Callable[[Differences], float | None],
+    scale: Scale = Scale.DIFFERENCE,
+) -> Cost:
+    """The cost `NAME_per_transaction`: counters added up (or a function of them), divided by transactions.
+
+    `scale` is RATIO for what no transaction goes without, else DIFFERENCE.
+    """
+    if callable(counted):
+        measured = counted
+    else:
+        names = (counted,) if isinstance(counted, str) else tuple(counted)
+
+        def measured(counters: Differences) -> float | None:
+            return total(counters, names)
+
+    response = Response(f"{name}_per_transaction", f"{title}, per transaction", unit, Better.LOWER, scale, cost=True)
+    return Cost(response, lambda counters, transactions: quotient(measured(counters), transactions))
+
+
+def share(
+    name: str, title: str, part: Sequence[str], whole: Sequence[str], better: Better, *, cost: bool = False
+) -> Cost:
+    """A share from 0 to 1: some counters' sum divided by that of others."""
+    response = Response(name, title, "share", better, Scale.DIFFERENCE, cost)
+    return Cost(response, lambda counters, _: quotient(total(counters, part), total(counters, whole)))
+
+
+def value_at_end(name: str, title: str, unit: str, counter: str, better: Better = Better.LOWER) -> Cost:
+    """A counter's value at the window's end, as it stands."""
+    return Cost(Response(name, title, unit, better), lambda counters, _: counters.get(counter))

@@ -1,0 +1,287 @@
+"""The block devices under the data and the WAL: reads, writes, bytes, flushes, times, and what the server's group did.
+
+The device that is counted is the one the file system sits on: a partition, btrfs' anonymous device, loop and
+device-mapper are found by /proc/self/mountinfo and /sys/dev/block. Flushes are counted by whole disks only, so a
+partition names its disk too.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient
+from pgassay.bench.running import Clock
+from pgassay.probe.procfs import parse_device_stat, read_text
+from pgassay.study.responses import Better, Response, Scale
+
+
+@dataclass(frozen=True)
+class Device:
+    """A block device: `number` as `MAJ:MIN`, its name, and the whole disk's number when it is a partition."""
+
+    number: str
+    name: str
+    disk: str
+
+
+def device_under(
+    path: Path, *, sys: Path = Path("/sys"), mountinfo: Path = Path("/proc/self/mountinfo")
+) -> Device | None:
+    """The device under `path`; None where there is none to count (tmpfs, overlay, network)."""
+    number = path.stat().st_dev
+    found = _device(f"{os.major(number)}:{os.minor(number)}", sys)
+    if found is not None:
+        return found
+    source = mount_source(read_text(mountinfo) or "", f"{os.major(number)}:{os.minor(number)}", path.resolve())
+    if source is None or not Path(source).is_block_device():
+        return None
+    number = Path(source).stat().st_rdev
+    return _device(f"{os.major(number)}:{os.minor(number)}", sys)
+
+
+def mount_source(mountinfo: str, number: str, path: Path) -> str | None:
+    """The source (`/dev/sda2`) of the innermost mount that holds `path`; `number` decides where it is listed."""
+    best: tuple[bool, int, str] | None = None
+    for line in mountinfo.splitlines():
+        head, dash, tail = line.partition(" - ")
+        fields = head.split()
+        if not dash or len(fields) < 5 or len(tail.split()) < 2:
+            continue
+        point = Path(fields[4].replace("\\040", " "))
+        if path == point or point in path.parents:
+            candidate = (fields[2] == number, len(point.parts), tail.split()[1])
+            best = max(best, candidate) if best else candidate
+    return best[2] if best else None
+
+
+def _device(number: str, sys: Path) -> Device | None:
+    folder = sys / "dev" / "block" / number
+    if not folder.exists():
+        return None
+    resolved = folder.resolve()
+    disk = number
+    if (resolved / "partition").exists():
+        disk = (read_text(resolved.parent / "dev") or number).strip()
+    return Device(number, resolved.name, disk)
+
+
+_DISK_UNITS = {
+    "reads": "count",
+    "read_bytes": "bytes",
+    "read_ms": "ms",
+    "writes": "count",
+    "written_bytes": "bytes",
+    "write_ms": "ms",
+    "busy_ms": "ms",
+    "discards": "count",
+    "discarded_bytes": "bytes",
+    "flushes": "count",
+    "flush_ms": "ms",
+}
+_OF_DISK = ("flushes", "flush_ms")
+
+
+class Diskstats(FileReader):
+    """One device as the source `source` (`diskstats`, `diskstats_wal`), from /sys/dev/block/MAJ:MIN/stat.
+
+    Bytes that PostgreSQL wrote but the page cache still holds are not there yet; flushes are counted from kernel 5.5 on
+    and only by whole disks.
+    """
+
+    def __init__(self, source: str, device: Device, clock: Clock, *, sys: Path = Path("/sys")) -> None:
+        self._source = source
+        self._device = device
+        self._clock = clock
+        self._sys = sys
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """One source."""
+        return {self._source: tuple(Meter(name, unit) for name, unit in _DISK_UNITS.items())}
+
+    @property
+    def per_second(self) -> bool:
+        """One file."""
+        return True
+
+    def read(self) -> tuple[Reading, ...]:
+        """Read the device (and its disk, for flushes); None throughout when it is gone."""
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        values = self._stat(self._device.number)
+        if self._device.disk != self._device.number:
+            values |= {name: value for name, value in self._stat(self._device.disk).items() if name in _OF_DISK}
+        return (Reading(self._source, *now, values),)
+
+    def _stat(self, number: str) -> dict[str, float | None]:
+        text = read_text(self._sys / "dev" / "block" / number / "stat")
+        return parse_device_stat(text) if text else dict.fromkeys(_DISK_UNITS)
+
+
+_GROUP_UNITS = {"reads": "count", "read_bytes": "bytes", "writes": "count", "written_bytes": "bytes"}
+_V2 = {"rios": "reads", "rbytes": "read_bytes", "wios": "writes", "wbytes": "written_bytes"}
+_V1 = {
+    "blkio.throttle.io_serviced_recursive": {"Read": "reads", "Write": "writes"},
+    "blkio.throttle.io_service_bytes_recursive": {"Read": "read_bytes", "Write": "written_bytes"},
+}
+
+
+class GroupIo(FileReader):
+    """What the control group of process `pid` (looked up once) read from and wrote to the disk of one device.
+
+    Version 2's io.stat, or version 1's blkio files. The group is the one that the server was started in: of a service
+    or a session, or its own with `host.memory`, so others may be counted too. None where nobody counts (the kernel's
+    "Control Group v2", IO; "Block IO Controller").
+    """
+
+    def __init__(self, pid: int, device: Device, clock: Clock, *, root: Path = Path("/")) -> None:
+        self._groups = tuple(_groups(pid, root))
+        self._number = device.disk
+        self._clock = clock
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """One source."""
+        return {"cgroup_io": tuple(Meter(name, unit) for name, unit in _GROUP_UNITS.items())}
+
+    @property
+    def per_second(self) -> bool:
+        """At the window's edges: a group may hold others, so its seconds explain nothing."""
+        return False
+
+    def read(self) -> tuple[Reading, ...]:
+        """None for a device that the group's files do not list."""
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        values: dict[str, float | None] = dict.fromkeys(_GROUP_UNITS)
+        for group in self._groups:
+            values |= _of_v2(read_text(group / "io.stat") or "", self._number)
+            for file, names in _V1.items():
+                values |= _of_v1(read_text(group / file) or "", self._number, names)
+        return (Reading("cgroup_io", *now, values),)
+
+
+def _groups(pid: int, root: Path) -> Iterator[Path]:
+    """The group in each hierarchy that may count I/O, by /proc/PID/cgroup and /proc/mounts."""
+    mounts = [line.split() for line in (read_text(root / "proc/mounts") or "").splitlines()]
+    for line in (read_text(root / f"proc/{pid}/cgroup") or "").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        for _, where, kind, options, *_ in mounts:
+            is_v1 = kind == "cgroup" and "blkio" in controllers.split(",") and "blkio" in options.split(",")
+            if is_v1 or (kind == "cgroup2" and number == "0"):
+                yield root / where.lstrip("/") / path.lstrip("/")
+
+
+def _of_v2(text: str, number: str) -> dict[str, float | None]:
+    """`254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`."""
+    words = next((line.split()[1:] for line in text.splitlines() if line.startswith(f"{number} ")), [])
+    pairs = (word.partition("=") for word in words)
+    return {_V2[key]: float(value) for key, _, value in pairs if key in _V2}
+
+
+def _of_v1(text: str, number: str, names: Mapping[str, str]) -> dict[str, float | None]:
+    """`254:0 Read 4096`."""
+    lines = (line.split() for line in text.splitlines())
+    return {
+        names[line[1]]: float(line[2]) for line in lines if len(line) == 3 and line[0] == number and line[1] in names
+    }
+
+
+OWN_WRITES_MAX = 2.0
+"""A server's writes may at most double on their way to the device before they are called somebody else's."""
+
+
+def _foreign_writes(counters: Differences, _: int) -> float | None:
+    """What the device wrote beyond `OWN_WRITES_MAX` times what the server's processes passed to files, as a share.
+
+    A file system writes its journal and metadata along, and pages that were dirtied before; so only a gross excess
+    points to somebody else.
+    """
+    device, ours = counters.get("diskstats.written_bytes"), counters.get("process_io.passed_written_bytes")
+    if device is None or ours is None:
+        return None
+    return max(0.0, 1.0 - OWN_WRITES_MAX * ours / device) if device > 0 else 0.0
+
+
+def _latency(kind: str, operations: str, words: str) -> Cost:
+    response = Response(
+        f"disk_{kind}_latency_ms", f"mean time of a {words} the device", "ms", Better.LOWER, Scale.DIFFERENCE
+    )
+    return Cost(
+        response,
+        lambda counters, _: quotient(counters.get(f"diskstats.{kind}_ms"), counters.get(f"diskstats.{operations}")),
+    )
+
+
+class Disks(Probe):
+    """The device under the data directory, and the WAL's own where it has one."""
+
+    name = "diskstats"
+    summary = "reads, writes, flushes and their times at the block devices of the data and the WAL"
+    costs = (
+        per_transaction("disk_written_bytes", "written to the device", "bytes", "diskstats.written_bytes", Scale.RATIO),
+        per_transaction(
+            "wal_disk_written_bytes", "written to the WAL's own device", "bytes", "diskstats_wal.written_bytes"
+        ),
+        per_transaction("disk_read_bytes", "read from the device", "bytes", "diskstats.read_bytes", Scale.RATIO),
+        per_transaction("disk_writes", "writes to the device", "count", "diskstats.writes", Scale.RATIO),
+        per_transaction("disk_reads", "reads from the device", "count", "diskstats.reads"),
+        per_transaction("disk_flushes", "flushes of the device", "count", "diskstats.flushes"),
+        _latency("read", "reads", "read of"),
+        _latency("write", "writes", "write to"),
+        Cost(
+            Response(
+                "foreign_write_share",
+                "share of the bytes written to the device that the server cannot account for",
+                "share",
+                Better.LOWER,
+                Scale.DIFFERENCE,
+            ),
+            _foreign_writes,
+        ),
+    )
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """Of the data's device and of the WAL's own."""
+        meters = tuple(Meter(name, unit) for name, unit in _DISK_UNITS.items())
+        return {self.name: meters, f"{self.name}_wal": meters}
+
+    def unavailable(self, target: Target) -> str | None:
+        """Memory, layered and network file systems have no device of this machine."""
+        found = device_under(target.directory) or _wal_device(target.directory)
+        return None if found else "no block device lies under the data directory or the WAL"
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """One a device."""
+        data, wal = device_under(target.directory), _wal_device(target.directory)
+        found: list[Reader] = [Diskstats(self.name, data, target.clock)] if data is not None else []
+        if wal is not None and wal != data:
+            found.append(Diskstats(f"{self.name}_wal", wal, target.clock))
+        return found
+
+
+class ServerGroup(Probe):
+    """The server's control group on the data's device; it yields no cost, for a group may hold others."""
+
+    name = "cgroup_io"
+    summary = "reads and writes of the server's control group at the data's device"
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """One source."""
+        return {self.name: tuple(Meter(name, unit) for name, unit in _GROUP_UNITS.items())}
+
+    def unavailable(self, target: Target) -> str | None:
+        """Without a device there is nothing to count."""
+        return None if device_under(target.directory) else "no block device lies under the data directory"
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """On the disk under the data directory."""
+        data = device_under(target.directory)
+        return (GroupIo(target.server.postmaster_pid, data, target.clock),) if data is not None else ()
+
+
+def _wal_device(directory: Path) -> Device | None:
+    return device_under(directory / "pg_wal") if (directory / "pg_wal").exists() else None

@@ -1,0 +1,333 @@
+"""What PostgreSQL counts of itself, one probe a view: transactions, tables, row versions, WAL, checkpoints, I/O, sizes.
+
+See the manual, "The Cumulative Statistics System". What differs between versions goes by `bench.versions`. Each probe
+says which costs of a transaction its counters give; docs/numbers.md tells how each is computed. A cost on the ratio
+scale may still be 0 for a load that only reads.
+"""
+
+from pgassay.bench import versions
+from pgassay.bench.probe import (
+    Cost,
+    Differences,
+    per_transaction,
+    product,
+    share,
+    total,
+    value_at_end,
+)
+from pgassay.probe.statistics import FIRST_USER_OID, Column, View, ViewProbe, counter, gauge
+from pgassay.study.responses import Better, Response, Scale
+
+_BLOCK_BYTES = "sizes.block_bytes"
+_HEAP_READ, _INDEX_READ = "tables.heap_blks_read", "tables.idx_blks_read"
+_HEAP_HIT, _INDEX_HIT = "tables.heap_blks_hit", "tables.idx_blks_hit"
+
+
+class Database(ViewProbe):
+    """pg_stat_database of the database that we are connected to; all of its columns are the same in 13 to 18."""
+
+    name = "database"
+    summary = "transactions, blocks, rows, temporary files and deadlocks of the loaded database"
+    costs = (per_transaction("temporary_bytes", "temporary files", "bytes", "database.temp_bytes"),)
+
+    _COUNTERS = (
+        ("xact_commit", "count"),
+        ("xact_rollback", "count"),
+        ("blks_read", "blocks"),
+        ("blks_hit", "blocks"),
+        ("tup_returned", "rows"),
+        ("tup_fetched", "rows"),
+        ("tup_inserted", "rows"),
+        ("tup_updated", "rows"),
+        ("tup_deleted", "rows"),
+        ("temp_files", "count"),
+        ("temp_bytes", "bytes"),
+        ("deadlocks", "count"),
+    )
+
+    def view(self, version: int) -> View:
+        """One row in every version."""
+        columns = tuple(counter(name, unit, name) for name, unit in self._COUNTERS)
+        return View(self.name, columns, "FROM pg_stat_database WHERE datname = current_database()")
+
+
+class Tables(ViewProbe):
+    """All user tables: rows inserted, updated (HOT, to a new page), deleted; blocks of heap and indexes.
+
+    The same numbers as the sums over pg_stat_user_tables and pg_statio_user_tables, by the functions under those views
+    and one scan of pg_class, TOAST tables and their indexes included.
+    """
+
+    name = "tables"
+    summary = "rows written and blocks read of all user tables, their TOAST tables and indexes"
+    costs = (
+        per_transaction("heap_blocks_read", "heap blocks read from outside the cache", "count", _HEAP_READ),
+        per_transaction("heap_blocks_hit", "heap blocks found in the cache", "count", _HEAP_HIT, Scale.RATIO),
+        per_transaction("index_blocks_read", "index blocks read from outside the cache", "count", _INDEX_READ),
+        per_transaction("index_blocks_hit", "index blocks found in the cache", "count", _INDEX_HIT, Scale.RATIO),
+        per_transaction(
+            "page_read_bytes",
+            "pages read from outside the cache, in bytes",
+            "bytes",
+            lambda counters: product(total(counters, (_HEAP_READ, _INDEX_READ)), counters.get(_BLOCK_BYTES)),
+        ),
+        share(
+            "hot_share",
+            "share of updates that were HOT",
+            ["tables.n_tup_hot_upd"],
+            ["tables.n_tup_upd"],
+            Better.HIGHER,
+            cost=True,
+        ),
+        share(
+            "newpage_share",
+            "share of updates whose row moved to another page",
+            ["tables.n_tup_newpage_upd"],
+            ["tables.n_tup_upd"],
+            Better.LOWER,
+            cost=True,
+        ),
+        share(
+            "buffer_hit_share",
+            "share of blocks found in shared_buffers",
+            [_HEAP_HIT, _INDEX_HIT],
+            [_HEAP_HIT, _INDEX_HIT, _HEAP_READ, _INDEX_READ],
+            Better.HIGHER,
+            cost=True,
+        ),
+    )
+
+    def view(self, version: int) -> View:
+        """Sums over everything that is not the system's."""
+        heap, index = "c.relkind IN ('r', 'm', 't')", "c.relkind = 'i'"
+        read = "pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid)"
+        hit = "pg_stat_get_blocks_hit(c.oid)"
+        newpage = "pg_stat_get_tuples_newpage_updated(c.oid)" if version >= versions.NEWPAGE_UPDATES else None
+        columns = (
+            counter("n_tup_ins", "rows", _sum("pg_stat_get_tuples_inserted(c.oid)", heap)),
+            counter("n_tup_upd", "rows", _sum("pg_stat_get_tuples_updated(c.oid)", heap)),
+            counter("n_tup_del", "rows", _sum("pg_stat_get_tuples_deleted(c.oid)", heap)),
+            counter("n_tup_hot_upd", "rows", _sum("pg_stat_get_tuples_hot_updated(c.oid)", heap)),
+            counter("n_tup_newpage_upd", "rows", _sum(newpage, heap)),
+            counter("heap_blks_read", "blocks", _sum(read, heap)),
+            counter("heap_blks_hit", "blocks", _sum(hit, heap)),
+            counter("idx_blks_read", "blocks", _sum(read, index)),
+            counter("idx_blks_hit", "blocks", _sum(hit, index)),
+        )
+        return View(self.name, columns, f"FROM pg_class c WHERE c.oid >= {FIRST_USER_OID}")
+
+
+class RowVersions(ViewProbe):
+    """Bytes of row versions: rows inserted and updated, times the mean width of a row of their table.
+
+    The width is the planner's (ANALYZE's mean width of each column and its share of NULLs; 32 bytes for a column of
+    variable length that was never analysed, as in `get_typavgwidth`), with the line pointer and the header of a row on
+    a page. An estimate; see the manual, "Database Page Layout".
+    """
+
+    name = "tuples"
+    summary = "bytes of row versions written, by the planner's widths (an estimate)"
+    per_second = False
+    costs = (
+        per_transaction(
+            "tuple_bytes", "row versions written, by the planner's widths", "bytes", "tuples.written_bytes"
+        ),
+    )
+
+    ROW_OVERHEAD_BYTES = 28
+    """A line pointer of 4 bytes and a header of 23, aligned to 24."""
+
+    def view(self, version: int) -> View:
+        """One row, the same in every version."""
+        written = "pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)"
+        columns_bytes = (
+            "SELECT sum(coalesce(s.stawidth * (1 - s.stanullfrac), CASE WHEN a.attlen > 0 THEN a.attlen ELSE 32 END))"
+            " FROM pg_attribute a LEFT JOIN pg_statistic s"
+            " ON s.starelid = a.attrelid AND s.staattnum = a.attnum AND NOT s.stainherit"
+            " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+        )
+        width = f"{self.ROW_OVERHEAD_BYTES} + coalesce(({columns_bytes}), 0)"
+        columns = (counter("written_bytes", "bytes", f"coalesce(sum(({written}) * ({width})), 0)"),)
+        return View(self.name, columns, f"FROM pg_class c WHERE c.oid >= {FIRST_USER_OID} AND c.relkind IN ('r', 'm')")
+
+
+def _wal_bytes(counters: Differences) -> float | None:
+    """Of pg_stat_wal; 13 has none, and counts by position."""
+    counted = counters.get("wal.wal_bytes")
+    return counters.get("wal.lsn_bytes") if counted is None else counted
+
+
+class Wal(ViewProbe):
+    """Records, full-page images and bytes from pg_stat_wal, and always bytes by position.
+
+    `lsn_bytes` counts page headers and switched segments too, so it is a little more than `wal_bytes`.
+    """
+
+    name = "wal"
+    summary = "WAL records, full-page images, bytes, writes and syncs"
+    costs = (
+        per_transaction("wal_bytes", "WAL", "bytes", _wal_bytes, Scale.RATIO),
+        per_transaction("wal_records", "WAL records", "count", "wal.wal_records", Scale.RATIO),
+        per_transaction("full_page_images", "full-page images", "count", "wal.wal_fpi"),
+        per_transaction(
+            "full_page_bytes",
+            "full-page images at their whole size",
+            "bytes",
+            lambda counters: product(counters.get("wal.wal_fpi"), counters.get(_BLOCK_BYTES)),
+        ),
+    )
+
+    def view(self, version: int) -> View:
+        """One row in every version."""
+        has_view = version >= versions.STAT_WAL
+        has_writes = has_view and version < versions.STAT_IO_BYTES
+        columns = (
+            counter("wal_records", "count", "wal_records" if has_view else None),
+            counter("wal_fpi", "count", "wal_fpi" if has_view else None),
+            counter("wal_bytes", "bytes", "wal_bytes" if has_view else None),
+            counter("wal_buffers_full", "count", "wal_buffers_full" if has_view else None),
+            counter("wal_write", "count", "wal_write" if has_writes else None),
+            counter("wal_sync", "count", "wal_sync" if has_writes else None),
+            counter("lsn_bytes", "bytes", "pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
+        )
+        return View(self.name, columns, "FROM pg_stat_wal" if has_view else "")
+
+
+class Checkpoints(ViewProbe):
+    """Checkpoints and the background writer: pg_stat_bgwriter, and pg_stat_checkpointer beside it from 17 on.
+
+    In 17 and later `checkpoints_timed` also counts timed checkpoints that were skipped because nothing was written; 18
+    has the number completed. `buffers_backend` is gone from 17 on (pg_stat_io has it by kind of process).
+    """
+
+    name = "checkpoints"
+    summary = "checkpoints and the buffers that the checkpointer, the background writer and backends wrote"
+    costs = (
+        Cost(
+            Response("checkpoints", "checkpoints begun in the window", "count", Better.NEITHER, Scale.DIFFERENCE),
+            lambda counters, _: total(counters, ("checkpoints.checkpoints_timed", "checkpoints.checkpoints_requested")),
+        ),
+    )
+
+    def view(self, version: int) -> View:
+        """One row in every version."""
+        new = version >= versions.STAT_CHECKPOINTER
+        done = "k.num_done" if version >= versions.CHECKPOINTS_DONE else None
+        columns = (
+            counter("checkpoints_timed", "count", "k.num_timed" if new else "b.checkpoints_timed"),
+            counter("checkpoints_requested", "count", "k.num_requested" if new else "b.checkpoints_req"),
+            counter("checkpoints_done", "count", done),
+            counter("checkpoint_write_ms", "ms", "k.write_time" if new else "b.checkpoint_write_time"),
+            counter("checkpoint_sync_ms", "ms", "k.sync_time" if new else "b.checkpoint_sync_time"),
+            counter("buffers_checkpoint", "blocks", "k.buffers_written" if new else "b.buffers_checkpoint"),
+            counter("buffers_clean", "blocks", "b.buffers_clean"),
+            counter("maxwritten_clean", "count", "b.maxwritten_clean"),
+            counter("buffers_backend", "blocks", None if new else "b.buffers_backend"),
+            counter("buffers_alloc", "blocks", "b.buffers_alloc"),
+        )
+        origin = "FROM pg_stat_bgwriter b" + (" CROSS JOIN pg_stat_checkpointer k" if new else "")
+        return View(self.name, columns, origin)
+
+
+def _buffers_written(counters: Differences) -> float | None:
+    """By pg_stat_bgwriter, which before 17 has all three kinds of writers."""
+    kinds = ("buffers_checkpoint", "buffers_clean", "buffers_backend")
+    return total(counters, [f"checkpoints.{kind}" for kind in kinds])
+
+
+def _pages_written(counters: Differences) -> float | None:
+    """Out of shared_buffers: pg_stat_io says from 16 on. A page dirtied again before it is written out counts once."""
+    counted = counters.get("io.relation_writes")
+    return _buffers_written(counters) if counted is None else counted
+
+
+def _relation_bytes_written(counters: Differences) -> float | None:
+    counted = counters.get("io.relation_write_bytes")
+    return product(_buffers_written(counters), counters.get(_BLOCK_BYTES)) if counted is None else counted
+
+
+class Io(ViewProbe):
+    """pg_stat_io, summed by object and context: operations, bytes, fsyncs of relations and (18 on) of the WAL.
+
+    Bytes are operations times op_bytes in 16 and 17, columns of their own from 18 on. NULL rows mean that a process
+    never does such a thing, so they count as nothing.
+    """
+
+    name = "io"
+    summary = "reads, writes, extends and fsyncs by object and context (PostgreSQL 16 on)"
+    costs = (
+        per_transaction("pages_written", "pages of tables and indexes written out", "count", _pages_written),
+        per_transaction(
+            "relation_written_bytes", "tables and indexes written by the server", "bytes", _relation_bytes_written
+        ),
+    )
+
+    _RELATION = "object <> 'wal'"
+    _BACKEND = "object <> 'wal' AND backend_type = 'client backend'"
+    _VACUUM = "object <> 'wal' AND context = 'vacuum'"
+    _BULK = "object <> 'wal' AND context IN ('bulkread', 'bulkwrite')"
+    _WAL = "object = 'wal'"
+
+    def view(self, version: int) -> View:
+        """One row from 16 on; all None before."""
+        there, wal = version >= versions.STAT_IO, version >= versions.STAT_IO_BYTES
+        columns = (
+            self._operations("relation_reads", "reads", self._RELATION, there),
+            self._bytes("relation_read_bytes", "read", self._RELATION, version),
+            self._operations("relation_writes", "writes", self._RELATION, there),
+            self._bytes("relation_write_bytes", "write", self._RELATION, version),
+            self._operations("relation_extends", "extends", self._RELATION, there),
+            self._bytes("relation_extend_bytes", "extend", self._RELATION, version),
+            self._operations("relation_fsyncs", "fsyncs", self._RELATION, there),
+            self._operations("relation_evictions", "evictions", self._RELATION, there),
+            self._operations("client_backend_writes", "writes", self._BACKEND, there),
+            self._operations("vacuum_writes", "writes", self._VACUUM, there),
+            self._operations("bulk_reads", "reads", self._BULK, there),
+            self._operations("wal_writes", "writes", self._WAL, wal),
+            self._bytes("wal_write_bytes", "write", self._WAL, version if wal else 0),
+            self._operations("wal_fsyncs", "fsyncs", self._WAL, wal),
+        )
+        return View(self.name, columns, "FROM pg_stat_io" if there else "")
+
+    def _operations(self, name: str, column: str, rows: str, there: bool) -> Column:
+        return counter(name, "count", _sum(column if there else None, rows))
+
+    def _bytes(self, name: str, operation: str, rows: str, version: int) -> Column:
+        if version < versions.STAT_IO:
+            return counter(name, "bytes", None)
+        each = f"{operation}_bytes" if version >= versions.STAT_IO_BYTES else f"{operation}s * op_bytes"
+        return counter(name, "bytes", _sum(each, rows))
+
+
+class Sizes(ViewProbe):
+    """Sizes of the database, its user tables (with TOAST and maps), their indexes, and the WAL directory.
+
+    They stat every file. pg_ls_waldir needs a superuser, which we are on a private server. See the manual, "Database
+    Object Size Functions".
+    """
+
+    name = "sizes"
+    summary = "sizes of the database, its tables and indexes, and pg_wal"
+    per_second = False
+    costs = (
+        value_at_end("database_bytes", "size of the database at the end", "bytes", "sizes.database_bytes"),
+        value_at_end("table_bytes", "size of the tables at the end, with TOAST and maps", "bytes", "sizes.table_bytes"),
+        value_at_end("index_bytes", "size of the indexes at the end", "bytes", "sizes.index_bytes"),
+        value_at_end("wal_directory_bytes", "size of pg_wal at the end", "bytes", "sizes.wal_directory_bytes"),
+    )
+
+    def view(self, version: int) -> View:
+        """One row, the same in every version."""
+        columns = (
+            gauge("database_bytes", "bytes", "pg_database_size(current_database())"),
+            gauge("table_bytes", "bytes", "coalesce(sum(pg_table_size(c.oid)), 0)"),
+            gauge("index_bytes", "bytes", "coalesce(sum(pg_indexes_size(c.oid)), 0)"),
+            gauge("block_bytes", "bytes", "current_setting('block_size')"),
+            gauge("wal_directory_bytes", "bytes", "(SELECT coalesce(sum(size), 0) FROM pg_ls_waldir())"),
+        )
+        return View(self.name, columns, f"FROM pg_class c WHERE c.oid >= {FIRST_USER_OID} AND c.relkind IN ('r', 'm')")
+
+
+def _sum(expression: str | None, rows: str) -> str | None:
+    """The sum of an expression over those rows; None where this version has no such number."""
+    return None if expression is None else f"coalesce(sum({expression}) FILTER (WHERE {rows}), 0)"
