@@ -15,10 +15,10 @@ from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
 from pgassay.load import drivers
 from pgassay.load.factors import FACTORS
+from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.load import ANSWERS, FakeLoad
 from pgassay.testing.fakes.server import FakeInstallation
-from tests.bench import real
 
 PGBENCH: Mapping[str, str] = {
     "script": "simple-update",

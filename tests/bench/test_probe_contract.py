@@ -11,9 +11,9 @@ from pgassay.host.clock import SystemClock
 from pgassay.probe.disks import Device, Diskstats, GroupIo
 from pgassay.probe.processes import MachineReader, ProcessIo, ProcessTree
 from pgassay.probe.registry import Probes
+from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.probe import FakeReader
-from tests.bench import real
 
 NO_PROCESS = 2**22 + 1
 

@@ -9,8 +9,8 @@ import pytest
 from pgassay.bench.errors import ClusterError, QueryError, SettingError
 from pgassay.bench.server import Installation, Server
 from pgassay.postgres import ownership
+from pgassay.testing import real
 from pgassay.testing.fakes.server import MARKER, FakeInstallation
-from tests.bench import real
 
 SETTINGS = {"shared_buffers": "16MB", "fsync": "off"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from tests.bench import real
+from pgassay.testing import real
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s", "--clusters", "2", "--blocks", "2"]
 BUSY = ["--allow-busy", "--allow-volatile"]

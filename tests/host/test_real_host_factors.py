@@ -19,7 +19,7 @@ from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, Transpare
 from pgassay.host.ledger import Ledger, boot_of
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.study.levels import Level
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(os.geteuid() != 0, reason="host factors need root")]
 

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.lab import page_space
-from tests.bench import real
+from pgassay.testing import real
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:

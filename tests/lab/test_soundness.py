@@ -11,7 +11,7 @@ from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
 from pgassay.lab import soundness
 from pgassay.study.responses import Status
-from tests.bench import real
+from pgassay.testing import real
 from tests.lab.simulation import simulate, study_of
 
 

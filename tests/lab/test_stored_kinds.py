@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.lab import stored_kinds
-from tests.bench import real
+from pgassay.testing import real
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:

@@ -20,9 +20,9 @@ from pgassay.load.cacheprobe.options import read_options
 from pgassay.load.cacheprobe.phases import Phase
 from pgassay.load.cacheprobe.residency import cached_pages
 from pgassay.load.cacheprobe.sizes import Size, parse_size
+from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner
-from tests.bench import real
 
 ENDPOINT = Endpoint(Path("/run/x"), 54320, "postgres", "postgres")
 SAID_15 = """pgbench (15.18 (Debian 15.18-0+deb12u1))

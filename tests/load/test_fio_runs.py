@@ -9,7 +9,7 @@ import pytest
 from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
 from pgassay.load.fio.driver import FILE, FioLoad
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = [
     pytest.mark.system,

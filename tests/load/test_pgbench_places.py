@@ -10,7 +10,7 @@ import pytest
 
 from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench import PgbenchLoad
-from tests.bench import real
+from pgassay.testing import real
 from tests.load.test_pgbench_runs import BASE, Bench
 
 pytestmark = pytest.mark.system

@@ -19,7 +19,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.lab.outcomes import code_of
 from pgassay.load.factors import FACTORS
 from pgassay.load.pgbench import PgbenchLoad
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 

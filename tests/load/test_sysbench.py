@@ -13,7 +13,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.load.sysbench import command, responses, rows, summary
 from pgassay.load.sysbench.driver import SysbenchLoad
 from pgassay.load.sysbench.options import DISTRIBUTIONS, SCENARIOS, read_options
-from tests.bench import real
+from pgassay.testing import real
 from tests.load.samples import FOLDER, binary_fields
 
 ENDPOINT = Endpoint(Path("/run/private"), 5499, "postgres", "someone")

@@ -11,7 +11,7 @@ from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
 from pgassay.load.sysbench import SysbenchLoad
 from pgassay.load.sysbench.options import SCENARIOS
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 

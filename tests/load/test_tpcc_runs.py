@@ -10,7 +10,7 @@ from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
 from pgassay.load.tpcc import TpccLoad, rows
 from pgassay.load.tpcc.options import WEIGHTS
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 

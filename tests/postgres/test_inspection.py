@@ -8,7 +8,7 @@ from pgassay.cli import main
 from pgassay.lab.catalogue import every_factor
 from pgassay.study.document import read
 from pgassay.study.parsing import parse
-from tests.bench.real import installation, private_folder
+from pgassay.testing.real import installation, private_folder
 
 
 @pytest.mark.system

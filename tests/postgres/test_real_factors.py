@@ -10,7 +10,7 @@ from pgassay.errors import UsageError
 from pgassay.postgres import effective
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.server import LocalServer
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 

@@ -18,7 +18,7 @@ from pgassay.bench.places import Account
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres import ownership, processes, repair
 from pgassay.postgres.installation import LocalInstallation
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 
@@ -165,7 +165,7 @@ def test_no_space_is_named(installation: LocalInstallation, folder: Path) -> Non
 PARENT = """
 import sys, time
 from pathlib import Path
-from tests.bench import real
+from pgassay.testing import real
 folder = Path(sys.argv[1])
 real.installation().start(folder / "data", {"shared_buffers": "16MB", "fsync": "off"}, folder / "socket")
 print("started", flush=True)

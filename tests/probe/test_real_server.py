@@ -15,7 +15,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench import PgbenchLoad
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler, differences
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 

@@ -11,8 +11,8 @@ from pgassay.host.clock import SystemClock
 from pgassay.probe.registry import Probes
 from pgassay.probe.statistics import Session
 from pgassay.probe.waits import KINDS, WaitsReader
+from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
-from tests.bench import real
 
 
 class Answers:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bench import real
+from pgassay.testing import real
 from tests.system.journeys import Place, place
 
 

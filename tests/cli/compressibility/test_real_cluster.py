@@ -10,7 +10,7 @@ import pytest
 from pgassay.cli import main
 from pgassay.postgres.files import catalogs, inventory
 from pgassay.postgres.server import LocalServer
-from tests.bench import real
+from pgassay.testing import real
 
 pytestmark = pytest.mark.system
 

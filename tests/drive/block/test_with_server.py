@@ -9,7 +9,7 @@ import pytest
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.ownership import make_private_directory
-from tests.bench.real import installation
+from pgassay.testing.real import installation
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 

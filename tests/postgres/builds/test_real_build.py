@@ -22,7 +22,7 @@ from pgassay.postgres.builds.builder import Builder, verify
 from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.installation import LocalInstallation
-from tests.bench import real
+from pgassay.testing import real
 
 SOURCE = "PGASSAY_TEST_SOURCE"
 """As for `build.source`."""

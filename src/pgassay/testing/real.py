@@ -1,4 +1,4 @@
-"""The real PostgreSQL and runner of this machine, for tests marked `system`; where there is none they are skipped."""
+"""The real PostgreSQL and runner of this machine, for system tests; a test that finds no PostgreSQL here is skipped."""
 
 import os
 from collections.abc import Iterator
