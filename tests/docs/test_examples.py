@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from pgassay.lab.catalogue import every_factor
-from pgassay.probe import checkpoints, database, io, tables, wal
+from pgassay.probe.registry import PROBES
 from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
 from pgassay.study.document import read
@@ -67,15 +67,15 @@ def test_all_toml_is_valid() -> None:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with verdicts, and a trial more that has the series which a server of version 17 gives."""
+    """A run with verdicts, and a trial more that has a series of everything that is probed."""
     path = tmp_path_factory.mktemp("queried") / "run"
     made.make_run(path, spoilt=False, finished=False)
-    views = [module.view(17) for module in (checkpoints, database, io, tables, wal)]
     rows = [
-        made.Row(second * 10**9, second * 10**9, view.source, meter.name, meter.unit, 1000.0 * second)
+        made.Row(second * 10**9, second * 10**9, source, meter.name, meter.unit, 1000.0 * second)
         for second in range(3)
-        for view in views
-        for meter in view.meters
+        for probe in PROBES
+        for source, meters in probe.meters.items()
+        for meter in meters
     ]
     with RunDirectory.open(path) as directory:
         staging = directory.begin_trial(directory.next_number)
