@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.record_scale import UnsafeDisk
-from pgassay.analysis import best, boundaries, robust
+from pgassay.analysis import boundaries, robust
 from pgassay.record.compaction import compact
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -40,7 +40,7 @@ PAGES = ("1kB", "2kB", "4kB", "8kB", "16kB", "32kB")
 SCRIPTS = tuple(f"s{number}" for number in range(9))
 COSTS = 18
 NS = 10**9
-KEPT = (boundaries.criticals, robust._resamples, robust._pairs, robust._rank, best._weights)
+KEPT = (boundaries.criticals, robust._resamples, robust._pairs, robust._rank, robust._weights)
 """What a process computes once: each round pays for it."""
 
 

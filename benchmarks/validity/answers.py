@@ -7,8 +7,8 @@ import numpy as np
 
 from benchmarks.validity.cells import Cell
 from benchmarks.validity.simulate import logs, look
-from pgassay.analysis.forecast import blocks_to_settle
-from pgassay.analysis.variance_components import variance_components
+from pgassay.analysis.calibration import variance_components
+from pgassay.analysis.forecast import blocks_to_verdict
 
 RESOLUTION = 0.02
 ANSWER_BLOCKS = 8
@@ -94,7 +94,7 @@ def answers(studies: int, seed: int) -> list[Answer]:
 
 def _forecast(cell: Cell, noise: float, effect: float) -> int | None:
     """As a plan makes it: a contrast has the square root of two times the noise of a trial."""
-    return blocks_to_settle(
+    return blocks_to_verdict(
         sqrt(2.0) * noise, effect, log(1.0 + RESOLUTION), comparisons=cell.comparisons, blocks_max=cell.blocks
     )
 

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
-from pgassay.analysis.cycles import FALSE_ALARM, cycles
-from pgassay.analysis.known_cycles import repetition
+from pgassay.analysis.cycles import FALSE_ALARM, cycles, repetition
 from pgassay.analysis.steadiness import TOLERANCE
 
 Floats = npt.NDArray[np.float64]

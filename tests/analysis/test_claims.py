@@ -4,7 +4,7 @@ from math import exp
 
 import pytest
 
-from pgassay.analysis.claims import Mark, effect_of, judge, missing, treatment_of, wanted
+from pgassay.analysis.claims import Mark, effect_of, judge, missing_levels, needed_parts, treatment_of
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.study.model import Claim
@@ -75,9 +75,9 @@ CROSSED = {
 def test_levels_that_a_study_holds_are_no_part_of_its_labels() -> None:
     study = parse_recorded("crossed", CROSSED)
     held = {"drive.timing": "off", "table.fillfactor": "75"}
-    assert wanted(held, study) == {"table.fillfactor=75"}
-    assert wanted({"drive.timing": "on"}, study) == {"drive.timing=on"}, "held, but otherwise"
-    found = effect_of(Claim("x", "y", "tps", held, {}, 1.0), [effect(1.2)], wanted(held, study))
+    assert needed_parts(held, study) == {"table.fillfactor=75"}
+    assert needed_parts({"drive.timing": "on"}, study) == {"drive.timing=on"}, "held, but otherwise"
+    found = effect_of(Claim("x", "y", "tps", held, {}, 1.0), [effect(1.2)], needed_parts(held, study))
     assert found is not None
 
 
@@ -92,6 +92,6 @@ def test_the_treatment_of_levels_is_found_in_any_order() -> None:
 def test_levels_that_a_study_does_not_have_are_missing() -> None:
     study = parse_recorded("crossed", CROSSED)
     there = {"drive.data": "csd", "load.threads": "4", "drive.timing": "off"}
-    assert missing(Claim("x", "y", "tps", there, {"table.fillfactor": "100"}), study) == ()
+    assert missing_levels(Claim("x", "y", "tps", there, {"table.fillfactor": "100"}), study) == ()
     absent = {"table.fillfactor": "50", "drive.timing": "on"}
-    assert missing(Claim("x", "y", "tps", absent, absent), study) == ("table.fillfactor=50", "drive.timing=on")
+    assert missing_levels(Claim("x", "y", "tps", absent, absent), study) == ("table.fillfactor=50", "drive.timing=on")

@@ -5,7 +5,7 @@ from math import isnan
 import pytest
 
 from pgassay.analysis.claims import judge
-from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, doubt, refusal, screened
+from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, refusal_by_errors, refusal_by_levels, without_refused
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import explain
@@ -41,8 +41,8 @@ def levels(**each: str) -> dict[str, Level]:
     ],
 )
 def test_which_pairs_are_refused(one: dict[str, Level], other: dict[str, Level], refused: bool) -> None:
-    assert bool(refusal(one, other)) is refused
-    assert bool(refusal(other, one)) is refused
+    assert bool(refusal_by_levels(one, other)) is refused
+    assert bool(refusal_by_levels(other, one)) is refused
 
 
 def screened_effect(response: Response, timing: str = "off", errors: Errors | None = None) -> Effect:
@@ -56,7 +56,7 @@ def screened_effect(response: Response, timing: str = "off", errors: Errors | No
         for treatment in treatments
     ]
     effects = compare(seen, response, treatments[0].name, blocks_max=8, primary=True)
-    (effect,) = screened(effects, study, response, treatments[0].name, errors)
+    (effect,) = without_refused(effects, study, response, treatments[0].name, errors)
     return effect
 
 
@@ -113,8 +113,8 @@ def test_drives_that_were_late_or_unmeasured_are_not_compared(errors: Errors, sa
 
 
 def test_doubt_is_about_the_worse_of_two() -> None:
-    assert doubt([0.0, ACCEPTABLE_ERROR]) == ""
-    assert "11% later" in doubt([0.0, 0.11])
+    assert refusal_by_errors([0.0, ACCEPTABLE_ERROR]) == ""
+    assert "11% later" in refusal_by_errors([0.0, 0.11])
 
 
 def test_a_cost_of_the_same_drives_is_compared() -> None:

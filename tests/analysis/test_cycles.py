@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.validity.steadiness import alarms, broken_alarm, called, dips, steady
 from pgassay.analysis.cycles import FALSE_ALARM, cycles
-from pgassay.analysis.steadiness import Steadiness, course, courses
+from pgassay.analysis.steadiness import Steadiness, classify, classify_all
 
 S = np.arange(300)
 
@@ -40,19 +40,19 @@ def test_checkpoints_whose_dips_the_levels_do_not_see_are_cyclic() -> None:
     rng = np.random.default_rng(3)
     for period_s in (20, 30, 60):
         series = 1000.0 * dips(rng, 40, 600, period_s, 0.2, 0.0, 0.05)
-        kinds = [found.kind for found in courses(series)]
+        kinds = [found.kind for found in classify_all(series)]
         assert sum(kind is Steadiness.CYCLIC for kind in kinds) >= 38
-        assert np.median([found.period_s or 0 for found in courses(series)]) == pytest.approx(period_s, rel=0.05)
+        assert np.median([found.period_s or 0 for found in classify_all(series)]) == pytest.approx(period_s, rel=0.05)
 
 
 def test_a_cycle_that_moves_next_to_nothing_leaves_a_trial_flat() -> None:
-    assert course(1000.0 + 5.0 * np.sin(2 * np.pi * S / 30)).kind is Steadiness.FLAT
+    assert classify(1000.0 + 5.0 * np.sin(2 * np.pi * S / 30)).kind is Steadiness.FLAT
 
 
 def test_missing_seconds_do_not_hide_a_cycle() -> None:
     series = 1000.0 * dips(np.random.default_rng(4), 1, 600, 60.0, 0.3, 0.0, 0.03)[0]
     series[np.random.default_rng(5).permutation(600)[:60]] = np.nan
-    assert course(series).kind is Steadiness.CYCLIC
+    assert classify(series).kind is Steadiness.CYCLIC
 
 
 def test_many_at_once_are_as_one_by_one_and_too_short_ones_are_not_judged() -> None:
@@ -74,7 +74,7 @@ def test_false_alarms_are_few() -> None:
 def test_the_class_alarms_no_more_often_than_the_test() -> None:
     """No other way leads to cyclic: levels that come back did, in one of five trials of noise with a long memory."""
     for _, series in steady(np.random.default_rng(9), 60, 120):
-        assert [found.kind is Steadiness.CYCLIC for found in courses(series)] == called(series).tolist()
+        assert [found.kind is Steadiness.CYCLIC for found in classify_all(series)] == called(series).tolist()
 
 
 @pytest.mark.thorough

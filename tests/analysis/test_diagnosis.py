@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.bounds import Capacity
+from pgassay.analysis.capacities import Capacity
 from pgassay.analysis.diagnosis import Cause, Evidence, diagnose
 
 FLUSHES = Capacity("disk_flushes_per_transaction", "flushing the device", 2000.0, "measured")

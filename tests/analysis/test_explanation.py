@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from pgassay.analysis.compare import compare
-from pgassay.analysis.costs import costs
+from pgassay.analysis.compare import compare, cost_effects
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.study.levels import Place
 
@@ -26,7 +25,7 @@ def explained(tps: float, wal: float, cpu: float, hot: float, seed: int = 1) -> 
         "hot_share": columns(shares),
     }
     (effect,) = compare(speeds, TPS, "base", blocks_max=30, primary=True)
-    return explain(effect, costs(measured, RESPONSES, "base", blocks_max=30), RESPONSES)
+    return explain(effect, cost_effects(measured, RESPONSES, "base", blocks_max=30), RESPONSES)
 
 
 def test_the_planted_cause_is_named_first_and_alone() -> None:
@@ -62,7 +61,7 @@ def test_without_costs_it_says_so() -> None:
 
 
 def test_costs_are_one_family_and_secondary() -> None:
-    found = costs(
+    found = cost_effects(
         {"wal_bytes": columns({"base": [1.0] * 5, "a": [2.0] * 5}), "tps": columns({"base": [1.0], "a": [1.0]})},
         (*RESPONSES, HOT_SHARE),
         "base",
@@ -74,6 +73,6 @@ def test_costs_are_one_family_and_secondary() -> None:
 
 def test_one_arms_costs_have_the_intervals_that_they_have_among_all() -> None:
     seen = columns({"base": [1.0, 1.1, 0.9, 1.05, 1.0], "a": [2.0, 2.1, 2.2, 1.9, 2.0], "b": [3.0, 3.1, 2.9, 3.0, 3.3]})
-    every = costs({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30)
-    (alone,) = costs({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30, only=Place("b"))
+    every = cost_effects({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30)
+    (alone,) = cost_effects({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30, only=Place("b"))
     assert alone == next(each for each in every if each.treatment == "b")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pgassay.analysis.autocorrelation import mean_error
 from pgassay.analysis.boundaries import fixed_critical
 from pgassay.analysis.compare import compare
+from pgassay.analysis.seconds import mean_error
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.study.responses import Response
 

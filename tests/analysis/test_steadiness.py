@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pgassay.analysis.steadiness import Steadiness, course, courses
-from pgassay.analysis.trial_course import NS, trial_course
+from pgassay.analysis.steadiness import NS, Steadiness, classify, classify_all, trial_course
 
 S = np.arange(300)
 
@@ -33,40 +32,40 @@ UNSETTLED = noisy(np.select([S < 100, S < 220], [1000.0, 600.0], 900.0))
     ],
 )
 def test_each_kind_is_told(series: np.ndarray, kind: Steadiness) -> None:
-    assert course(series).kind is kind
+    assert classify(series).kind is kind
 
 
 def test_where_it_is_steady_and_how_long_a_cycle_is() -> None:
-    assert course(FLAT).steady_from_s == 0
-    warming = course(WARMING)
+    assert classify(FLAT).steady_from_s == 0
+    warming = classify(WARMING)
     assert warming.steady_from_s == pytest.approx(60, abs=5)
     assert [mean for _, mean in warming.levels] == [pytest.approx(700, rel=0.02), pytest.approx(1000, rel=0.02)]
-    assert course(CYCLIC).period_s == pytest.approx(60, abs=5)
-    assert course(DRIFTING).steady_from_s is None
+    assert classify(CYCLIC).period_s == pytest.approx(60, abs=5)
+    assert classify(DRIFTING).steady_from_s is None
 
 
 def test_changes_too_small_to_matter_leave_it_flat() -> None:
-    assert course(noisy(np.where(S < 150, 1000.0, 1010.0), 1.0)).kind is Steadiness.FLAT
+    assert classify(noisy(np.where(S < 150, 1000.0, 1010.0), 1.0)).kind is Steadiness.FLAT
 
 
 def test_short_and_gappy_series_are_not_judged() -> None:
-    assert course(FLAT[:29]).kind is Steadiness.UNKNOWN
+    assert classify(FLAT[:29]).kind is Steadiness.UNKNOWN
     gappy = FLAT.copy()
     gappy[:100] = np.nan
-    found = course(gappy)
+    found = classify(gappy)
     assert found.kind is Steadiness.UNKNOWN
     assert found.missing == pytest.approx(1 / 3)
-    assert course(np.full(60, np.nan)).kind is Steadiness.UNKNOWN
+    assert classify(np.full(60, np.nan)).kind is Steadiness.UNKNOWN
 
 
 def test_zero_throughput_is_a_level_like_any_other() -> None:
-    assert course(np.zeros(60)).kind is Steadiness.FLAT
-    assert course(noisy(np.where(S < 200, 1000.0, 0.0))).kind is Steadiness.UNSETTLED
+    assert classify(np.zeros(60)).kind is Steadiness.FLAT
+    assert classify(noisy(np.where(S < 200, 1000.0, 0.0))).kind is Steadiness.UNSETTLED
 
 
 def test_noise_is_rarely_called_anything_but_flat() -> None:
     rng = np.random.default_rng(9)
-    found = courses(1000.0 * np.exp(rng.normal(0.0, 0.05, (400, 120))))
+    found = classify_all(1000.0 * np.exp(rng.normal(0.0, 0.05, (400, 120))))
     assert sum(one.kind is Steadiness.FLAT for one in found) > 0.9 * 400
 
 
@@ -91,6 +90,6 @@ def test_real_minutes_beside_busy_neighbours() -> None:
     assert wandered.kind is Steadiness.FLAT
     assert wandered.error is not None
     assert wandered.error > 0.05 * float(np.mean(WANDERED)), "flat, but its own mean is hardly known"
-    slowed = course(np.asarray(SLOWED, dtype=np.float64))
+    slowed = classify(np.asarray(SLOWED, dtype=np.float64))
     assert slowed.kind is Steadiness.SLOWING
     assert slowed.steady_from_s == pytest.approx(30, abs=5)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.bounds import bounds
-from pgassay.analysis.capacities import Measured, Resource
+from pgassay.analysis.capacities import MeasuredCapacity, Resource, bounds
 from pgassay.analysis.steadiness import Steadiness
 from pgassay.report import page, text
 from pgassay.report.capacities import capacities, costs_with_cpu, processors
@@ -84,7 +83,10 @@ def test_what_a_calibration_measured_of_the_drive_bounds_wal_writes_reads_and_fl
     assert "pgassay calibrate" in found["disk_reads_per_transaction"].source
     told = bounds({"disk_flushes_per_transaction": 0.25, "wal_bytes_per_transaction": 1e4}, [*found.values()], 1000.0)
     assert [round(each.per_s) for each in told.bounds] == [2000, 10_000]
-    study = [Measured(Resource.READS, 9000.0, "measured"), Measured(Resource.FLUSHES, 800.0, "measured")]
+    study = [
+        MeasuredCapacity(Resource.READS, 9000.0, "measured"),
+        MeasuredCapacity(Resource.FLUSHES, 800.0, "measured"),
+    ]
     deeper = {each.response: each for each in capacities(host, findings.study, findings.trials, study)}
     assert deeper["disk_reads_per_transaction"].per_s == 9000.0
     assert deeper["disk_flushes_per_transaction"].per_s == 800.0, "more than one stream's"

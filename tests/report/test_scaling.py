@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.claims import Mark
-from pgassay.analysis.scaling.profile import Estimate
+from pgassay.analysis.curve_fit import Estimate
 from pgassay.report import page, text, words
 from pgassay.report.figures import figures
 from pgassay.report.findings import Findings

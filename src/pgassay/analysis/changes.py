@@ -8,7 +8,8 @@ from math import log
 
 import numpy as np
 
-from pgassay.analysis.series import Floats, noise
+from pgassay.analysis.boundaries import Floats
+from pgassay.analysis.seconds import batch_noise
 
 PENALTY = 4.0
 """Times the noise's variance and log n, for each change. BIC's is 2, for a known variance and independent values."""
@@ -24,7 +25,7 @@ def changes(means: Floats) -> list[tuple[int, ...]]:
         return [() for _ in range(trials)]
     scale = np.abs(means).max(axis=1)
     floor = 1e-9 * np.where(scale > 0.0, scale, 1.0)  # rounding of a constant series is no change
-    penalty = PENALTY * log(count) * np.maximum(noise(means), floor) ** 2
+    penalty = PENALTY * log(count) * np.maximum(batch_noise(means), floor) ** 2
     return partition(means, penalty)
 
 

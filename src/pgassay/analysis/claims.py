@@ -12,7 +12,7 @@ from math import inf, isfinite, log
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.forecast import blocks_to_tell
+from pgassay.analysis.forecast import blocks_to_distinguish
 from pgassay.study.levels import Levels
 from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Scale
@@ -84,9 +84,9 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
     """The first effect whose treatment, condition and covariate hold every level that the claim names.
 
     The effects must be against the claim's `against`: pass `compare(…, baseline=the label of it)`. `named` are those
-    that a label has to name (see `wanted`): all unless told.
+    that a label has to name (see `needed_parts`): all unless told.
     """
-    named = parts(claim.treatment) if named is None else named
+    named = label_parts(claim.treatment) if named is None else named
     for effect in effects:
         have = {part for label in effect.place for part in _split(label)}
         if effect.response == claim.response and named <= have:
@@ -94,33 +94,33 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
     return None
 
 
-def wanted(levels: Mapping[str, str], study: Study) -> frozenset[str]:
+def needed_parts(levels: Mapping[str, str], study: Study) -> frozenset[str]:
     """The parts that a label of this study has to have for these levels: what is held throughout no label names."""
-    return parts(levels) - _held(study)
+    return label_parts(levels) - _held(study)
 
 
-def missing(claim: Claim, study: Study) -> tuple[str, ...]:
+def missing_levels(claim: Claim, study: Study) -> tuple[str, ...]:
     """The levels that the claim is about and that this study neither varies nor holds, as parts."""
-    there = _held(study).union(*(parts(_typed(arm.levels)) for arm in study.arms))
+    there = _held(study).union(*(label_parts(_typed(arm.levels)) for arm in study.arms))
     asked = (*claim.treatment.items(), *claim.against.items())
     return tuple(each for each in dict.fromkeys(f"{name}={typed}" for name, typed in asked) if each not in there)
 
 
 def treatment_of(levels: Mapping[str, str], study: Study) -> str | None:
     """The name of the treatment of just these levels, however ordered, and of what is held; None if there is none."""
-    asked = wanted(levels, study)
-    return next((each.name for each in study.treatments if parts(_typed(each.levels)) == asked), None)
+    asked = needed_parts(levels, study)
+    return next((each.name for each in study.treatments if label_parts(_typed(each.levels)) == asked), None)
 
 
 def _held(study: Study) -> frozenset[str]:
-    return parts(_typed(study.fixed))
+    return label_parts(_typed(study.fixed))
 
 
 def _typed(levels: Levels) -> dict[str, str]:
     return {name: level.typed for name, level in levels.items()}
 
 
-def parts(levels: Mapping[str, str]) -> frozenset[str]:
+def label_parts(levels: Mapping[str, str]) -> frozenset[str]:
     """`{"table.fillfactor": "75"}` as the parts of a label: `table.fillfactor=75`."""
     return frozenset(f"{name}={typed}" for name, typed in levels.items())
 
@@ -149,7 +149,7 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
     distance = min(abs(centre - on_scale(bound)) for bound in (low, high) if isfinite(bound))
     if not (isfinite(distance) and isfinite(effect.spread)):
         return None
-    total = blocks_to_tell(
+    total = blocks_to_distinguish(
         effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
     )
     return None if total is None else max(1, total - effect.blocks)

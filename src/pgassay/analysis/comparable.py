@@ -39,7 +39,7 @@ def between_drives(baseline: Levels, levels: Levels) -> bool:
     return not same and (emulated(baseline) or emulated(levels))
 
 
-def refusal(baseline: Levels, levels: Levels) -> str:
+def refusal_by_levels(baseline: Levels, levels: Levels) -> str:
     """Why the speeds of these two may not be compared, whatever is measured; empty if they may."""
     both = (baseline, levels)
     if not between_drives(baseline, levels) or all(map(timed, both)):
@@ -49,7 +49,7 @@ def refusal(baseline: Levels, levels: Levels) -> str:
     return "timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
 
 
-def doubt(errors: Iterable[float | None]) -> str:
+def refusal_by_errors(errors: Iterable[float | None]) -> str:
     """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
     found = list(errors)
     if any(error is None for error in found):
@@ -63,18 +63,18 @@ def doubt(errors: Iterable[float | None]) -> str:
     )
 
 
-def obstacle(baseline: Levels, levels: Levels, errors: Iterable[float | None] | None) -> str:
+def refusal_of_speed(baseline: Levels, levels: Levels, errors: Iterable[float | None] | None) -> str:
     """Why the speeds of these two may not be compared, by their levels and, if known, by both sides' measured `errors`.
 
     Empty if they may; None for `errors` leaves it to the levels alone.
     """
-    found = refusal(baseline, levels)
+    found = refusal_by_levels(baseline, levels)
     if found or errors is None or not between_drives(baseline, levels):
         return found
-    return doubt(errors)
+    return refusal_by_errors(errors)
 
 
-def screened(
+def without_refused(
     effects: Iterable[Effect], study: Study, response: Response, baseline: str, errors: Errors | None = None
 ) -> tuple[Effect, ...]:
     """The effects, those of refused comparisons without any value and with the reason in `refused`.
@@ -91,7 +91,7 @@ def screened(
         reason = ""
         if mine is not None and theirs is not None:
             measured = None if errors is None else [errors.get(place), errors.get(beside)]
-            reason = obstacle(theirs, mine, measured)
+            reason = refusal_of_speed(theirs, mine, measured)
         found.append(_blank(effect, reason) if reason else effect)
     return tuple(found)
 

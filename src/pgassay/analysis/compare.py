@@ -1,16 +1,16 @@
 """Every treatment against the baseline, inside each condition and at each covariate point.
 
 Randomised complete blocks (Fisher): contrasts are made within a block, so what moves a whole block (drift, a busy
-neighbour) cancels. Intervals hold at every look and, for the primary, for all comparisons together.
+neighbour) cancels. Intervals hold at every look and, for the primary response, for all comparisons together. Costs of a
+transaction are one family of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Observation, arrange, contrast
-from pgassay.analysis.observed import arms as arms_of
-from pgassay.analysis.observed import tables
+from pgassay.analysis.observations import Observation, arrange, contrast, tables
+from pgassay.analysis.observations import places as arms_of
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response
 
@@ -54,3 +54,40 @@ def compare(
         pairing = contrast(table, treatment, baseline, response.scale)
         effects.append(estimate(pairing, treatment, cell, response, certainty, primary=primary))
     return tuple(effects)
+
+
+def cost_effects(
+    observations: Mapping[str, Sequence[Observation]],
+    responses: Sequence[Response],
+    baseline: str,
+    *,
+    blocks_max: int,
+    looks: Looks = "every block",
+    level: float = LEVEL,
+    only: Place | None = None,
+) -> tuple[Effect, ...]:
+    """Effects on every response with `cost=True` that has observations (by name), simultaneous over all of them.
+
+    `only` names the one (treatment, condition, covariate) to give, with intervals as wide as among all.
+    """
+    chosen = [response for response in responses if response.cost and observations.get(response.name)]
+    family = sum(_comparisons(observations[response.name], baseline) for response in chosen)
+    return tuple(
+        effect
+        for response in chosen
+        for effect in compare(
+            observations[response.name],
+            response,
+            baseline,
+            blocks_max=blocks_max,
+            comparisons=max(1, family),
+            looks=looks,
+            level=level,
+            arms=None if only is None else [only],
+            equivalence=False,
+        )
+    )
+
+
+def _comparisons(observations: Sequence[Observation], baseline: str) -> int:
+    return sum(treatment != baseline for treatment, _, _ in arms_of(observations))

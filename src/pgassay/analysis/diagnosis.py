@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
 
-from pgassay.analysis.bounds import Capacity
+from pgassay.analysis.capacities import Capacity
 
 FULL = 0.9
 """A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""

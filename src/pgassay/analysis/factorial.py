@@ -14,8 +14,7 @@ import numpy as np
 from pgassay.analysis import messages
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Contrasts, Observation, Table
-from pgassay.analysis.observed import tables
+from pgassay.analysis.observations import Contrasts, Observation, Table, tables
 from pgassay.study.responses import Response, Scale
 
 Treatments = Mapping[str, Mapping[str, str]]

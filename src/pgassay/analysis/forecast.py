@@ -1,16 +1,16 @@
-"""How many blocks a verdict needs at a given noise: before the budget is spent, and after each block.
+"""How many blocks a verdict needs at a given noise, and what resolution a given number of blocks gives.
 
 The boundaries of `boundaries` are solved for the number of blocks, at the median of what may come; checked by
 simulation in benchmarks/validity (within 25 % of the simulated median).
 """
 
 from collections.abc import Callable
-from math import isfinite
+from math import exp, isfinite, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.analysis.boundaries import FIRST_LOOK, Floats, criticals
+from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, criticals
 
 FARTHEST = 2000
 """No forecast goes beyond this many blocks; it is then `None`."""
@@ -22,7 +22,7 @@ _EXACT_HORIZON = 120
 _HALF_NORMAL_MEDIAN_SQUARED = 0.455  # the median of |z|, squared
 
 
-def blocks_to_tell(
+def blocks_to_distinguish(
     spread: float, effect: float, *, comparisons: int, blocks_max: int, level: float = 0.95
 ) -> int | None:
     """Blocks until an interval leaves out no effect, about half of the time.
@@ -34,7 +34,7 @@ def blocks_to_tell(
     return _solve(alpha, blocks_max, lambda blocks, value: value * spread / np.sqrt(blocks) <= abs(effect))
 
 
-def blocks_to_equate(
+def blocks_to_show_equivalence(
     spread: float, effect: float, margin: float, *, comparisons: int, blocks_max: int, level: float = 0.95
 ) -> int | None:
     """Blocks until the inner interval (two one-sided tests) lies within ±`margin`, about half of the time."""
@@ -47,15 +47,15 @@ def blocks_to_equate(
     return _solve(alpha, blocks_max, inside)
 
 
-def blocks_to_settle(
+def blocks_to_verdict(
     spread: float, effect: float, margin: float, *, comparisons: int, blocks_max: int, level: float = 0.95
 ) -> int | None:
     """Blocks until there is a verdict of either kind: the sooner of the two above."""
     if not (isfinite(spread) and isfinite(effect)):
         return None
     found = (
-        blocks_to_tell(spread, effect, comparisons=comparisons, blocks_max=blocks_max, level=level),
-        blocks_to_equate(spread, effect, margin, comparisons=comparisons, blocks_max=blocks_max, level=level),
+        blocks_to_distinguish(spread, effect, comparisons=comparisons, blocks_max=blocks_max, level=level),
+        blocks_to_show_equivalence(spread, effect, margin, comparisons=comparisons, blocks_max=blocks_max, level=level),
     )
     return min((blocks for blocks in found if blocks is not None), default=None)
 
@@ -78,3 +78,20 @@ def _solve(alpha: float, blocks_max: int, enough: _Enough) -> int | None:
 def _first(blocks: npt.NDArray[np.intp], values: Floats, enough: _Enough) -> int | None:
     places = np.flatnonzero(enough(blocks, values))
     return int(blocks[places[0]]) if len(places) else None
+
+
+def resolution(noise: float, blocks: int, *, comparisons: int = 1, level: float = 0.95) -> float | None:
+    """±share around an effect after `blocks` blocks; None below the first look.
+
+    `noise` is the standard deviation of the logarithm of one trial within a block; a contrast has √2 times that.
+    """
+    if blocks < FIRST_LOOK:
+        return None
+    horizon = min(blocks, _EXACT_HORIZON)
+    value = critical(horizon, horizon, (1.0 - level) / max(1, comparisons))
+    return exp(value * noise * sqrt(2.0 / blocks)) - 1.0
+
+
+def blocks_in(seconds: float, trial_s: float, arms: int) -> int:
+    """Whole blocks of `arms` trials that fit."""
+    return int(seconds // (arms * trial_s)) if trial_s > 0.0 else 0

@@ -13,8 +13,7 @@ import numpy as np
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
-from pgassay.analysis.observations import Observation
-from pgassay.analysis.observed import tables
+from pgassay.analysis.observations import Observation, tables
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
 

@@ -1,7 +1,7 @@
-"""Robust companions of an effect: the Hodges–Lehmann estimate and a bootstrap over trials.
+"""The same block-wise contrasts without trusting their mean: Hodges–Lehmann, bootstraps, the chance of being best.
 
-They look at the same block-wise contrasts without trusting the mean, once, at the end: where one of them disagrees with
-the effect's own interval, a few odd blocks carry it. Never over seconds: those within a trial are not replicates.
+They are computed once, at the end: where one of them disagrees with the effect's own interval, a few odd blocks carry
+it. Never over seconds: those within a trial are not replicates.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
+from pgassay.analysis.boundaries import FIRST_LOOK, Floats
 from pgassay.analysis.effects import Effect
-from pgassay.study.responses import Scale
+from pgassay.analysis.observations import Table
+from pgassay.study.responses import Better, Response, Scale
 
 RESAMPLES = 4000
 SEED = 20260101
 """Resampling is part of the analysis, not of the experiment: the same record gives the same interval for ever."""
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class Companion:
+class RobustEstimate:
     """An estimate with its interval, as a ratio or a difference like the effect's. `level` is the one attained."""
 
     estimate: float
@@ -34,7 +34,7 @@ class Companion:
     method: str
 
 
-def hodges_lehmann(effect: Effect, level: float = 0.95) -> Companion | None:
+def hodges_lehmann(effect: Effect, level: float = 0.95) -> RobustEstimate | None:
     """The median of all pairwise means of contrasts, with the interval that Wilcoxon's signed ranks give (exact).
 
     Hodges and Lehmann 1963. With fewer than six blocks 95 % cannot be attained; the widest interval is given with its
@@ -49,7 +49,7 @@ def hodges_lehmann(effect: Effect, level: float = 0.95) -> Companion | None:
     last = len(first) - 1
     places = (rank, last // 2, last - last // 2, last - rank)
     walsh = np.partition((values[first] + values[second]) / 2.0, places)  # in order at these places is enough
-    return Companion(
+    return RobustEstimate(
         estimate=_back(float((walsh[places[1]] + walsh[places[2]]) / 2.0), effect),
         low=_back(float(walsh[rank]), effect),
         high=_back(float(walsh[last - rank]), effect),
@@ -58,14 +58,14 @@ def hodges_lehmann(effect: Effect, level: float = 0.95) -> Companion | None:
     )
 
 
-def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[Companion | None, ...]:
+def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[RobustEstimate | None, ...]:
     """Bias-corrected and accelerated bootstrap (Efron 1987) of each mean contrast, resampling whole blocks.
 
     None below two blocks. With five or six blocks bootstrap intervals are too narrow; the method says how many. Effects
     of equally many blocks share one product of matrices.
     """
     columns = [_contrasts(effect) for effect in effects]
-    found: list[Companion | None] = [None] * len(effects)
+    found: list[RobustEstimate | None] = [None] * len(effects)
     for n in {len(column) for column in columns if len(column) > 1}:
         places = [place for place, column in enumerate(columns) if len(column) == n]
         means = np.sort((_resamples(n) @ np.stack([columns[place] for place in places], axis=1)).T, axis=1)
@@ -74,16 +74,18 @@ def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[Companio
     return tuple(found)
 
 
-def bootstrap(effect: Effect, level: float = 0.95) -> Companion | None:
+def bootstrap(effect: Effect, level: float = 0.95) -> RobustEstimate | None:
     """Of one effect."""
     return bootstraps((effect,), level)[0]
 
 
-def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) -> Companion:
+def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) -> RobustEstimate:
     """From the sorted means of the resamples."""
     n, mean = len(values), float(values.mean())
     if float(np.ptp(values)) == 0.0:
-        return Companion(_back(mean, effect), _back(mean, effect), _back(mean, effect), level, _bootstrap_method(n))
+        return RobustEstimate(
+            _back(mean, effect), _back(mean, effect), _back(mean, effect), level, _bootstrap_method(n)
+        )
     below = (np.count_nonzero(means < mean) + np.count_nonzero(means <= mean)) / (2.0 * RESAMPLES)
     bias = float(ndtri(below))
     without = (values.sum() - values) / (n - 1)
@@ -93,7 +95,9 @@ def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) ->
     for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0):
         z = bias + float(ndtri(tail))
         ends.append(float(np.quantile(means, float(ndtr(bias + z / (1.0 - acceleration * z))))))
-    return Companion(_back(mean, effect), _back(ends[0], effect), _back(ends[1], effect), level, _bootstrap_method(n))
+    return RobustEstimate(
+        _back(mean, effect), _back(ends[0], effect), _back(ends[1], effect), level, _bootstrap_method(n)
+    )
 
 
 @lru_cache(maxsize=4)
@@ -140,3 +144,39 @@ def _rank(blocks: int, level: float) -> tuple[int, float]:
     # Cutting `cut` averages leaves out sums of at most cut - 1 on each side.
     rank = max(cut, 1) - 1
     return rank, float(1.0 - 2.0 * tails[rank])
+
+
+DRAWS = 10_000
+
+
+def chances_of_best(table: Table, response: Response, baseline: str) -> dict[str, float]:
+    """Treatment → the probability that it is the best of its cell, the baseline included; they sum to 1.
+
+    Empty when neither direction is better, and below five blocks. A treatment without five blocks in common with the
+    baseline is left out (its effect says why).
+    """
+    blocks, array = table.array()
+    names = list(table.treatments)
+    if response.better is Better.NEITHER or baseline not in names or len(blocks) < FIRST_LOOK:
+        return {}
+    values = np.log(array) if response.scale is Scale.RATIO else array
+    contrasts = values - values[:, [names.index(baseline)]]
+    usable = [column for column in range(len(names)) if np.isfinite(contrasts[:, column]).sum() >= FIRST_LOOK]
+    if not usable:  # the baseline itself lacks blocks
+        return {}
+    weights, sums = _weights(len(blocks))
+    have = np.isfinite(contrasts[:, usable])
+    seen = np.where(have, contrasts[:, usable], 0.0)
+    n = have.sum(axis=0)
+    totals = sums[:, None] if have.all() else weights @ have
+    means = seen.sum(axis=0) / n
+    drawn = means + (weights @ seen / totals - means) * np.sqrt((n + 1) / (n - 1))
+    winners = drawn.argmax(axis=1) if response.better is Better.HIGHER else drawn.argmin(axis=1)
+    return {names[column]: float((winners == place).mean()) for place, column in enumerate(usable)}
+
+
+@lru_cache(maxsize=1)
+def _weights(blocks: int) -> tuple[Floats, Floats]:
+    """The bootstrap's weights, shape (draws, blocks), and their sums; the same for every cell of a run."""
+    weights = np.random.default_rng(SEED).standard_exponential((DRAWS, blocks))
+    return weights, weights.sum(axis=1)

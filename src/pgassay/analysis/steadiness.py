@@ -1,9 +1,9 @@
-"""What kind of trial it was: flat, warming, slowing, drifting, cyclic or unsettled.
+"""How a trial went: flat, warming, slowing, drifting, cyclic or unsettled; where its warm-up ends; its mean's error.
 
 Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
-points; cyclic is a database's own: checkpoints come and go, and a window has to cover whole cycles of them. Cycles are
-looked for in the seconds themselves (`cycles`), two or three of them with the help of the moments at which checkpoints
-began (`known_cycles`). Levels that come back prove nothing: noise with a long memory gives them in one trial of five.
+points. Cyclic is a database's own class: checkpoints come and go, and a window has to cover whole cycles of them.
+Cycles are looked for in the seconds themselves, two or three of them with the help of the moments at which checkpoints
+began (both in `cycles`). Levels that come back prove nothing: noise with a long memory gives them in one trial of five.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from math import isfinite
 
 import numpy as np
 
+from pgassay.analysis.boundaries import Floats
 from pgassay.analysis.changes import changes
-from pgassay.analysis.cycles import FALSE_ALARM, cycles
-from pgassay.analysis.known_cycles import repetition
-from pgassay.analysis.series import BATCH_S, MISSING_MAX, Floats, batches, bridged
+from pgassay.analysis.cycles import FALSE_ALARM, cycles, repetition
+from pgassay.analysis.seconds import BATCH_S, MISSING_MAX, batches, bridge_gaps, errors_of_means, warm_up_ends
 
 TOLERANCE = 0.02
 """Levels within this share of each other count as one."""
@@ -51,21 +51,21 @@ class Course:
     missing: float
 
 
-def course(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
+def classify(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
     """Of one series, shape (seconds,); `starts_s`, seconds from its beginning, is when checkpoints began, if known."""
     series = np.asarray(seconds, dtype=np.float64)[None, :]
-    found = courses(series)[0]
+    found = classify_all(series)[0]
     if not len(starts_s) or found.kind in (Steadiness.CYCLIC, Steadiness.UNKNOWN):
         return found
-    known = repetition(bridged(series)[0][0], starts_s)
+    known = repetition(bridge_gaps(series)[0][0], starts_s)
     if known is None or known.chance >= FALSE_ALARM or known.swing < TOLERANCE:
         return found
     return replace(found, kind=Steadiness.CYCLIC, steady_from_s=None, period_s=known.period_s)
 
 
-def courses(seconds: Floats) -> tuple[Course, ...]:
+def classify_all(seconds: Floats) -> tuple[Course, ...]:
     """Of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
-    filled, missing = bridged(seconds)
+    filled, missing = bridge_gaps(seconds)
     means = batches(filled).means
     repeats = cycles(filled)
     # A real cycle that moves nothing is of no interest, however certain it is.
@@ -114,3 +114,81 @@ def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[
 def _one_way(values: Sequence[float]) -> bool:
     steps = np.diff(np.asarray(values))
     return bool((steps > 0.0).all() or (steps < 0.0).all())
+
+
+NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class TrialCourse:
+    """`truncation_s` is MSER-5's cut (None: never settled), `error` the standard error of the mean, in its unit.
+
+    `cycle_s` is the period of a cyclic trial. None is what cannot be told.
+    """
+
+    kind: Steadiness
+    truncation_s: float | None
+    error: float | None
+    cycle_s: float | None
+
+
+UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
+
+
+def trial_courses(seconds: Floats) -> tuple[TrialCourse, ...]:
+    """Of series of equal length, shape (trials, seconds); NaN where a second is missing."""
+    return _with_errors(seconds, classify_all(seconds))
+
+
+def _with_errors(seconds: Floats, found: Sequence[Course]) -> tuple[TrialCourse, ...]:
+    ends, settled = warm_up_ends(seconds)
+    cut = np.where(settled, ends, np.nan).tolist()
+    errors = errors_of_means(seconds).tolist()
+    return tuple(
+        TrialCourse(each.kind, end if isfinite(end) else None, error if isfinite(error) else None, each.period_s)
+        for each, end, error in zip(found, cut, errors, strict=True)
+    )
+
+
+def trial_course(
+    monotonic_ns: Sequence[int], values: Sequence[float | None], starts_ns: Sequence[int] = ()
+) -> TrialCourse:
+    """Of one trial's samples, one at the end of each second, in order of time; one that is not there is a missing one.
+
+    `starts_ns`: when checkpoints began, where that is known, by the same clock.
+    """
+    if not monotonic_ns:
+        return UNKNOWN
+    ends = np.asarray(monotonic_ns, dtype=np.int64)
+    places = np.rint((ends - ends[0]) / NS).astype(np.int64)
+    seconds = np.full((1, int(places[-1]) + 1), np.nan)
+    seconds[0, places] = np.asarray(values, dtype=np.float64)
+    starts_s = [(start - int(ends[0])) / NS + 1.0 for start in starts_ns]
+    return _with_errors(seconds, (classify(seconds[0], starts_s),))[0]
+
+
+def courses_of_samples(
+    trials: Sequence[int] | np.ndarray, monotonic_ns: np.ndarray, values: Floats
+) -> dict[int, TrialCourse]:
+    """Of the samples of many trials in long form, each trial's rows together and in order of time.
+
+    All three have shape (samples,); a missing value is NaN. Trials of equal length are judged together.
+    """
+    numbers = np.asarray(trials, dtype=np.int64)
+    if not len(numbers):
+        return {}
+    firsts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
+    lasts = np.r_[firsts[1:], len(numbers)] - 1
+    row = np.repeat(np.arange(len(firsts)), lasts - firsts + 1)
+    place = np.rint((monotonic_ns - monotonic_ns[firsts][row]) / NS).astype(np.int64)
+    lengths = place[lasts] + 1
+    found: dict[int, TrialCourse] = {}
+    for length in np.unique(lengths):
+        chosen = np.flatnonzero(lengths == length)
+        target = np.full(len(firsts), -1)
+        target[chosen] = np.arange(len(chosen))
+        mine = target[row] >= 0
+        seconds = np.full((len(chosen), int(length)), np.nan)
+        seconds[target[row[mine]], place[mine]] = values[mine]
+        found |= zip(numbers[firsts[chosen]].tolist(), trial_courses(seconds), strict=True)
+    return found

@@ -9,9 +9,8 @@ from math import nan
 
 import numpy as np
 
-from pgassay.analysis.observations import Observation
-from pgassay.analysis.observed import tables
-from pgassay.analysis.series import Floats
+from pgassay.analysis.boundaries import Floats
+from pgassay.analysis.observations import Observation, tables
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response
 

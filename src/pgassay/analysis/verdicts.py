@@ -11,7 +11,7 @@ from math import isfinite, log
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.forecast import blocks_to_settle
+from pgassay.analysis.forecast import blocks_to_verdict
 from pgassay.study.responses import Better, Response, Scale
 
 SETTLED = "settled"
@@ -85,7 +85,7 @@ def verdict(
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
         text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
-    total = blocks_to_settle(
+    total = blocks_to_verdict(
         effect.spread,
         _centre(effect),
         width,

@@ -6,7 +6,7 @@ Without a noise (from `calibrate`, or an earlier run) only the least and the mos
 from dataclasses import dataclass
 from math import ceil, log, sqrt
 
-from pgassay.analysis.forecast import blocks_to_equate, blocks_to_tell
+from pgassay.analysis.forecast import blocks_to_distinguish, blocks_to_show_equivalence
 from pgassay.design import messages
 from pgassay.design.schedule import is_baseline
 from pgassay.study.model import Study
@@ -55,8 +55,10 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     if noise is not None:
         spread, width = noise * sqrt(2.0), log(1.0 + design.resolution)
         comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
-        equivalence = blocks_to_equate(spread, 0.0, width, comparisons=comparisons, blocks_max=design.blocks_max)
-        difference = blocks_to_tell(spread, width, comparisons=comparisons, blocks_max=design.blocks_max)
+        equivalence = blocks_to_show_equivalence(
+            spread, 0.0, width, comparisons=comparisons, blocks_max=design.blocks_max
+        )
+        difference = blocks_to_distinguish(spread, width, comparisons=comparisons, blocks_max=design.blocks_max)
         if equivalence is None or equivalence > allowed:
             needed_s = (
                 None if equivalence is None or block_s is None else float(ceil(preparation_s + equivalence * block_s))

@@ -13,7 +13,7 @@ import numpy as np
 
 from pgassay.analysis import messages as words
 from pgassay.analysis.boundaries import FIRST_LOOK, critical
-from pgassay.analysis.comparable import screened
+from pgassay.analysis.comparable import without_refused
 from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation, arrange
@@ -36,7 +36,7 @@ def effects_of(study: Study, response: Response, observations: Sequence[Observat
         primary=response.name == study.primary,
         arms=list(arms),
     )
-    effects = screened(compared, study, response, baseline_name(study))
+    effects = without_refused(compared, study, response, baseline_name(study))
     return {arms[effect.place].name: effect for effect in effects}
 
 

@@ -6,7 +6,7 @@ without one leaves nothing to say.
 
 from collections.abc import Mapping, Sequence
 
-from pgassay.analysis.trial_course import NS, trial_course
+from pgassay.analysis.steadiness import NS, trial_course
 from pgassay.bench.counters import Sample
 from pgassay.lab.regime import checkpoints_ns
 

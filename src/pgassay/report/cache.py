@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.compare import compare
-from pgassay.analysis.observed import arms
+from pgassay.analysis.observations import places
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words
 from pgassay.report.part import Part
@@ -115,7 +115,7 @@ class CacheFindings:
         if len(logs) < 2:
             return None
         best = min(logs, key=lambda name: fsum(logs[name]) / len(logs[name]))
-        most, own = self.findings.study.design.blocks_max, [arm for arm in arms(seen) if arm[0] in names]
+        most, own = self.findings.study.design.blocks_max, [arm for arm in places(seen) if arm[0] in names]
         effects = compare(seen, response, best, blocks_max=most, primary=True, arms=own, equivalence=False)
         found = recommend(
             names[best], {names[each.treatment]: each for each in effects}, self.findings.study.design.resolution

@@ -12,8 +12,8 @@ from statistics import median
 
 from pgassay.analysis.calibration import Measured, Noise, noise_of
 from pgassay.analysis.capacities import DRIVE
+from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
-from pgassay.analysis.resolution import blocks_in, resolution
 from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, Calibration, NoiseRecord, Setting
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run

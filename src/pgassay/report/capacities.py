@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, nan
 from typing import Any
 
-from pgassay.analysis.bounds import Capacity
-from pgassay.analysis.capacities import DRIVE, Measured, Resource, capacities_of
+from pgassay.analysis.capacities import DRIVE, Capacity, MeasuredCapacity, Resource, capacities_of
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 
@@ -23,7 +22,7 @@ _US = 1e6
 
 
 def capacities(
-    host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord], disk: Sequence[Measured] = ()
+    host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord], disk: Sequence[MeasuredCapacity] = ()
 ) -> tuple[Capacity, ...]:
     """Of the machine that the record was made on; NaN where a capacity is not known, or differs between the trials.
 
@@ -40,13 +39,13 @@ def capacities(
     )
 
 
-def processors(host: Mapping[str, Any], *, cores_varied: bool) -> Measured:
+def processors(host: Mapping[str, Any], *, cores_varied: bool) -> MeasuredCapacity:
     """All of them, or as many as a control group allows."""
     count, source = (nan, "the study itself varies the cores") if cores_varied else _processors(host)
-    return Measured(Resource.CPU, count * _US, source)
+    return MeasuredCapacity(Resource.CPU, count * _US, source)
 
 
-def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[Measured]:
+def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[MeasuredCapacity]:
     """`elsewhere`: the study says itself where its data are, which is not where the capacities were measured."""
     known = host.get("capacities")
     if not isinstance(known, Mapping):
@@ -55,19 +54,19 @@ def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[Measured]:
         per_s = known.get(resource)
         if isinstance(per_s, int | float) and isfinite(per_s) and per_s > 0:
             if elsewhere:
-                yield Measured(resource, nan, "the study itself chooses the drives")
+                yield MeasuredCapacity(resource, nan, "the study itself chooses the drives")
             else:
                 when = str(known.get("measured_utc", ""))[:10]
-                yield Measured(resource, float(per_s), f"one stream, calibrated {when}".strip())
+                yield MeasuredCapacity(resource, float(per_s), f"one stream, calibrated {when}".strip())
 
 
-def _threads(trials: Sequence[TrialRecord]) -> Iterator[Measured]:
+def _threads(trials: Sequence[TrialRecord]) -> Iterator[MeasuredCapacity]:
     """The load program cannot use more processors than it has threads."""
     counts = {jobs for trial in trials if (jobs := _jobs(trial)) is not None}
     if len(counts) == 1:
         count, asked = counts.pop()
         if count.isdigit() and int(count) > 0:
-            yield Measured(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {asked}")
+            yield MeasuredCapacity(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {asked}")
 
 
 def _jobs(trial: TrialRecord) -> tuple[str, str] | None:

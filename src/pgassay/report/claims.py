@@ -21,13 +21,13 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     fitted = scaling_claims.judged(claim, study, findings.companions)
     if fitted is not None:
         return fitted
-    absent = claims.missing(claim, study)
+    absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, messages.absent_levels(absent))
     response = findings.responses.get(claim.response)
     baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
     if response is not None and not claim.untestable and baseline is not None:
-        wanted = claims.wanted(claim.treatment, study)
+        wanted = claims.needed_parts(claim.treatment, study)
         named = {arm.treatment.name for arm in study.arms if wanted <= set(arm.name.split(", "))}
         effect = claims.effect_of(claim, findings.effects(response, baseline, named), wanted)
     found = claims.judge(claim, effect, blocks_max=study.design.blocks_max)

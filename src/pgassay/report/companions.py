@@ -10,14 +10,13 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.best import chances_of
-from pgassay.analysis.bounds import Bounds, Capacity, bounds
+from pgassay.analysis.capacities import Bounds, Capacity, bounds
 from pgassay.analysis.curves import Curve, curves
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.instability import Instability, instabilities
-from pgassay.analysis.observed import tables
-from pgassay.analysis.robust import Companion, bootstraps, hodges_lehmann
+from pgassay.analysis.observations import tables
+from pgassay.analysis.robust import RobustEstimate, bootstraps, chances_of_best, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import drive_itself
 from pgassay.report.capacities import capacities, costs_with_cpu
@@ -39,8 +38,8 @@ class Beside:
     """A row beside a verdict. None is what too few blocks cannot tell."""
 
     effect: Effect
-    hodges_lehmann: Companion | None
-    bootstrap: Companion | None
+    hodges_lehmann: RobustEstimate | None
+    bootstrap: RobustEstimate | None
     best_chance: float | None
     instability: Instability | None
 
@@ -83,7 +82,7 @@ class Companions:
         seen = findings.observations(findings.primary.name)
         refused = {each.effect.place.cell for each in findings.verdicts if each.verdict.kind is Kind.NOT_COMPARED}
         known = {cell: table for cell, table in tables(seen, findings.primary.scale).items() if cell not in refused}
-        found = {cell: chances_of(table, findings.primary, findings.baseline) for cell, table in known.items()}
+        found = {cell: chances_of_best(table, findings.primary, findings.baseline) for cell, table in known.items()}
         return {cell: chances for cell, chances in found.items() if len(chances) > 1}
 
     @cached_property

@@ -11,7 +11,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.factorial import Factorial
 from pgassay.analysis.instability import Instability
 from pgassay.analysis.messages import nothing_bounds
-from pgassay.analysis.robust import Companion
+from pgassay.analysis.robust import RobustEstimate
 from pgassay.report import scaling_text, stops_text, words
 from pgassay.report.companions import Companions
 from pgassay.report.part import Part
@@ -72,7 +72,7 @@ def _beside(companions: Companions, primary: Response, baseline: str) -> Part:
     return Part("Beside the verdicts", (head, *rows), tuple(notes))
 
 
-def _companion(found: Companion | None, effect: Effect, primary: Response) -> str:
+def _companion(found: RobustEstimate | None, effect: Effect, primary: Response) -> str:
     if found is None:
         return words.MISSING
     return words.interval(found.estimate, found.low, found.high, effect.scale, primary)

@@ -7,8 +7,8 @@ run measured put into them; the costs that moved with the response are an associ
 import re
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.claims import ClaimJudgement, Mark, wanted
-from pgassay.analysis.costs import costs
+from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts
+from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.report import words
@@ -34,7 +34,7 @@ def why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, bas
 
 def _foreseen(findings: "Findings", claim: Claim) -> str:
     """The study's words, each `{response}` in them as the median that the claim's treatment had here."""
-    named = wanted(claim.treatment, findings.study)
+    named = needed_parts(claim.treatment, findings.study)
     mine = [
         trial
         for trial in findings.trials
@@ -54,7 +54,7 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     observed = {name: findings.observations(name) for name, each in findings.responses.items() if each.cost}
     blocks_max = findings.study.design.blocks_max
     declared = findings.run.responses
-    beside = costs(observed, declared, baseline, blocks_max=blocks_max, looks=findings.looks, only=effect.place)
+    beside = cost_effects(observed, declared, baseline, blocks_max=blocks_max, looks=findings.looks, only=effect.place)
     found = explain(effect, [each for each in beside if each.response != effect.response], declared)
     moved = (*found.along, *found.against)[:SHOWN]
     listed = ", ".join(

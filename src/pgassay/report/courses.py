@@ -7,8 +7,7 @@ the series.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.steadiness import Steadiness
-from pgassay.analysis.trial_course import UNKNOWN, TrialCourse, spread_out
+from pgassay.analysis.steadiness import UNKNOWN, Steadiness, TrialCourse, courses_of_samples
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Response, Status
 
@@ -84,4 +83,4 @@ def _judged(gather: "Gather", numbers: Sequence[int], *, every: bool) -> dict[in
     rows = gather(lambda series: series.filter(wanted).select("trial", "monotonic_ns", "source", "value"))
     table = rows.filter(~pl.col("source").str.ends_with(WARM_UP))  # apart: costly on all rows, cheap on these
     values = table["value"].fill_null(float("nan")).to_numpy()
-    return spread_out(table["trial"].to_numpy(), table["monotonic_ns"].to_numpy(), values)
+    return courses_of_samples(table["trial"].to_numpy(), table["monotonic_ns"].to_numpy(), values)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.bounds import Capacity
-from pgassay.analysis.capacities import capacities_of
+from pgassay.analysis.capacities import Capacity, capacities_of
 from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report.disk_capacities import is_disk

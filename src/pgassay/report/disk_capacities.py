@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.capacities import DRIVE, Measured, Resource
+from pgassay.analysis.capacities import DRIVE, MeasuredCapacity, Resource
 from pgassay.record.disk_capacities import FACT
 from pgassay.record.values import TrialRecord
 from pgassay.report import messages, words
@@ -54,16 +54,18 @@ def is_disk(trial: TrialRecord) -> bool:
     return load_level(trial, "driver", "pgbench") == "fio"
 
 
-def of_study(findings: "Findings") -> tuple[Measured, ...]:
+def of_study(findings: "Findings") -> tuple[MeasuredCapacity, ...]:
     """Of a run of the study `disk`; raises `UsageError` for others."""
     found = best(findings)
     if not found:
         raise messages.no_disk_study(findings.run.path)
     name = findings.run.path.name
-    return tuple(Measured(each, value, f"measured by {name} at {place}") for each, (value, place) in found.items())
+    return tuple(
+        MeasuredCapacity(each, value, f"measured by {name} at {place}") for each, (value, place) in found.items()
+    )
 
 
-def recorded(host: Mapping[str, Any], study: Study) -> tuple[Measured, ...]:
+def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, ...]:
     """What the record took along of an earlier disk study of its drive; nothing where the study chooses the drives."""
     fact = host.get(FACT)
     names = (*study.factors, *study.conditions, *study.covariates, *study.fixed)
@@ -72,7 +74,7 @@ def recorded(host: Mapping[str, Any], study: Study) -> tuple[Measured, ...]:
     return tuple(_recorded(fact))
 
 
-def _recorded(fact: Mapping[str, Any]) -> Iterator[Measured]:
+def _recorded(fact: Mapping[str, Any]) -> Iterator[MeasuredCapacity]:
     per_s, at = fact.get("per_s"), fact.get("at")
     when = str(fact.get("measured_utc", ""))[:10]
     beside = ", while other programs worked" if fact.get("remarks") else ""
@@ -80,4 +82,4 @@ def _recorded(fact: Mapping[str, Any]) -> Iterator[Measured]:
         value = per_s.get(resource) if isinstance(per_s, Mapping) else None
         if isinstance(value, int | float) and isfinite(value) and value > 0:
             where = f" at {at[resource]}" if isinstance(at, Mapping) and at.get(resource) else ""
-            yield Measured(resource, float(value), f"a disk study of {when}{where}{beside}")
+            yield MeasuredCapacity(resource, float(value), f"a disk study of {when}{where}{beside}")

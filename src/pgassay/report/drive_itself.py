@@ -7,8 +7,7 @@ only write. Nothing for other studies.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.cliff import SECONDS_LEAST, cliff
-from pgassay.analysis.disk_caches import Sign, reread, too_fast
+from pgassay.analysis.disk_caches import SECONDS_LEAST, Sign, cliff, reread, too_fast
 from pgassay.record.values import TrialRecord
 from pgassay.report.part import Part
 from pgassay.report.trials import load_level

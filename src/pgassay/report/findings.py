@@ -8,16 +8,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pgassay.analysis.capacities import Measured
+from pgassay.analysis.capacities import MeasuredCapacity
 from pgassay.analysis.claims import ClaimJudgement
-from pgassay.analysis.comparable import Errors, screened
-from pgassay.analysis.compare import Looks, compare
-from pgassay.analysis.costs import costs
+from pgassay.analysis.comparable import Errors, without_refused
+from pgassay.analysis.compare import Looks, compare, cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
-from pgassay.analysis.observed import Layout, Observed
+from pgassay.analysis.observations import Layout, ResponseColumn
+from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
-from pgassay.analysis.trial_course import TrialCourse
 from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
@@ -49,14 +48,14 @@ class Judged:
 class Findings:
     """A run, analysed. Every part is computed when first asked for."""
 
-    def __init__(self, run: Run, disk: Sequence[Measured] | None = None) -> None:
+    def __init__(self, run: Run, disk: Sequence[MeasuredCapacity] | None = None) -> None:
         """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
         self.work = work_of(self.study)
         self.baseline = self.study.design.baseline.name
         self._disk = disk
-        self._observed: dict[str, Observed] = {}
+        self._observed: dict[str, ResponseColumn] = {}
         self.seconds = Seconds(run)
         self._summed: dict[str, tuple[Summary, ...]] = {}
 
@@ -71,7 +70,7 @@ class Findings:
         return {each.name: replace(each, title=self.work.of(each.title)) for each in self.run.responses}
 
     @cached_property
-    def disk(self) -> Sequence[Measured]:
+    def disk(self) -> Sequence[MeasuredCapacity]:
         """What a disk study measured of the drive; nothing where this study itself chooses the drives."""
         return recorded(self.run.host, self.study) if self._disk is None else self._disk
 
@@ -131,10 +130,10 @@ class Findings:
     def _layout(self) -> Layout:
         return Layout(self.trials)
 
-    def observations(self, response: str) -> Observed:
+    def observations(self, response: str) -> ResponseColumn:
         """The valid trials' values."""
         if response not in self._observed:
-            self._observed[response] = Observed(self._layout, response)
+            self._observed[response] = ResponseColumn(self._layout, response)
         return self._observed[response]
 
     def summaries(self, response: Response) -> tuple[Summary, ...]:
@@ -177,7 +176,7 @@ class Findings:
             arms=[place for place in self._places if only is None or place[0] in only],
             equivalence=equivalence,
         )
-        return screened(found, self.study, response, against, self.service_errors)
+        return without_refused(found, self.study, response, against, self.service_errors)
 
     @cached_property
     def _places(self) -> Sequence[Place]:
@@ -208,7 +207,9 @@ class Findings:
         """Effects on the costs of a transaction."""
         observed = {name: self.observations(name) for name, response in self.responses.items() if response.cost}
         blocks_max = self.study.design.blocks_max
-        return costs(observed, tuple(self.responses.values()), self.baseline, blocks_max=blocks_max, looks=self.looks)
+        return cost_effects(
+            observed, tuple(self.responses.values()), self.baseline, blocks_max=blocks_max, looks=self.looks
+        )
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:

@@ -5,7 +5,7 @@ Only set side by side, never computed with each other: machine, load and regime 
 
 from dataclasses import dataclass
 
-from pgassay.analysis.claims import wanted
+from pgassay.analysis.claims import needed_parts
 from pgassay.analysis.summary import Summary
 from pgassay.report import words
 from pgassay.report.findings import Findings
@@ -47,7 +47,7 @@ def _ours(findings: Findings, row: Published) -> tuple[str, ...]:
     missing = (words.MISSING,) * 3
     if response is None or not row.treatment:
         return missing
-    named = wanted(row.treatment, findings.study)
+    named = needed_parts(row.treatment, findings.study)
     fitting = [each for each in findings.summaries(response) if named <= _levels(each) and each.n]
     if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
         return missing

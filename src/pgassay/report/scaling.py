@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pgassay.analysis.curve_fit import LEAST, points_of
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.scaling.kink import Kink, kink
-from pgassay.analysis.scaling.points import points_of
-from pgassay.analysis.scaling.profile import LEAST
-from pgassay.analysis.scaling.universal import Scalability, scalability
+from pgassay.analysis.scaling import Kink, Scalability, kink, scalability
 from pgassay.report.covariates import number_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ hyper-threading, whatever its curve looks like.
 from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims
-from pgassay.analysis.claims import ClaimJudgement, wanted
+from pgassay.analysis.claims import ClaimJudgement, needed_parts
 from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.study.model import Claim, Study
 
@@ -23,7 +23,7 @@ def judged(claim: Claim, study: Study, companions: "Companions") -> ClaimJudgeme
     if claim.response not in FIGURES or claim.untestable:
         return None
     curves = companions.yardsticks if claim.response == YARDSTICK_GAIN else companions.scalings
-    named = wanted(claim.treatment, study)
+    named = needed_parts(claim.treatment, study)
     curve = next((each for each in curves if named <= _names(each)), None)
     if curve is not None and curve.kink is not None and not describes(curve.kink):
         return claims.not_testable(

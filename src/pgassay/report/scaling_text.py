@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
-from pgassay.analysis.scaling.kink import Kink
-from pgassay.analysis.scaling.profile import Estimate
-from pgassay.analysis.scaling.universal import Scalability
+from pgassay.analysis.curve_fit import Estimate
+from pgassay.analysis.scaling import Kink, Scalability
 from pgassay.report import words
 from pgassay.report.part import Part
 from pgassay.report.scaling import Processors, Scaling, describes

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgassay.analysis.comparable import obstacle
+from pgassay.analysis.comparable import refusal_of_speed
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.findings import Findings
@@ -148,7 +148,7 @@ def _beats(other: Point, point: Point) -> bool:
 
 def _apart(one: Point, other: Point) -> bool:
     """May the speeds of these two not be compared?"""
-    return bool(obstacle(one.levels, other.levels, (one.service_error, other.service_error)))
+    return bool(refusal_of_speed(one.levels, other.levels, (one.service_error, other.service_error)))
 
 
 def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Part:

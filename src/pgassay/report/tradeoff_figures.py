@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from pgassay.analysis.comparable import refusal
+from pgassay.analysis.comparable import refusal_by_levels
 from pgassay.report import words
 from pgassay.report.legends import WIDTH, legend_of, wrapped
 from pgassay.report.style import chart_of, colour, data, panels
@@ -99,7 +99,7 @@ def _groups(every: Sequence[Point]) -> dict[str, str]:
     """Treatment to the drives that it shares with all that its speed may be compared with."""
     found = {}
     for point in every:
-        first = next(other for other in every if not refusal(other.levels, point.levels))
+        first = next(other for other in every if not refusal_by_levels(other.levels, point.levels))
         drives = [f"{name}={level.typed}" for name, level in first.levels.items() if name in (DATA, WAL)]
         found[point.name] = ", ".join(drives) or "all"
     return found

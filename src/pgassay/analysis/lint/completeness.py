@@ -5,7 +5,7 @@ pgbench prints a tps line after an abort too, and exits with status 2; a script 
 
 from math import isfinite
 
-from pgassay.analysis.lint.values import Benchmark, Run
+from pgassay.analysis.lint.benchmark import Benchmark, Run
 from pgassay.study.findings import Finding, Severity
 
 

@@ -1,16 +1,17 @@
-"""Order: runs that climb or fall, a first run unlike the others, treatments always run in the same order.
+"""Patterns in time: runs that climb or fall, a first run unlike the others.
 
 If the runs of a treatment were exchangeable, each order of n of them would have the chance 1 / n!; how many treatments
-show a pattern is then binomial, and a small tail says that time and not the treatment made the numbers.
+show a pattern is then binomial, and a small tail says that time and not the treatment made the numbers. `trend` looks
+at a single published triple: a sign and no proof, as chance alone gives it in 2 of n! orders.
 """
 
 from itertools import pairwise
-from math import exp, lgamma
+from math import exp, factorial, lgamma
 from statistics import mean, median
 
 from scipy.special import bdtrc  # type: ignore[import-untyped]
 
-from pgassay.analysis.lint.values import Benchmark
+from pgassay.analysis.lint.benchmark import Benchmark
 from pgassay.study.findings import Finding, Severity
 
 CHANCE = 0.05
@@ -66,44 +67,6 @@ def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Treatments whose runs came one after another, or repetitions that always had the same order, in every condition.
-
-    Nobody compares across conditions, and scripts often loop over them outermost.
-    """
-    if any(run.position is None for run in benchmark.runs):
-        return ()
-    orders: dict[str, list[str]] = {}
-    for run in sorted(benchmark.runs, key=lambda run: run.position or 0):
-        orders.setdefault(run.condition, []).append(run.arm)
-    compared = [order for order in orders.values() if len(set(order)) > 1 and len(set(order)) < len(order)]
-    found = [_fixed(order) for order in compared]
-    if not found or not all(found):
-        return ()
-    evidence = found[0] if len(found) == 1 else f"in each of {len(found)} conditions; in the first: {found[0]}"
-    return (
-        Finding(
-            "fixed-order",
-            Severity.WARNING,
-            "treatments were run in a fixed order, so drift in time looks like an effect",
-            remedy="randomise the order of treatments within each repetition",
-            evidence=evidence,
-        ),
-    )
-
-
-def _fixed(order: list[str]) -> str:
-    """How the order was fixed, in words; empty where it was not."""
-    arms = len(set(order))
-    if sum(one != other for one, other in pairwise(order)) == arms - 1:
-        return f"all runs of a treatment follow each other: {order[0]} first, {order[-1]} last"
-    rounds = [tuple(order[start : start + arms]) for start in range(0, len(order), arms)]
-    whole, rest = [each for each in rounds if len(each) == arms], rounds[-1]
-    same = len(whole) > 1 and len(set(rounds[0])) == arms and set(whole) == {rounds[0]}
-    same = same and rest == rounds[0][: len(rest)]
-    return f"{len(rounds)} rounds in the same order, {order[0]} always first" if same else ""
-
-
 def _groups(benchmark: Benchmark, least: int) -> dict[str, tuple[float, ...]]:
     found = {treatment: benchmark.values(treatment) for treatment in benchmark.groups}
     return {treatment: values for treatment, values in found.items() if len(values) >= least}
@@ -119,3 +82,43 @@ def _tail(count: int, chances: list[float]) -> float:
     if count == 0 or not chances:
         return 1.0
     return float(bdtrc(count - 1, len(chances), sum(chances) / len(chances)))
+
+
+USUAL_SPREAD = 0.0341
+"""Between runs, in-buffer read-write pgbench: mean over 693 submissions (OpenBenchmarking, pts/pgbench-1.9.1)."""
+
+RANGE_OF_THREE = 3.314
+"""The 95 % point of the range of three normal values, in standard deviations (tables of the studentized range)."""
+
+FAR = USUAL_SPREAD * RANGE_OF_THREE
+
+
+def trend(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """The treatment whose runs (three or more) only climb or only fall, farthest of all; none if `monotone` found more.
+
+    Far means more than three identical runs differ by in 19 of 20 cases, at the usual run-to-run spread of read-write
+    pgbench.
+    """
+    if not benchmark.in_order or monotone(benchmark):
+        return ()
+    courses = []
+    for arm in benchmark.groups:
+        values = benchmark.values(arm)
+        if len(values) >= 3 and values[0] != 0.0 and _one_way(values):
+            courses.append((values[-1] / values[0] - 1.0, arm, values))
+    far = [course for course in courses if abs(course[0]) > FAR]
+    if not far:
+        return ()
+    change, arm, values = max(far, key=lambda course: abs(course[0]))
+    listed = " → ".join(f"{value:.5g}" for value in values[:5]) + (" …" if len(values) > 5 else "")
+    chance = factorial(len(values)) // 2
+    return (
+        Finding(
+            "trend",
+            Severity.NOTE,
+            "the runs of one treatment only climb or only fall, and far",
+            remedy="look at the seconds of each run: a cache that fills, a drive or a burst credit that empties",
+            evidence=f"{arm}: {listed}, {100 * change:+.0f} % from first to last "
+            f"(one way by chance in 1 of {chance} orders)",
+        ),
+    )

@@ -1,14 +1,22 @@
-"""Too few runs for what is claimed: what this many can tell, in numbers."""
+"""What this many runs can tell, in numbers: too few, too noisy, no runs at all but seconds, differences too small.
+
+Not the number of runs alone decides: twenty of a noisy benchmark tell less than five of a quiet one. What n runs of
+each of two treatments can tell is t × s × sqrt(2 / n), with s their spread on the log scale (see docs/lint.md). Many
+values of one run tell how that run went, not how the next one will.
+"""
 
 from math import exp, log, sqrt
 from statistics import mean, stdev
 
+import numpy as np
+
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
-from pgassay.analysis.lint.values import Benchmark
+from pgassay.analysis.lint.benchmark import Benchmark
 from pgassay.analysis.messages import percent
+from pgassay.analysis.seconds import mean_error
 from pgassay.study.findings import Finding, Severity
 
-MEDIAN_CHECK = 2
+LEAST_FOR_SPREAD = 2
 """Values that a spread needs."""
 
 
@@ -21,7 +29,7 @@ def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
     least = min(few.values())
     evidence = f"{len(few)} of {len(counts)} treatments, as few as {least} {'run' if least == 1 else 'runs'}"
     spread = _spread(benchmark)
-    if spread is not None and least >= MEDIAN_CHECK:
+    if spread is not None and least >= LEAST_FOR_SPREAD:
         evidence += (
             f"; at their spread of {percent(spread)} a difference below {percent(_resolution(spread, least))} is noise"
         )
@@ -47,7 +55,7 @@ def below_resolution(benchmark: Benchmark) -> tuple[Finding, ...]:
             continue
         pairs += 1
         mine, base = _logs(benchmark, arm), _logs(benchmark, arms[baseline, condition])
-        if len(mine) < MEDIAN_CHECK or len(base) < MEDIAN_CHECK:
+        if len(mine) < LEAST_FOR_SPREAD or len(base) < LEAST_FOR_SPREAD:
             continue
         effect, half = mean(mine) - mean(base), _half_width(mine, base)
         if effect != 0.0 and abs(effect) < half:
@@ -90,3 +98,76 @@ def _half_width(mine: list[float], base: list[float]) -> float:
         return 0.0
     freedom = (one + other) ** 2 / (one**2 / (len(mine) - 1) + other**2 / (len(base) - 1))
     return fixed_critical(int(max(1.0, freedom)) + 1, 0.05) * sqrt(one + other)
+
+
+def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """Arms with enough runs by number whose spread nevertheless hides an effect of the asked resolution."""
+    if benchmark.replicate != "run":
+        return ()
+    found: list[tuple[float, float, str, tuple[float, ...]]] = []
+    judged = 0
+    for arm in benchmark.groups:
+        values = tuple(value for value in benchmark.values(arm) if value > 0.0)
+        if len(values) < FIRST_LOOK:
+            continue  # too few: another finding says so, with its own numbers
+        judged += 1
+        spread = stdev(map(log, values))
+        tells = exp(fixed_critical(2 * len(values) - 1, 0.05) * spread * sqrt(2.0 / len(values))) - 1.0
+        if tells > benchmark.resolution:
+            found.append((tells, spread, arm, values))
+    if not found:
+        return ()
+    tells, spread, arm, values = max(found)
+    return (
+        Finding(
+            "noisy",
+            Severity.WARNING,
+            "identical runs differ by more than the effects that matter",
+            remedy="find what moves (neighbours, checkpoints, start state), "
+            "or repeat until the interval is narrow enough",
+            evidence=f"{len(found)} of {judged} treatments; the worst: {arm}, {len(values)} runs from "
+            f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they tell nothing below "
+            f"{percent(tells)}, where {percent(benchmark.resolution)} is asked",
+        ),
+    )
+
+
+LEAST_FOR_CORRELATION = 30
+"""Values of a treatment from which its correlation can be judged."""
+
+
+def seconds_as_replicates(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """Values that are seconds by name, or neighbours more alike than independent runs would be.
+
+    The lag-one correlation of n independent values has a standard error of 1 / sqrt(n); above three of them counts.
+    """
+    worst: tuple[float, str, int, float] | None = None
+    if not benchmark.in_order and benchmark.replicate != "second":
+        return ()
+    for treatment in benchmark.groups:
+        values = np.asarray(benchmark.values(treatment))
+        n = len(values)
+        if n < LEAST_FOR_CORRELATION or float(np.ptp(values)) == 0.0:
+            continue
+        rest = values - values.mean()
+        correlation = float(rest[1:] @ rest[:-1] / (rest @ rest))
+        alike = correlation > 3.0 / sqrt(n) or benchmark.replicate == "second"
+        if alike and (worst is None or correlation > worst[0]):
+            worst = (correlation, treatment, n, mean_error(values).inefficiency)
+    if worst is None and benchmark.replicate != "second":
+        return ()
+    evidence = "one value is a second of a run, not a run"
+    if worst is not None:
+        correlation, treatment, n, inefficiency = worst
+        evidence = (
+            f"{treatment}: neighbours correlate {correlation:.2f}, {n} values count as {n / max(inefficiency, 1):.0f}"
+        )
+    return (
+        Finding(
+            "pseudo-replicates",
+            Severity.WARNING,
+            "values within a run are used as if they were runs",
+            remedy="repeat the run, each time from the same start state, and compare means of runs",
+            evidence=evidence,
+        ),
+    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from pgassay.analysis.lint.lengths import Length, fell_short_of
+from pgassay.analysis.lint.benchmark import Length, fell_short_of
 from pgassay.record.foreign import messages
 from pgassay.record.foreign.roles import Roles, levels_of
 from pgassay.record.foreign.values import NO_VALUE, SHORT, ForeignRun

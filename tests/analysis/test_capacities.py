@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.analysis.bounds import Capacity, bounds
+from pgassay.analysis.capacities import Capacity, bounds
 
 CPU = Capacity("cpu_us", "server CPU", 2e6, "2 cores")
 WAL = Capacity("wal_bytes", "WAL", 100e6, "sequential write of the drive")

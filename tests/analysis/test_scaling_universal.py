@@ -5,8 +5,8 @@ from math import exp, inf, sqrt
 import numpy as np
 import pytest
 
-from pgassay.analysis.scaling.points import points_of
-from pgassay.analysis.scaling.universal import Scalability, scalability
+from pgassay.analysis.curve_fit import points_of
+from pgassay.analysis.scaling import Scalability, scalability
 
 PLACES = (1, 2, 4, 6, 8, 12, 16)
 

@@ -1,17 +1,73 @@
-"""Profile intervals of a law with two shape parameters and a free level: a grid that closes in on what fits.
+"""Fitting a law of two shape parameters and a free level to a curve, with intervals by profile.
 
-With the level fitted at each pair of shapes, all pairs whose squared error is within F · s² of the least form a region;
-what any quantity (a kink, a peak, the height of the curve) takes on in it is its interval (Bates and Watts, Nonlinear
-Regression Analysis, 1988, section 6.1). It needs no derivatives and holds at bounds, where the delta method fails.
+Points are logarithms by number of clients. A busy hour moves all points of a block alike, so points and blocks are
+fitted together first (two-way layout), and what is left tells how well a point is known: pure error, whatever law is
+fitted. Then all pairs of shapes whose squared error is within F · s² of the least form a region; what any quantity (a
+kink, a peak, the height of the curve) takes on in it is its interval (Bates and Watts, Nonlinear Regression Analysis,
+1988, section 6.1). This needs no derivatives and holds at bounds, where the delta method fails. See docs/scaling.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, log
 
 import numpy as np
 from scipy.special import fdtri  # type: ignore[import-untyped]
 
-from pgassay.analysis.scaling.points import Floats, Points
+from pgassay.analysis.boundaries import Floats
+
+
+@dataclass(frozen=True)
+class Points:
+    """`places` (clients, ascending) with the mean logarithm at each.
+
+    `error` is the variance of a point's mean from the blocks' disagreement, with its degrees of `freedom`; NaN and 0
+    where each point was measured once.
+    """
+
+    places: Floats
+    logs: Floats
+    error: float
+    freedom: int
+
+
+def points_of(values: Mapping[float, Mapping[int, float]]) -> Points:
+    """From clients → block → response; what is not positive and finite is left out, and places without a value."""
+    usable = {
+        place: {block: log(value) for block, value in column.items() if value > 0.0 and isfinite(value)}
+        for place, column in sorted(values.items())
+        if place > 0.0
+    }
+    usable = {place: column for place, column in usable.items() if column}
+    places = list(usable)
+    blocks = sorted({block for column in usable.values() for block in column})
+    rows = [
+        (places.index(place), blocks.index(block), value)
+        for place, column in usable.items()
+        for block, value in column.items()
+    ]
+    if not rows:
+        return Points(np.empty(0), np.empty(0), float("nan"), 0)
+    means, error, freedom = _two_way(rows, len(places), len(blocks))
+    return Points(np.asarray(places, dtype=np.float64), means, error, freedom)
+
+
+def _two_way(rows: Sequence[tuple[int, int, float]], places: int, blocks: int) -> tuple[Floats, float, int]:
+    """Mean of each place over all blocks, as if none were missing; the variance of such a mean; its freedom."""
+    design = np.zeros((len(rows), places + blocks - 1))
+    seen = np.asarray([value for _, _, value in rows])
+    for row, (place, block, _) in enumerate(rows):
+        design[row, place] = 1.0
+        if block < blocks - 1:
+            design[row, places + block] = 1.0
+        else:  # block effects add up to nothing
+            design[row, places:] = -1.0
+    found, _, rank, _ = np.linalg.lstsq(design, seen, rcond=None)
+    freedom = len(rows) - int(rank)
+    rest = seen - design @ found
+    variance = float(rest @ rest) / freedom if freedom > 0 else float("nan")
+    return found[:places], variance * places / len(rows), max(0, freedom)
+
 
 PARAMETERS = 3
 """Two shapes and the level."""

@@ -15,9 +15,8 @@ from benchmarks.validity.steadiness import (
     repeats,
     steady,
 )
-from pgassay.analysis.known_cycles import repetition
-from pgassay.analysis.steadiness import Steadiness, course
-from pgassay.analysis.trial_course import NS, trial_course
+from pgassay.analysis.cycles import repetition
+from pgassay.analysis.steadiness import NS, Steadiness, classify, trial_course
 from pgassay.bench.counters import Sample
 from pgassay.lab.course import course_of
 
@@ -36,8 +35,8 @@ def sawtooth(noise: float = 0.0, starts: tuple[float, ...] = STARTS, seed: int =
 
 def test_two_cycles_are_enough_where_it_is_known_when_they_began() -> None:
     series = sawtooth(30.0)
-    assert course(series).kind is not Steadiness.CYCLIC, "the seconds alone cannot tell two cycles from a drift"
-    found = course(series, STARTS)
+    assert classify(series).kind is not Steadiness.CYCLIC, "the seconds alone cannot tell two cycles from a drift"
+    found = classify(series, STARTS)
     assert (found.kind, found.period_s, found.steady_from_s) == (Steadiness.CYCLIC, 32.0, None)
     known = repetition(series, STARTS)
     assert known is not None
@@ -58,7 +57,7 @@ def test_two_cycles_are_enough_where_it_is_known_when_they_began() -> None:
     ids=["constant", "nothing", "drift", "step", "warm-up", "stall"],
 )
 def test_what_does_not_repeat_itself_is_not_cyclic_for_all_its_checkpoints(series: np.ndarray) -> None:
-    assert course(series, STARTS).kind is course(series).kind
+    assert classify(series, STARTS).kind is classify(series).kind
 
 
 def test_unequal_cycles_are_stretched() -> None:
@@ -73,11 +72,11 @@ def test_unequal_cycles_are_stretched() -> None:
 @pytest.mark.parametrize("starts", [(), (10.0,), (10.0, 12.0), (5.0, 60.0), (-3.0, 70.0), (10.0, 10.0)])
 def test_less_than_two_whole_cycles_and_cycles_without_a_shape_tell_nothing(starts: tuple[float, ...]) -> None:
     assert repetition(sawtooth(), starts) is None
-    assert course(sawtooth(), starts) == course(sawtooth())
+    assert classify(sawtooth(), starts) == classify(sawtooth())
 
 
 def test_a_cycle_that_moves_next_to_nothing_leaves_a_trial_flat() -> None:
-    assert course(1000.0 + 0.02 * (sawtooth() - 1000.0), STARTS).kind is Steadiness.FLAT
+    assert classify(1000.0 + 0.02 * (sawtooth() - 1000.0), STARTS).kind is Steadiness.FLAT
 
 
 def test_the_lab_takes_the_moments_from_the_counters() -> None:
@@ -131,8 +130,8 @@ COUNTED_S = (16.8, 51.8, 77.7, 111.7, 151.7, 190.7)
 
 def test_real_levels_that_come_back_are_no_cycles() -> None:
     series = np.asarray(BESIDE_NEIGHBOURS, dtype=np.float64)
-    assert course(series).kind is Steadiness.SLOWING, "from 760 and 910 to 600 from second 95 on"
-    assert course(series, COUNTED_S).kind is Steadiness.SLOWING
+    assert classify(series).kind is Steadiness.SLOWING, "from 760 and 910 to 600 from second 95 on"
+    assert classify(series, COUNTED_S).kind is Steadiness.SLOWING
     known = repetition(series, COUNTED_S)
     assert known is not None
     assert known.period_s == pytest.approx(34.8, abs=0.1), "five whole cycles, none of which stands out of that noise"
@@ -155,14 +154,14 @@ BEGUN_S = (18.7, 34.7, 54.7, 76.7, 97.7, 120.7, 155.7, 191.7)
 def test_real_cycles_of_unequal_length_are_found_by_their_beginnings_only() -> None:
     """Cycles by WAL of 16 to 36 s: no single period, for which a search among periods could look."""
     series = np.asarray(IMAGES, dtype=np.float64)
-    assert course(series).kind is not Steadiness.CYCLIC
-    found = course(series, BEGUN_S)
+    assert classify(series).kind is not Steadiness.CYCLIC
+    found = classify(series, BEGUN_S)
     assert found.kind is Steadiness.CYCLIC
     assert found.period_s == pytest.approx(24.7, abs=0.1)
-    two = course(series[:77], BEGUN_S[:3])
+    two = classify(series[:77], BEGUN_S[:3])
     assert two.kind is Steadiness.CYCLIC, "three of them are enough"
     late = [start + 1.5 for start in BEGUN_S]
-    assert course(series, late).kind is Steadiness.CYCLIC, "counted up to two seconds late"
+    assert classify(series, late).kind is Steadiness.CYCLIC, "counted up to two seconds late"
 
 
 @pytest.mark.thorough

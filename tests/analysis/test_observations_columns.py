@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.observations import observe
-from pgassay.analysis.observed import Layout, Observed, arms, tables
+from pgassay.analysis.observations import Layout, ResponseColumn, observe, places, tables
 from pgassay.study.responses import Scale, Status
 
 
@@ -38,7 +37,7 @@ TRIALS = st.lists(
 @given(TRIALS, st.sampled_from(Scale))
 def test_columns_say_what_observations_say(trials: list[Trial], scale: Scale) -> None:
     one_by_one = observe(trials, "tps")
-    columns = Observed(Layout(trials), "tps")
+    columns = ResponseColumn(Layout(trials), "tps")
     assert repr(list(columns)) == repr(list(one_by_one))
     assert repr(list(columns[1:3])) == repr(list(one_by_one[1:3]))
     found, wanted = tables(columns, scale), tables(one_by_one, scale)
@@ -46,4 +45,4 @@ def test_columns_say_what_observations_say(trials: list[Trial], scale: Scale) ->
     for cell, table in wanted.items():
         assert found[cell] == table
         assert found[cell].treatments == table.treatments
-    assert sorted(arms(columns)) == sorted(arms(one_by_one))
+    assert sorted(places(columns)) == sorted(places(one_by_one))

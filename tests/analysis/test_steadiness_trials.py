@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pgassay.analysis.steadiness import Steadiness
-from pgassay.analysis.trial_course import NS, UNKNOWN, spread_out, trial_course
+from pgassay.analysis.steadiness import NS, UNKNOWN, Steadiness, courses_of_samples, trial_course
 
 CHANCE = np.random.default_rng(8)
 FLAT = 1000.0 + CHANCE.normal(0.0, 5.0, 60)
@@ -31,9 +30,9 @@ def test_many_at_once_are_as_one_by_one() -> None:
     trials = {3: FLAT, 7: SHORT, 9: WARMING, 12: FLAT[::-1]}
     numbers = np.concatenate([np.full(len(each), number) for number, each in trials.items()])
     moments = np.concatenate([_moments(len(each)) for each in trials.values()])
-    found = spread_out(numbers, moments, np.concatenate(list(trials.values())))
+    found = courses_of_samples(numbers, moments, np.concatenate(list(trials.values())))
     assert found == {number: trial_course(_moments(len(each)), each.tolist()) for number, each in trials.items()}
-    assert spread_out([], np.zeros(0), np.zeros(0)) == {}
+    assert courses_of_samples([], np.zeros(0), np.zeros(0)) == {}
 
 
 def test_seconds_without_a_sample_are_missing() -> None:

@@ -1,0 +1,137 @@
+"""A trial's per-second series: gaps bridged, batches of five seconds, where the warm-up ends, the error of the mean.
+
+Many trials at once, as arrays: a run may have ten thousand of them. Nothing here changes a trial's result, which stays
+the unit of inference: the end of the warm-up is a mark, and the error describes a trial without replacing repetitions.
+"""
+
+from dataclasses import dataclass
+from math import isqrt, nan, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from pgassay.analysis.boundaries import Floats
+
+BATCH_S = 5
+"""Seconds in a batch: MSER-5's, long enough to average out most of the correlation between neighbouring seconds."""
+
+MISSING_MAX = 0.2
+"""Beyond this share of missing seconds a series is not judged."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """`means` has shape (trials, batches): whole batches only, a rest shorter than a batch is left out at the end.
+
+    `missing` is each trial's share of seconds without a finite value, shape (trials,).
+    """
+
+    means: Floats
+    missing: Floats
+
+
+def bridge_gaps(seconds: Floats) -> tuple[Floats, Floats]:
+    """Series of equal length with their gaps bridged by a straight line, and each one's share of missing seconds."""
+    present = np.isfinite(seconds)
+    missing = 1.0 - present.mean(axis=1) if seconds.shape[1] else np.ones(len(seconds))
+    if not missing.any():
+        return seconds, missing
+    filled = seconds.astype(np.float64, copy=True)
+    for trial in np.flatnonzero((missing > 0.0) & (missing < 1.0)):
+        have = present[trial]
+        filled[trial] = np.interp(np.arange(len(have)), np.flatnonzero(have), seconds[trial, have])
+    filled[missing == 1.0] = 0.0
+    return filled, missing
+
+
+def batches(seconds: Floats) -> Batches:
+    """Batch means of series of equal length, shape (trials, seconds)."""
+    filled, missing = bridge_gaps(seconds)
+    count = seconds.shape[1] // BATCH_S
+    means = filled[:, : count * BATCH_S].reshape(len(seconds), count, BATCH_S).mean(axis=2)
+    return Batches(means, missing)
+
+
+def batch_noise(means: Floats) -> Floats:
+    """Standard deviation of a batch about its local level, shape (trials,): from differences, so that steps and drift
+    do not count (their median absolute value is 0.6745 sqrt(2) times the deviation)."""
+    if means.shape[1] < 2:
+        return np.zeros(len(means))
+    return np.asarray(np.median(np.abs(np.diff(means, axis=1)), axis=1) / (0.6745 * np.sqrt(2.0)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """The first `end_s` seconds are warm-up; `settled` is False when the best cut is beyond the middle."""
+
+    end_s: int
+    settled: bool
+
+
+def warm_up(seconds: Floats) -> WarmUp:
+    """Of one series, shape (seconds,)."""
+    return warm_ups(np.asarray(seconds, dtype=np.float64)[None, :])[0]
+
+
+def warm_ups(seconds: Floats) -> tuple[WarmUp, ...]:
+    """Of many series of equal length, shape (trials, seconds). Shorter than four batches: no cut, not settled."""
+    ends, settled = warm_up_ends(seconds)
+    return tuple(WarmUp(int(end), bool(known)) for end, known in zip(ends, settled, strict=True))
+
+
+def warm_up_ends(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """The same in columns, each of shape (trials,): where the warm-up ends (s), and whether the series settled."""
+    means = batches(seconds).means
+    trials, count = means.shape
+    if count < 4:
+        return np.zeros(trials, dtype=np.intp), np.zeros(trials, dtype=np.bool_)
+    centred = means - means.mean(axis=1, keepdims=True)  # against cancellation
+    left = np.arange(count, 0, -1)
+    total = centred[:, ::-1].cumsum(axis=1)[:, ::-1]
+    squares = (centred * centred)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    error = (squares - total * total / left) / (left * left)
+    # The last few cuts leave almost nothing, whose error is small by chance: the usual guard.
+    error[:, count - 3 :] = np.inf
+    best = error.argmin(axis=1)
+    return best * BATCH_S, best <= count // 2
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """`error` of `mean` in the series' unit; `inefficiency`: how many seconds count as one independent value."""
+
+    seconds: int
+    mean: float
+    error: float
+    inefficiency: float
+
+
+def errors_of_means(seconds: Floats) -> Floats:
+    """`mean_error(row).error` of many series of equal length, shape (trials, seconds); those without a gap together."""
+    trials, n = seconds.shape
+    found = np.full(trials, nan)
+    if n < 9:
+        return found
+    whole = np.isfinite(seconds).all(axis=1)
+    count = isqrt(n)
+    length = n // count
+    means = seconds[whole, n - count * length :].reshape(-1, count, length).mean(axis=2)
+    found[whole] = means.std(axis=1, ddof=1) / sqrt(count)
+    for row in np.flatnonzero(~whole):
+        found[row] = mean_error(seconds[row]).error
+    return found
+
+
+def mean_error(seconds: Floats) -> MeanError:
+    """Of one series, shape (seconds,); missing seconds are left out. NaN below nine seconds, where batches are none."""
+    values = np.asarray(seconds, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    n = len(values)
+    if n < 9:
+        return MeanError(n, float(values.mean()) if n else nan, nan, nan)
+    count = isqrt(n)
+    length = n // count
+    means = values[n - count * length :].reshape(count, length).mean(axis=1)
+    error = float(means.std(ddof=1)) / sqrt(count)
+    naive = float(values.std(ddof=1)) / sqrt(n)
+    return MeanError(n, float(values.mean()), error, (error / naive) ** 2 if naive > 0.0 else nan)
