@@ -10,7 +10,7 @@ from pgassay.cli import main
 from pgassay.record.check import check
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from tests.record.foreign.made import SAMPLES, hammerdb, pgbench, postgresbench
+from tests.importing.made import SAMPLES, hammerdb, pgbench, postgresbench
 
 VONDRA = """\
 1649444799;1649446599;1;4;16;7500;rw;63052.550308;1800.060782;181215480232
@@ -113,7 +113,7 @@ def test_pgbench_outputs_by_their_paths(capsys: pytest.CaptureFixture[str]) -> N
     put("pg/generate.sh", "#!/bin/sh\n")
     pattern = ("--pattern", "pg/{size}/run-{run}/pgbench.log", "--treatment", "drive=nvme")
     run = imported("pg", *pattern)
-    assert "left out: pg/generate.sh: is no output that is known here" in capsys.readouterr().out
+    assert "left out: pg/generate.sh: has an unrecognised format" in capsys.readouterr().out
     assert {trial.treatment for trial in run.trials} == {"size=4kB, drive=nvme", "size=8kB, drive=nvme"}
     (bad,) = [trial for trial in run.trials if trial.status == "outcome"]
     assert (bad.block, [reason.code for reason in bad.reasons]) == (2, ["aborted", "short"])
@@ -221,7 +221,7 @@ def test_a_sound_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None
         (["t.csv", "--where", "mode"], "wants NAME=VALUE", ""),
         (["nowhere.csv"], "no such file", ""),
         (["empty"], "no run to import", "is empty"),
-        (["binary"], "no run to import", "is no output that is known here"),
+        (["binary"], "no run to import", "has an unrecognised format"),
     ],
 )
 def test_slips(words: list[str], error: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pgassay.cli import COMMANDS, main
 from tests.docs.pages import Example, blocks, commands, words
-from tests.record.foreign.made import hammerdb, pgbench
+from tests.importing.made import hammerdb, pgbench
 from tests.report import cacherun, made, scaled
 
 RUN = "runs/fillfactor-20260102T030405Z"

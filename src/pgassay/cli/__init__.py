@@ -25,7 +25,7 @@ COMMANDS: dict[str, str] = {
     "compare-hosts": "set runs of one study from several environments side by side",
     "check": "check a run's record for damage and doubtful trials",
     "export": "write a run's trials as CSV",
-    "import": "make a run of others' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
+    "import": "make a run of others' results: pgbench, sysbench, HammerDB, PostgresBench, go-tpc, CSV",
     "lint": "give reasons why a benchmark cannot support its claim",
     "calibrate": "learn this machine's noise, and what it can resolve in which time",
     "postgres": "build, list, verify and remove PostgreSQLs of any page size",

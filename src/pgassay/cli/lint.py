@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _foreign_files, messages
+from pgassay.cli import _foreign_options, messages
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
-    from pgassay.cli._lint_input import Judged
+    from pgassay.importing.benchmark import Judged
 
 SHOWN = 10
 
@@ -20,7 +20,7 @@ SHOWN = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("files", metavar="FILE|RUN", nargs="+", type=Path, help="files, folders, or a run directory")
-    _foreign_files.add_arguments(parser)
+    _foreign_options.add_arguments(parser)
     add = parser.add_argument
     add("--baseline", metavar="NAME=VALUE", default="", help="the treatment that claims are made against")
     add("--primary", metavar="RESPONSE", default="", help="the response that is claimed (default: the first)")
@@ -31,17 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Judge and print; exit status 0 whatever is found."""
     from pgassay.analysis.lint import lint
-    from pgassay.cli import _lint_input
+    from pgassay.importing import benchmark
     from pgassay.study import quantities
 
-    options = _foreign_files.parse_options(arguments)
+    options = _foreign_options.parse_options(arguments)
     paths = arguments.files
     if len(paths) == 1 and (paths[0] / "run.json").is_file():
-        judged = _lint_input.of_run(paths[0], arguments.primary)
+        judged = benchmark.of_run(paths[0], arguments.primary)
     else:
-        judged = _lint_input.of_files(paths, options, arguments.primary, arguments.baseline)
+        judged = benchmark.of_files(paths, options, arguments.primary, arguments.baseline)
     if arguments.resolution:
-        judged = _lint_input.with_resolution(judged, quantities.share("--resolution", arguments.resolution))
+        judged = benchmark.with_resolution(judged, quantities.share("--resolution", arguments.resolution))
     found = lint(judged.benchmark)
     if arguments.json:
         print(json.dumps(plain(judged, found), indent=2))

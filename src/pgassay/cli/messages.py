@@ -163,6 +163,11 @@ def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
     )
 
 
+def bad_filter(text: str) -> UsageError:
+    """`--where` that is not NAME=VALUE."""
+    return UsageError(f'--where wants NAME=VALUE, not "{text}"', "for example --where mode=rw")
+
+
 def no_calibration(path: Path) -> UsageError:
     """A run, but of a study."""
     return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")

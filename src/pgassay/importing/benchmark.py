@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.analysis.lint import Benchmark, Run
-from pgassay.cli._foreign_files import Options, gather
-from pgassay.record.foreign import judging
-from pgassay.record.foreign.messages import no_such_response
-from pgassay.record.foreign.values import NO_VALUE, SHORT
-from pgassay.record.foreign.writing import FACTS
+from pgassay.importing import placement
+from pgassay.importing.files import read_files
+from pgassay.importing.imported_run import FACTS
+from pgassay.importing.messages import no_such_response
+from pgassay.importing.reader import Options
+from pgassay.importing.values import NO_VALUE, SHORT
 from pgassay.record.reading import Run as Recorded
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.recorded import parse_recorded
@@ -35,13 +36,13 @@ class Judged:
 
 def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: str) -> Judged:
     """Foreign files. `baseline` as a treatment's label; empty for the first."""
-    reading, roles = gather(paths, options, compared=False)
+    reading, roles = read_files(paths, options, compared=False)
     names = [response.name for response in reading.responses]
     chosen = primary or names[0]
     if chosen not in names:
         raise no_such_response(chosen, names)
-    runs, ordered = judging.in_time(reading.runs, reading.ordered)
-    placed = judging.place(runs, roles, chosen)
+    runs, ordered = placement.in_time(reading.runs, reading.ordered)
+    placed = placement.place(runs, roles, chosen)
     if not ordered and roles.block:
         placed = tuple(sorted(placed, key=lambda each: _number(each.run.fields.get(roles.block, ""))))
     found = tuple(

@@ -1,6 +1,6 @@
 """What importing says to people: faults in the options, and why a file, line or job was left out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pgassay.errors import UsageError
 
@@ -27,11 +27,6 @@ def bad_pattern(text: str) -> UsageError:
         f'--pattern "{text}" must name at least one field in braces, each once',
         "for example --pattern 'pg-{page_kB}/{scale}/run-{run}/pgbench.log'",
     )
-
-
-def bad_filter(text: str) -> UsageError:
-    """`--where` that is not NAME=VALUE."""
-    return UsageError(f'--where wants NAME=VALUE, not "{text}"', "for example --where mode=rw")
 
 
 def no_field(name: str, known: Iterable[str]) -> UsageError:
@@ -97,9 +92,9 @@ def bad_header(text: str) -> UsageError:
 # Why something was left out: these are put after the place.
 
 
-def cells(found: int, wanted: int) -> str:
+def cells(count: int, header_count: int) -> str:
     """A line that is not of the table."""
-    return f"has {found} {'cell' if found == 1 else 'cells'} where the header has {wanted}"
+    return f"has {count} {'cell' if count == 1 else 'cells'} where the header has {header_count}"
 
 
 def not_a_number(column: str, text: str) -> str:
@@ -112,9 +107,19 @@ def no_columns(names: Iterable[str]) -> str:
     return f"is a table without the column {' and '.join(names)}"
 
 
-def not_known() -> str:
+def unrecognised(names: Sequence[str]) -> str:
     """No reader recognises it."""
-    return "is no output that is known here (pgbench, sysbench, HammerDB, PostgresBench, a table)"
+    return f"has an unrecognised format (recognised: {', '.join(names)})"
+
+
+def too_long(megabytes: int) -> str:
+    """A text that can hold neither a summary nor a table of runs."""
+    return f"has more than {megabytes} MB, so it is no summary and no table"
+
+
+def empty() -> str:
+    """A file without any text."""
+    return "is empty"
 
 
 def filtered() -> str:

@@ -8,10 +8,12 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pgassay.record.foreign import messages, units
-from pgassay.record.foreign.roles import Roles
-from pgassay.record.foreign.values import ABORTED, ForeignRun, LeftOut, Reading
+from pgassay.importing import messages
+from pgassay.importing.fields import Roles
+from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better
 
@@ -28,6 +30,33 @@ class Table:
 
     header: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+class TableReader(Reader):
+    """A plain table whose columns the user names; asked last, since any text may be one."""
+
+    name = "a table"
+
+    def recognises(self, file: ForeignFile, options: Options) -> bool:
+        """Whether it has the columns that the user gave roles, or looks like a table without them."""
+        if not file.text.strip():
+            return False
+        if options.roles.value and not _missing_columns(file.text, options):
+            return True
+        named_as_table = file.path.suffix.lower() in (".csv", ".tsv")
+        return (bool(options.roles.value) or named_as_table) and looks_like_table(file.text)
+
+    def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
+        """Each table's rows; raises `UsageError` where no column has the results."""
+        for file in files:
+            if not options.roles.value:
+                raise messages.no_value_column()
+            missing = _missing_columns(file.text, options)
+            if missing:
+                yield file.path, messages.no_columns(missing)
+            else:
+                found = read_table(str(file.path), file.text, options.roles, options.header, options.better)
+                yield file.path, found
 
 
 def sniff(text: str) -> str:
@@ -73,7 +102,7 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
             left_out.append(LeftOut(place, "; ".join(faults)))
         else:
             runs.append(_run(place, row, roles))
-    responses = tuple(units.response(use.name, better) for use in roles.value)
+    responses = tuple(response(use.name, better) for use in roles.value)
     remark = "the order of lines is taken for the order in time, as no column tells when a run began"
     return Reading(
         kind="table",
@@ -125,7 +154,7 @@ def looks_like_table(text: str) -> bool:
     return widths[0] > 1 and widths.count(widths[0]) >= _SAME_WIDTH * len(widths)
 
 
-def missing_columns(text: str, roles: Roles, header: str) -> tuple[str, ...]:
-    """Columns with a role that the table lacks."""
-    names = parse_table(text, header).header
-    return tuple(dict.fromkeys(column for column in roles.fields if column not in names))
+def _missing_columns(text: str, options: Options) -> tuple[str, ...]:
+    """Columns with a role that neither the table nor an option of the user's has."""
+    names = {*parse_table(text, options.header).header, *options.named}
+    return tuple(dict.fromkeys(column for column in options.roles.fields if column not in names))

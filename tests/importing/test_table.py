@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
-from pgassay.record.foreign.delimited import DELIMITERS, number, parse_table, read_table, sniff
-from pgassay.record.foreign.roles import parse_roles
-from pgassay.record.foreign.values import Reading
+from pgassay.importing.fields import parse_roles
+from pgassay.importing.table import DELIMITERS, number, parse_table, read_table, sniff
+from pgassay.importing.values import Reading
 from pgassay.study.responses import Better
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.record.foreign.hammerdb import is_sqlite, read_hammerdb
-from pgassay.record.foreign.postgresbench import is_postgresbench, read_postgresbench
-from pgassay.record.foreign.values import Reading
-from tests.record.foreign.made import hammerdb, postgresbench
+from pgassay.importing.hammerdb import HammerDbReader, read_hammerdb
+from pgassay.importing.postgresbench import is_postgresbench, read_postgresbench
+from pgassay.importing.reader import ForeignFile, Options
+from pgassay.importing.values import Reading
+from tests.importing.made import hammerdb, postgresbench
 
 
 def test_hammerdb_s_jobs(tmp_path: Path) -> None:
     path = hammerdb(tmp_path / "hammer.DB")
-    assert is_sqlite(path.read_bytes()[:64])
+    assert HammerDbReader().recognises(ForeignFile.open(path), Options())
     reading = read_hammerdb(path)
     assert isinstance(reading, Reading)
     assert [run.responses["nopm"] for run in reading.runs] == [42332.0, 38385.0]

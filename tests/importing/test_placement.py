@@ -5,12 +5,18 @@ from math import nan
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.record.foreign import seconds
-from pgassay.record.foreign.blocks import Choice, assign
-from pgassay.record.foreign.documents import baseline_of, study_document
-from pgassay.record.foreign.judging import Placed, in_time, place
-from pgassay.record.foreign.roles import parse_roles
-from pgassay.record.foreign.values import ForeignRun
+from pgassay.importing.fields import parse_roles
+from pgassay.importing.imported_run import baseline_of, study_document
+from pgassay.importing.placement import (
+    BlockRule,
+    Placed,
+    assign_blocks,
+    in_time,
+    join_seconds,
+    place,
+    remarks_on_seconds,
+)
+from pgassay.importing.values import ForeignRun
 from pgassay.study.recorded import parse_recorded
 
 ROLES = parse_roles(["treatment=t,condition=c,block=run"])
@@ -44,20 +50,20 @@ def test_a_truncated_run_is_an_outcome_although_it_has_a_value() -> None:
 
 
 def test_numbered_repetitions_are_blocks() -> None:
-    numbers, choice = assign(
+    numbers, choice = assign_blocks(
         placed(run("b", 1.0, "7"), run("a", 1.0, "3"), run("a", 1.0, "7"), run("b", 1.0, "3")), "run"
     )
-    assert (numbers, choice) == ((2, 1, 2, 1), Choice.NUMBERED)
+    assert (numbers, choice) == ((2, 1, 2, 1), BlockRule.NUMBERED)
 
 
 def test_without_numbers_the_k_th_run_of_each_is_block_k() -> None:
     runs = placed(run("a", 1.0), run("a", 2.0), run("b", 1.0), run("b", 1.0, c="y"))
-    assert assign(runs, "") == ((1, 2, 1, 1), Choice.COUNTED)
+    assert assign_blocks(runs, "") == ((1, 2, 1, 1), BlockRule.COUNTED)
 
 
 @pytest.mark.parametrize("texts", [("1", "1"), ("1", ""), ("1", "two")])
 def test_numbers_that_are_none_are_not_used(texts: tuple[str, str]) -> None:
-    assert assign(placed(*(run("a", 1.0, text) for text in texts)), "run") == ((1, 2), Choice.REPEATED)
+    assert assign_blocks(placed(*(run("a", 1.0, text) for text in texts)), "run") == ((1, 2), BlockRule.REPEATED)
 
 
 def test_known_times_give_the_order() -> None:
@@ -69,10 +75,10 @@ def test_known_times_give_the_order() -> None:
 
 def test_seconds_become_the_run_that_they_are() -> None:
     rows = [run("a", value, "1", second=float(place)) for place, value in enumerate((100.0, None, 110.0))]
-    (whole,) = seconds.as_runs(rows, ROLES)
+    (whole,) = join_seconds(rows, ROLES)
     assert (whole.responses["tps"], whole.seconds, len(whole.series)) == (105.0, 3.0, 3)
     assert [each.value for each in whole.series] == [100.0, None, 110.0]
-    assert seconds.remarks(rows)[1] == "1 of the seconds have no value and do not count in it"
+    assert remarks_on_seconds(rows)[1] == "1 of the seconds have no value and do not count in it"
 
 
 def test_the_study_of_imported_runs_reads_back() -> None:

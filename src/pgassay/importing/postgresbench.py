@@ -7,19 +7,35 @@ Relied on: an object with `system` (text) and `results`, a list of objects with 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from pgassay.record.foreign.units import response
-from pgassay.record.foreign.values import FAILED_TRANSACTIONS, ForeignRun, LeftOut, Reading
+from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.values import FAILED_TRANSACTIONS, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 
 RESPONSES = tuple(
     response(name) for name in ("tps", "latency_avg_ms", "latency_stddev_ms", "latency_p95_ms", "latency_p99_ms")
 )
-SUGGESTED = ("system", "machine", "instance_type", "cluster_size", "tuned", "region", "postgres_version", "folder")
 _TOP = ("system", "machine", "cluster_size", "tuned", "cloud", "region", "postgres_version", "date")
 _BENCHMARK = ("workload", "scale_factor", "clients", "threads", "query_mode")
+
+
+class PostgresBenchReader(Reader):
+    """A result file of the PostgresBench board."""
+
+    name = "PostgresBench"
+    suggested = ("system", "machine", "instance_type", "cluster_size", "tuned", "region", "postgres_version", "folder")
+
+    def recognises(self, file: ForeignFile, options: Options) -> bool:
+        """Whether it is a JSON object with a system and results."""
+        return is_postgresbench(file.text)
+
+    def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
+        """Each file's runs, in the order in which they are listed."""
+        for file in files:
+            yield file.path, read_postgresbench(str(file.path), file.text)
 
 
 def is_postgresbench(text: str) -> bool:
@@ -46,7 +62,7 @@ def read_postgresbench(place: str, text: str) -> Reading:
             left_out.append(LeftOut(where, "is no object"))
             continue
         runs.append(_run(where, {**fields, "run": str(result.get("run", position))}, result, planned_s))
-    return Reading("PostgresBench", tuple(runs), RESPONSES, tuple(left_out), SUGGESTED, repetition="run", ordered=True)
+    return Reading("PostgresBench", tuple(runs), RESPONSES, tuple(left_out), repetition="run", ordered=True)
 
 
 def _run(place: str, fields: Mapping[str, str], result: Mapping[str, Any], planned_s: float | None) -> ForeignRun:

@@ -1,27 +1,54 @@
-"""pgbench's own outputs and per-transaction logs as foreign runs; here, because only the command line may call `load`.
+"""pgbench's outputs and per-transaction logs as foreign runs.
 
 An output is a run; its log, alone with it in a folder, adds quantiles and seconds. A log without an output is a run
 whose tps is counted between its first and last transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
 from pgassay.errors import PgassayError
+from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second
 from pgassay.load.pgbench.log import latencies
 from pgassay.load.pgbench.outcome import problems_of_log, problems_of_summary
 from pgassay.load.pgbench.progress import first_abort, parse_progress
 from pgassay.load.pgbench.responses import RESPONSES, of_summary
 from pgassay.load.pgbench.summary import Summary, parse_summary
-from pgassay.record.foreign.values import ABORTED, ForeignRun, Reading, Second
 from pgassay.record.values import Reason
 
-SUGGESTED = ("scale", "clients", "threads", "protocol", "script", "folder")
 _COLUMNS = 6
 """Of a log without lag and retries."""
 _HEAD_LINES = 1000
 _NS = 1_000_000_000
+
+
+class PgbenchReader(Reader):
+    """pgbench's output (stdout, stderr or both) and its logs of `--log`."""
+
+    name = "pgbench"
+    suggested = ("scale", "clients", "threads", "protocol", "script", "folder")
+    reads_together = True
+
+    def recognises(self, file: ForeignFile, options: Options) -> bool:
+        """Whether it is a log, of any length, or an output."""
+        return is_log(file.first_lines) or (not file.is_long and is_output(file.first_lines))
+
+    def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
+        """Outputs, each with the log that is alone with it in its folder; then the logs that belong to no output."""
+        logs = log_runs([file.path for file in files if is_log(file.first_lines)])
+        outputs = [file for file in files if not is_log(file.first_lines)]
+        taken: set[Path] = set()
+        for file in outputs:
+            beside = [first for first in logs if first.parent == file.path.parent]
+            alone = len(beside) == 1 and sum(other.path.parent == file.path.parent for other in outputs) == 1
+            taken |= set(beside) if alone else set()
+            yield file.path, read_output(str(file.path), file.text, logs[beside[0]] if alone else ())
+        has_lag, has_retries = "lag" in options.log_has, "retries" in options.log_has
+        for first, threads in logs.items():
+            if first not in taken:
+                yield first, read_log_alone(str(first), threads, has_lag=has_lag, has_retries=has_retries)
 
 
 def is_output(text: str) -> bool:
@@ -66,7 +93,7 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
         problems=tuple(Reason(code, detail) for code, detail in problems.items()),
         series=series,
     )
-    return Reading("pgbench", (run,), RESPONSES, suggested=SUGGESTED)
+    return Reading("pgbench", (run,), RESPONSES)
 
 
 def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> Reading | str:
@@ -87,7 +114,7 @@ def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retr
         series=_seconds(log),
     )
     remark = "a log without pgbench's output does not tell whether the run ended well; its tps is transactions by time"
-    return Reading("pgbench log", (run,), RESPONSES, suggested=SUGGESTED, remarks=(remark,))
+    return Reading("pgbench log", (run,), RESPONSES, remarks=(remark,))
 
 
 def read_log(files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> PgbenchLog | str:

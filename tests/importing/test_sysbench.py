@@ -2,10 +2,10 @@
 
 import pytest
 
-from pgassay.cli._sysbench_files import read_sysbench
+from pgassay.importing.sysbench import read_sysbench
+from pgassay.importing.values import Reading
 from pgassay.load.sysbench.summary import is_sysbench
-from pgassay.record.foreign.values import Reading
-from tests.record.foreign.made import SAMPLES
+from tests.importing.made import SAMPLES
 
 
 def sysbench(name: str) -> Reading | str:

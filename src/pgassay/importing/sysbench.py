@@ -1,11 +1,14 @@
-"""sysbench's output of a database test as a foreign run; here, because only the command line may call `load`.
+"""sysbench's output of a database test as a foreign run.
 
 What is printed is read where the load reads it (`load.sysbench.summary`); a text without the totals is no run.
 """
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second, response
 from pgassay.load.sysbench import summary
-from pgassay.record.foreign.units import response
-from pgassay.record.foreign.values import ABORTED, ForeignRun, Reading, Second
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 
@@ -18,8 +21,23 @@ RESPONSES = (
     Response("latency_max_ms", "greatest latency", "ms", Better.LOWER),
     Response("ignored_errors_share", "share of transactions that failed", "share", Better.LOWER, Scale.DIFFERENCE),
 )
-SUGGESTED = ("threads", "folder")
 _NS = 1_000_000_000
+
+
+class SysbenchReader(Reader):
+    """sysbench's standard output, with its errors or without."""
+
+    name = "sysbench"
+    suggested = ("threads", "folder")
+
+    def recognises(self, file: ForeignFile, options: Options) -> bool:
+        """Whether it holds a line that only sysbench prints."""
+        return summary.is_sysbench(file.text)
+
+    def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
+        """Each file's run."""
+        for file in files:
+            yield file.path, read_sysbench(str(file.path), file.text)
 
 
 def read_sysbench(place: str, text: str) -> Reading | str:
@@ -47,9 +65,7 @@ def read_sysbench(place: str, text: str) -> Reading | str:
         series=_series(text),
     )
     remark = "sysbench counts transactions that failed apart, as ignored errors; its tps is without them"
-    return Reading(
-        "sysbench", (run,), RESPONSES, suggested=SUGGESTED, remarks=(remark,) if totals.ignored_errors else ()
-    )
+    return Reading("sysbench", (run,), RESPONSES, remarks=(remark,) if totals.ignored_errors else ())
 
 
 def _series(text: str) -> tuple[Second, ...]:

@@ -1,13 +1,16 @@
 """What a reader makes of a foreign file: its runs with all that could name a treatment, and what it had to leave out.
 
-Roles (which field is a factor, which a condition) are given later, by `roles`: a file does not know its own question.
+Roles (which field is a factor, which a condition) are given later, by `fields`: a file does not know its own question.
+Of a response only a name of which there is no doubt has a better direction; of any other neither is better, so that a
+verdict says "different" and not "better", until `--better` says which.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pgassay.record.values import Reason
-from pgassay.study.responses import Response
+from pgassay.study.responses import Better, Response, Scale
 
 ABORTED = "aborted"
 SHORT = "short"
@@ -15,6 +18,18 @@ NO_VALUE = "no_value"
 FAILED_TRANSACTIONS = "failed_transactions"
 FOLDER = "folder"
 """The field that holds the folder of a file, where several files are read."""
+
+_HIGHER, _LOWER = Better.HIGHER, Better.LOWER
+_KNOWN: tuple[tuple[str, str, str, Better], ...] = (
+    (r"tps|transactions?_per_second", "transactions per second", "1/s", _HIGHER),
+    (r"qps|queries_per_second", "queries per second", "1/s", _HIGHER),
+    (r"iops", "I/Os per second", "1/s", _HIGHER),
+    (r"nopm", "new orders per minute", "1/min", _HIGHER),
+    (r"tpm(c)?", "transactions per minute", "1/min", _HIGHER),
+    (r"(avg_|mean_)?latency(_avg|_mean)?(_ms)?|lat_ms", "mean latency", "ms", _LOWER),
+    (r"latency_stddev_ms", "standard deviation of latency", "ms", _LOWER),
+    (r"(latency_)?p(\d+)(_ms)?", "percentile of latency", "ms", _LOWER),
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +92,7 @@ class Reading:
     remarks: tuple[str, ...] = field(default=())
 
 
-def together(readings: Iterable[Reading]) -> Reading:
+def combine(readings: Iterable[Reading]) -> Reading:
     """Several files' readings as one; the runs of several files are in order of time only if each tells its time."""
     found = [reading for reading in readings]
     runs = tuple(run for reading in found for run in reading.runs)
@@ -92,3 +107,13 @@ def together(readings: Iterable[Reading]) -> Reading:
         ordered=not several and any(reading.ordered for reading in found),
         remarks=tuple(dict.fromkeys(remark for reading in found for remark in reading.remarks)),
     )
+
+
+def response(name: str, better: Better | None = None) -> Response:
+    """The declaration of a response called `name`: title, unit and direction, which `better` overrules."""
+    for pattern, title, unit, direction in _KNOWN:
+        if re.fullmatch(pattern, name.lower()):
+            said = title if "percentile" not in title else f"{name.lower()}: {title}"
+            return Response(name, said, unit, better or direction)
+    scale = Scale.DIFFERENCE if name.lower().endswith("share") else Scale.RATIO
+    return Response(name, name, "share" if scale is Scale.DIFFERENCE else "", better or Better.NEITHER, scale)

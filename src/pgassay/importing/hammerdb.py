@@ -9,12 +9,12 @@ NOPM from M … TPM`, in old versions the other way round. A schema's build or c
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pgassay.record.foreign.units import response
-from pgassay.record.foreign.values import ABORTED, ForeignRun, LeftOut, Reading
+from pgassay.importing.reader import ForeignFile, Options, Reader
+from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 
@@ -35,16 +35,26 @@ RESPONSES = (
     Response("neword_p95_ms", "95th percentile of latency of new orders", "ms", Better.LOWER),
     Response("neword_p99_ms", "99th percentile of latency of new orders", "ms", Better.LOWER),
 )
-SUGGESTED = ("virtual_users", "database", "warehouses", "storedprocs", "allwarehouse", "folder")
 
 
-def is_sqlite(head: bytes) -> bool:
-    """Do the first bytes say SQLite 3?"""
-    return head.startswith(MAGIC)
+class HammerDbReader(Reader):
+    """HammerDB's job database, hammer.DB; an SQLite file of any other program is named and left out."""
+
+    name = "HammerDB"
+    suggested = ("virtual_users", "database", "warehouses", "storedprocs", "allwarehouse", "folder")
+
+    def recognises(self, file: ForeignFile, options: Options) -> bool:
+        """Whether its first bytes are those of SQLite 3."""
+        return file.head.startswith(MAGIC)
+
+    def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
+        """Each file's jobs, in the order of their times."""
+        for file in files:
+            yield file.path, read_hammerdb(file.path)
 
 
 def read_hammerdb(path: Path) -> Reading | str:
-    """Every job with a result, in the order of their times; or why the file has none. The file is only read."""
+    """Every job with a result, in the order of their times; or why there is none. The file is only read."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as database:
@@ -92,7 +102,7 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
         else:
             runs.append(run)
     remark = "the order of jobs is that of JOBMAIN.timestamp"
-    return Reading("HammerDB", tuple(runs), RESPONSES, tuple(left_out), SUGGESTED, ordered=True, remarks=(remark,))
+    return Reading("HammerDB", tuple(runs), RESPONSES, tuple(left_out), ordered=True, remarks=(remark,))
 
 
 def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, float | None]) -> ForeignRun | str:

@@ -5,9 +5,17 @@ from pathlib import PurePath
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.record.foreign.naming import fields_of_path, natural, parse_given, parse_pattern
-from pgassay.record.foreign.roles import Use, levels_of, parse_roles, settle
-from pgassay.record.foreign.values import FOLDER, ForeignRun, Reading
+from pgassay.importing.fields import (
+    Use,
+    fields_of_path,
+    levels_of,
+    natural,
+    parse_given,
+    parse_pattern,
+    parse_roles,
+    settle_roles,
+)
+from pgassay.importing.values import FOLDER, ForeignRun, Reading
 
 
 def reading(*fields: dict[str, str], suggested: tuple[str, ...] = (), repetition: str = "") -> Reading:
@@ -48,16 +56,16 @@ def test_run_10_comes_after_run_9() -> None:
 
 def test_unsaid_treatments_are_the_suggestions_that_differ_and_it_is_said() -> None:
     runs = reading({"clients": "1", "scale": "5"}, {"clients": "2", "scale": "5"}, suggested=("scale", "clients"))
-    roles, said = settle(runs, parse_roles([]))
+    roles, said = settle_roles(runs, parse_roles([]))
     assert roles.treatment == (Use("clients", "clients"),)
     assert said == ("treatments are told apart by clients, as nothing else was said",)
 
 
 def test_a_folder_that_repeats_another_field_is_no_factor_of_its_own() -> None:
     same = reading({"clients": "1", FOLDER: "c1"}, {"clients": "2", FOLDER: "c2"}, suggested=("clients", FOLDER))
-    assert settle(same, parse_roles([]))[0].treatment == (Use("clients", "clients"),)
+    assert settle_roles(same, parse_roles([]))[0].treatment == (Use("clients", "clients"),)
     rows = [{"clients": c, FOLDER: f} for c in "12" for f in "ab"]
-    crossed, _ = settle(reading(*rows, suggested=("clients", FOLDER)), parse_roles([]))
+    crossed, _ = settle_roles(reading(*rows, suggested=("clients", FOLDER)), parse_roles([]))
     assert [use.field for use in crossed.treatment] == ["clients", FOLDER]
 
 
@@ -65,15 +73,15 @@ def test_what_was_said_is_taken_and_nothing_else() -> None:
     runs = reading(
         {"a": "1", "b": "1", "run": "1"}, {"a": "2", "b": "2", "run": "1"}, suggested=("b",), repetition="run"
     )
-    roles, said = settle(runs, parse_roles(["treatment=a:build.block_size"]))
+    roles, said = settle_roles(runs, parse_roles(["treatment=a:build.block_size"]))
     assert (roles.treatment, roles.block, said) == ((Use("a", "build.block_size"),), "run", ())
     assert levels_of(roles.treatment, {"a": ""}) == {"build.block_size": "unknown"}
-    assert settle(runs, parse_roles(["condition=b"]), ("a", "b"))[0].treatment == (Use("a", "a"),)
+    assert settle_roles(runs, parse_roles(["condition=b"]), ("a", "b"))[0].treatment == (Use("a", "a"),)
 
 
 def test_fields_that_are_not_there() -> None:
     with pytest.raises(UsageError, match='no field "c"'):
-        settle(reading({"a": "1"}), parse_roles(["treatment=c"]))
+        settle_roles(reading({"a": "1"}), parse_roles(["treatment=c"]))
     with pytest.raises(UsageError, match="tells treatments apart"):
-        settle(reading({"a": "1"}), parse_roles([]))
-    assert settle(reading({"a": "1"}), parse_roles([]), needed=False)[0].treatment == ()
+        settle_roles(reading({"a": "1"}), parse_roles([]))
+    assert settle_roles(reading({"a": "1"}), parse_roles([]), needed=False)[0].treatment == ()

@@ -1,0 +1,140 @@
+"""Files and folders as one reading: which reader takes each file, what its runs are called, and what is left out.
+
+A file is known by its contents, hardly ever by its name. A file that no reader recognises is named and left out, so
+that a script in a folder of results does not stop the others.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from pgassay import plugins
+from pgassay.importing import messages
+from pgassay.importing.fields import REPETITION, Roles, fields_of_path, natural, settle_roles, with_fields
+from pgassay.importing.go_tpc import GoTpcReader
+from pgassay.importing.hammerdb import HammerDbReader
+from pgassay.importing.pgbench import PgbenchReader
+from pgassay.importing.postgresbench import PostgresBenchReader
+from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
+from pgassay.importing.sysbench import SysbenchReader
+from pgassay.importing.table import TableReader
+from pgassay.importing.values import FOLDER, LeftOut, Reading, combine
+from pgassay.plugins import PluginError
+
+READERS: tuple[Reader, ...] = (
+    PgbenchReader(),
+    SysbenchReader(),
+    HammerDbReader(),
+    PostgresBenchReader(),
+    GoTpcReader(),
+)
+"""The readers that recognise their files by what only their program writes."""
+TABLE = TableReader()
+"""Asked when no other reader recognises a file, since any text may be a table."""
+
+
+class Registry:
+    """Every reader in the order in which they are asked: ours, those of other packages, and that of tables.
+
+    Other packages are imported when the first file comes that none of ours recognises. `broken` says then which of
+    them cannot be used; their files are left out as unrecognised.
+    """
+
+    def __init__(self) -> None:
+        self.broken: tuple[PluginError, ...] = ()
+
+    def reader_of(self, file: ForeignFile, options: Options) -> Reader | None:
+        """The first reader that recognises the file; None if no reader does."""
+        return next((each for each in self._in_order() if each.recognises(file, options)), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the readers are called."""
+        return tuple(each.name for each in self._in_order())
+
+    def _in_order(self) -> Iterator[Reader]:
+        yield from READERS
+        yield from self._others
+        yield TABLE
+
+    @cached_property
+    def _others(self) -> tuple[Reader, ...]:
+        taken = {name for each in READERS for name in (each.name, each.name.lower())}
+        loaded = plugins.load(plugins.Group.IMPORTERS, Reader, taken)  # type: ignore[type-abstract]
+        self.broken = loaded.broken
+        return tuple(loaded.objects.values())
+
+
+def read_files(paths: Sequence[Path], options: Options, *, compared: bool) -> tuple[Reading, Roles]:
+    """Every run in the files and folders that `options` keep, and the role of each field.
+
+    `compared` says that something must tell treatments apart. Raises `UsageError` where there is no run, `OSError` for
+    a path that does not exist.
+    """
+    registry = Registry()
+    reading = combine(_readings(paths, options, registry))
+    runs = tuple(run for run in reading.runs if all(run.fields.get(name) == value for name, value in options.where))
+    if not runs:
+        reasons = [(each.place, each.reason) for each in reading.left_out]
+        if reading.runs:
+            reasons.append((f"{len(reading.runs)} runs", messages.filtered()))
+        raise messages.no_runs(reasons)
+    repetition = next((name for name in REPETITION if options.pattern and name in options.pattern.names), "")
+    reading = replace(reading, runs=runs, repetition=reading.repetition or repetition)
+    roles, remarks = settle_roles(reading, options.roles, options.named, needed=compared)
+    unusable = [error.message for error in registry.broken]
+    return replace(reading, remarks=(*reading.remarks, *remarks, *unusable)), roles
+
+
+def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> Iterator[Reading]:
+    files = list(_files(paths))
+    folders = {path.parent for path in files}
+    together: dict[Reader, list[ForeignFile]] = {}
+    for path in files:
+        file = ForeignFile.open(path)
+        reader = registry.reader_of(file, options)
+        if reader is None:
+            yield _nothing(str(path), _unrecognised(file, registry.names))
+        elif reader.reads_together:
+            together.setdefault(reader, []).append(file)
+        else:
+            yield from _read(reader, [file], options, folders)
+    for reader, group in together.items():
+        yield from _read(reader, group, options, folders)
+
+
+def _read(reader: Reader, files: Sequence[ForeignFile], options: Options, folders: set[Path]) -> Iterator[Reading]:
+    common = os.path.commonpath([folder.absolute() for folder in folders])
+    for path, found in reader.read(files, options):
+        if isinstance(found, str):
+            yield _nothing(str(path), found)
+            continue
+        fields = {FOLDER: path.parent.absolute().relative_to(common).as_posix()} if len(folders) > 1 else {}
+        named = with_fields(found, {**fields, **fields_of_path(path, options.pattern, options.given)})
+        yield replace(named, suggested=reader.suggested)
+
+
+def _unrecognised(file: ForeignFile, names: Sequence[str]) -> str:
+    if file.is_long and not file.is_binary:
+        return messages.too_long(TEXT_BYTES_MAX // 2**20)
+    if not file.is_binary and not file.text.strip():
+        return messages.empty()
+    return messages.unrecognised(names)
+
+
+def _nothing(place: str, reason: str) -> Reading:
+    return Reading("", (), (), (LeftOut(place, reason),))
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Files as given; a folder stands for all files below it, in natural order, hidden ones left out."""
+    for path in paths:
+        if path.is_dir():
+            below = (each for each in path.rglob("*") if each.is_file())
+            yield from sorted((each for each in below if not each.name.startswith(".")), key=natural)
+        elif path.exists():
+            yield path
+        else:
+            path.stat()  # raises the system's own words, which the program prints
