@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
 from pgassay.host import messages
 from pgassay.host.factors import Cores, HugePages, Memory, TransparentHugePages
+from pgassay.study.levels import Level
+from pgassay.testing.fakes.server import FakeInstallation
 
 
 @pytest.fixture
@@ -58,3 +61,29 @@ def test_levels_that_this_machine_cannot_give_say_what_it_can(tmp_path: Path) ->
 def test_nonsense_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         Memory().parse("host.memory", typed)
+
+
+@pytest.mark.parametrize(
+    ("factor", "typed", "steps"),
+    [
+        (HugePages(), "none", ["ALTER SYSTEM SET huge_pages = 'off'; restart the server"]),
+        (HugePages(), "2MB", ["reserve the huge pages", "ALTER SYSTEM SET huge_pages = 'on'"]),
+        (TransparentHugePages(), "never", ["host.transparent_huge_pages = never: echo never > /sys/kernel/mm"]),
+        (Memory(), "512MB", ["host.memory = 512MB: a limit for the server"]),
+        (Memory(), "all", ["host.memory = all: nothing to set"]),
+        (Cores(), "4", ["host.cores = 4: CPUAffinity="]),
+        (Cores(), "all", ["host.cores = all: nothing to set"]),
+    ],
+    ids=str,
+)
+def test_a_factor_says_how_it_is_adopted(factor: Factor, typed: str, steps: list[str], tmp_path: Path) -> None:
+    installation = FakeInstallation()
+    installation.initialize(tmp_path / "data", {})
+    server = installation.start(tmp_path / "data", {}, tmp_path / "socket")
+    found = (factor.adopt_by(factor.pattern, Level(typed, typed), server) or "").splitlines()
+    assert [each.startswith(step) for each, step in zip(found, steps, strict=True)] == [True] * len(steps)
+
+
+def test_the_advice_has_systemd_s_units() -> None:
+    (memory,) = Memory().steps("512MB")
+    assert "MemoryMax=512M in the systemd unit" in memory

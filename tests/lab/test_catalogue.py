@@ -6,6 +6,8 @@ import pytest
 
 from pgassay.errors import PgassayError
 from pgassay.lab.catalogue import every_factor
+from pgassay.plugins import PluginError
+from tests.packages import Install
 
 NONSENSE = (
     "", "0", "-1", "1e999", "1e999GB", "1e308GB", "1e999s", "nan", "inf", "²", "٣", "0x" + "f" * 300, "9" * 400,
@@ -20,3 +22,29 @@ def test_nonsense_is_a_level_or_refused_in_words(typed: str) -> None:
     for factor in every_factor().all():
         with suppress(PgassayError):
             factor.parse(factor.pattern.replace("*", "work_mem"), typed)
+
+
+FACTOR = """
+from pgassay.bench.factor import Factor, Stage
+
+class Governor(Factor):
+    pattern = "{pattern}"
+    stage = Stage.HOST
+
+FACTOR = Governor()
+"""
+
+
+def test_another_package_s_factor_is_found_by_its_name(install: Install) -> None:
+    code = FACTOR.format(pattern="host.governor")
+    install("pg-governor", "[pgassay.factors]\ngovernor = pg_governor_a:FACTOR\n", code, "pg_governor_a")
+    found = every_factor().find("host.governor")
+    assert found is not None
+    assert type(found).__name__ == "Governor"
+
+
+def test_another_package_s_factor_takes_no_name_of_ours(install: Install) -> None:
+    code = FACTOR.format(pattern="host.cores")
+    install("pg-governor", "[pgassay.factors]\ngovernor = pg_governor_b:FACTOR\n", code, "pg_governor_b")
+    with pytest.raises(PluginError, match=r"of package pg-governor 1\.2 .* pgassay has a factor of this name"):
+        every_factor()

@@ -13,6 +13,7 @@ from pgassay.postgres.builds.cache import MANIFEST, Manifest
 from pgassay.postgres.builds.recipe import Recipe
 from pgassay.postgres.effective import status_of_map
 from pgassay.postgres.factors import FACTORS
+from pgassay.study.levels import Level
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
 
@@ -98,9 +99,10 @@ def test_read_back(name: str, typed: str, read_back: str | None, server: FakeSer
 
 
 def test_adoption_asks_the_server(server: FakeServer) -> None:
-    assert _factor("server.*").adopt_by("server.shared_buffers", server) == "restart"
-    assert _factor("server.*").adopt_by("server.work_mem", server) == "reload"
-    assert _factor("table.fillfactor").adopt_by("table.fillfactor", server) is None
+    setting, any_level = _factor("server.*"), Level("75", "75")
+    assert setting.adopt_by("server.shared_buffers", any_level, server) == "restart"
+    assert setting.adopt_by("server.work_mem", any_level, server) == "reload"
+    assert _factor("table.fillfactor").adopt_by("table.fillfactor", any_level, server) is None
 
 
 def test_fillfactor_is_set_on_the_empty_schema_and_not_rewritten_after(server: FakeServer) -> None:

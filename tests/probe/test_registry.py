@@ -12,11 +12,13 @@ from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.errors import QueryError
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, value_at_end
 from pgassay.bench.running import Clock
-from pgassay.probe.registry import PROBES, Probes
+from pgassay.plugins import PluginError
+from pgassay.probe.registry import PROBES, Probes, every_probe
 from pgassay.probe.statistics import Statistics, View, ViewProbe, counter
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from tests.packages import Install
 
 COUNTERS: dict[str, float | None] = {
     "process_tree.user_us": 30_000.0,
@@ -306,3 +308,33 @@ def test_a_view_that_the_server_refuses_takes_no_other_with_it(target: Target) -
     assert isinstance(together, Statistics)
     assert "pg_replication_slots" not in together.sql
     assert "pg_stat_wal" in together.sql
+
+
+PROBE = """
+from pgassay.bench.counters import Meter
+from pgassay.bench.probe import Probe, value_at_end
+
+class Frequency(Probe):
+    name = "{name}"
+    summary = "clock of the first processor"
+    meters = {{"frequency": (Meter("mhz", "MHz", cumulative=False),)}}
+    costs = (value_at_end("frequency_mhz", "clock at the end", "MHz", "frequency.mhz"),)
+
+PROBE = Frequency()
+"""
+
+
+def test_another_package_s_probe_is_found(install: Install) -> None:
+    install(
+        "pg-clock", "[pgassay.probes]\nfrequency = pg_clock_a:PROBE\n", PROBE.format(name="frequency"), "pg_clock_a"
+    )
+    probes = every_probe()
+    assert [probe.name for probe in probes.foreign] == ["frequency"]
+    assert probes.responses[-1].name == "frequency_mhz"
+    assert probes.costs({"frequency.mhz": 2400.0}, 1)["frequency_mhz"] == 2400.0
+
+
+def test_another_package_s_probe_takes_no_name_of_ours(install: Install) -> None:
+    install("pg-clock", "[pgassay.probes]\nwal = pg_clock_b:PROBE\n", PROBE.format(name="wal"), "pg_clock_b")
+    with pytest.raises(PluginError, match="pgassay has a probe of this name"):
+        every_probe()

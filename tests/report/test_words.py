@@ -121,5 +121,9 @@ def test_host_factors_are_adopted_by_the_kernel_and_by_postgresql() -> None:
     assert "transparent_hugepage/enabled" in transparent
     assert "MemoryMax=512M" in memory
     assert "CPUAffinity" in cores
+    assert advice(Combination({"host.numa": Level("0", "0")}), {"host.numa": "do this\nthen that"}) == [
+        "do this",
+        "then that",
+    ], "another package's factor says it itself"
     none = advice(Combination({"host.huge_pages": Level("none", "none"), "host.cores": Level("all", "all")}), {})
     assert none == ["ALTER SYSTEM SET huge_pages = 'off'; restart the server", "host.cores = all: nothing to set"]

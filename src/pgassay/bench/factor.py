@@ -92,8 +92,12 @@ class Factor:
         """What really holds, in the level's canonical form if it agrees; None when nothing can tell."""
         raise NotImplementedError
 
-    def adopt_by(self, name: str, server: Server) -> str | None:
-        """What it takes to put a level into practice, where the running server can tell: `reload` or `restart`."""
+    def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
+        """What an administrator does to put a level into practice on a server of their own, for record and report.
+
+        The steps in words, one a line; of a setting just `reload` or `restart`, as the running server says. None where
+        the factor has nothing to say.
+        """
         return None
 
     def unavailable(self, name: str) -> str | None:

@@ -11,6 +11,7 @@ from pgassay.bench import versions
 from pgassay.bench.errors import QueryError
 from pgassay.bench.factor import Factor, Readable, Setup, Stage
 from pgassay.bench.hosting import Hosting
+from pgassay.bench.server import Server
 from pgassay.host import cpus, groups, huge_pages, messages
 from pgassay.host.changes import current
 from pgassay.study.levels import Level
@@ -32,6 +33,18 @@ class HostFactor(Factor):
     def unavailable(self, name: str) -> str | None:
         """Root alone may change the machine."""
         return None if os.geteuid() == 0 else messages.NO_ROOT
+
+    def adopt_by(self, name: str, level: Level, server: Server) -> str:
+        """The steps on a server of one's own, the kernel's side and PostgreSQL's.
+
+        From PostgreSQL's manual ("Managing Kernel Resources", "Linux Huge Pages"), the kernel's (hugetlbpage,
+        transhuge) and systemd.resource-control(5). They hold for the settings that the level was measured with.
+        """
+        return "\n".join(self.steps(level.typed)) or f"{name} = {level.typed}: nothing to set"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """One sentence a step; empty where the level is what a server has anyway."""
+        return ()
 
 
 class HugePages(HostFactor):
@@ -91,6 +104,23 @@ class HugePages(HostFactor):
             return f"{size}, but huge_pages_status is {status}"
         return size
 
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """Reserve the pages, then ask PostgreSQL for them."""
+        if typed in (NONE, "off"):
+            return ("ALTER SYSTEM SET huge_pages = 'off'; restart the server",)
+        return (
+            "reserve the huge pages that the server needs (stopped, from PostgreSQL 15: postgres -D DIRECTORY -C"
+            f" {huge_pages.NEEDED} says how many): vm.nr_hugepages, or hugepagesz={_systemd_size(typed)} hugepages=N"
+            " on the kernel's command line, early, while free memory is contiguous",
+            f"ALTER SYSTEM SET huge_pages = 'on'; where {typed} is not the kernel's default size also huge_page_size ="
+            f" '{typed}'; restart the server, which refuses to start if it does not get them",
+        )
+
+
+def _systemd_size(typed: str) -> str:
+    """systemd and the kernel know K, M, G and T, of 1024."""
+    return typed.upper().removesuffix("B") if typed[-1:] in "Bb" else typed
+
 
 def _huge_pages_status(readable: Readable) -> str | None:
     if readable.server.version.major < versions.HUGE_PAGES_STATUS:
@@ -132,6 +162,13 @@ class TransparentHugePages(HostFactor):
             return current(self._path)
         except OSError:
             return None
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """Now and after a reboot."""
+        return (
+            f"{self.pattern} = {typed}: echo {typed} > /sys/kernel/mm/transparent_hugepage/enabled, and"
+            f" transparent_hugepage={typed} on the kernel's command line, so that it holds after a reboot",
+        )
 
 
 class Memory(HostFactor):
@@ -189,6 +226,15 @@ class Memory(HostFactor):
         huge = 0 if groups.counts_huge_pages(self.root) else huge_pages.shared_memory(smaps).huge_bytes
         return format_bytes(limit + huge)
 
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """A limit of the service, or less memory."""
+        if typed == cpus.ALL:
+            return ()
+        return (
+            f"{self.pattern} = {typed}: a limit for the server and the page cache of what it reads:"
+            f" MemoryMax={_systemd_size(typed)} in the systemd unit (or a machine of that size)",
+        )
+
 
 class Cores(HostFactor):
     """`host.cores`: the CPUs that the server may use; clients may use all."""
@@ -231,6 +277,12 @@ class Cores(HostFactor):
         except OSError:
             return None
         return level.canonical if found == self.chosen(level) else f"cpu:{cpus.show_list(found)}"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """An affinity of the service, or fewer processors."""
+        if typed == cpus.ALL:
+            return ()
+        return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
 
 
 def _wish(level: Level) -> cpus.Wish:

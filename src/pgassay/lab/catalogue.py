@@ -1,10 +1,12 @@
 """All factors of all rooms, found by name: exact names before patterns, longer patterns before shorter ones.
 
-This is the only place that knows which rooms have factors; a new factor is one object in its room's `factors.py`.
+This is the only place that knows which rooms have factors; a new factor is one object in its room's `factors.py`, or in
+another package under the entry point group `pgassay.factors`.
 """
 
 from collections.abc import Iterable, Sequence
 
+from pgassay import plugins
 from pgassay.bench.factor import Factor, matches
 
 
@@ -28,10 +30,22 @@ class FactorCatalogue:
 
 
 def every_factor() -> FactorCatalogue:
-    """The factors of every room of the bench."""
+    """The factors of every room of the bench, then those of other packages; raises `PluginError` for a broken one."""
     from pgassay.drive.factors import FACTORS as DRIVE
     from pgassay.host.factors import FACTORS as HOST
     from pgassay.load.factors import FACTORS as LOAD
     from pgassay.postgres.factors import FACTORS as POSTGRES
 
-    return FactorCatalogue((*POSTGRES, *LOAD, *DRIVE.values(), *HOST))
+    ours = (*POSTGRES, *LOAD, *DRIVE.values(), *HOST)
+    return FactorCatalogue((*ours, *_foreign_factors([each.pattern for each in ours])))
+
+
+def _foreign_factors(taken: Sequence[str]) -> Sequence[Factor]:
+    """Of other packages; one may be more specific than a pattern of ours (`server.*`), but not the same."""
+    found = []
+    for plugin in plugins.installed(plugins.Group.FACTORS):
+        factor = plugin.load(Factor)
+        if factor.pattern in taken:
+            raise plugin.name_taken()
+        found.append(factor)
+    return found

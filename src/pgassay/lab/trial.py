@@ -121,7 +121,9 @@ class Trial:
             self._read_back(Readable(server), *(stage for stage in Stage if stage is not Stage.RUN))
             varied = self._assignment.arm.levels
             notes.adopt = {
-                bound.name: bound.factor.adopt_by(bound.name, server) for bound in arm.bound if bound.name in varied
+                bound.name: bound.factor.adopt_by(bound.name, bound.level, server)
+                for bound in arm.bound
+                if bound.name in varied
             }
             if page_space.wanted(arm.setup.load):
                 notes.page_space.update(page_space.as_loaded(server))

@@ -52,7 +52,7 @@ class ServerSetting(Factor):
             return level.canonical
         return canonical(str(readable.server.query("SELECT current_setting(%s)", [setting_name])[0][0]))
 
-    def adopt_by(self, name: str, server: Server) -> str:
+    def adopt_by(self, name: str, level: Level, server: Server) -> str:
         """`reload` or `restart`, as this server says."""
         return effective.adoption(server, name.removeprefix(_PREFIX))
 

@@ -20,7 +20,8 @@ CHUNK_TRIALS = 500
 class LevelRecord:
     """A level as typed, in canonical form and as read back from the running system (None: nothing can tell).
 
-    `adopt` is what the server says it takes to put a setting into practice: `reload` or `restart`.
+    `adopt` is what it takes to put the level into practice: of a setting `reload` or `restart`, as the server says,
+    else the steps in words, one a line.
     """
 
     typed: str

@@ -20,7 +20,7 @@ _HOW = {
 
 
 def adopted_by(trials: Iterable[TrialRecord]) -> dict[str, str]:
-    """Setting to what it takes, `reload` or `restart`, as the servers of these trials said."""
+    """Factor to what its level takes, as these trials recorded it: `reload`, `restart`, or steps, one a line."""
     return {name: level.adopt for trial in trials for name, level in trial.levels.items() if level.adopt is not None}
 
 
@@ -28,8 +28,10 @@ def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
     """A step for each level of the treatment, with its risk; `adopted` as from `adopted_by`."""
     found: list[str] = []
     for name, level in treatment.levels.items():
-        own = build_adoption.steps(name, level.typed) or host_adoption.steps(name, level.typed)
-        found += own or [_step(name, level.typed, adopted.get(name, ""))]
+        how = adopted.get(name, "")
+        told = how.splitlines() if how not in _HOW else []
+        own = told or build_adoption.steps(name, level.typed) or host_adoption.steps(name, level.typed)
+        found += own or [_step(name, level.typed, how)]
     return list(dict.fromkeys(found))
 
 
