@@ -18,7 +18,7 @@ from benchmarks.validity.steadiness import (
 from pgassay.analysis.cycles import repetition
 from pgassay.analysis.steadiness import NS, Steadiness, classify, trial_course
 from pgassay.bench.counters import Sample
-from pgassay.lab.course import course_of
+from pgassay.lab.regime import course_of
 
 S = np.arange(66)
 STARTS = (26.6, 58.6)

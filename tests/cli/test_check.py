@@ -8,7 +8,7 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.design.schedule import RULE
-from pgassay.lab.deciding import UNTOLD, rules_of
+from pgassay.lab.decisions import UNTOLD, rules_of
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from tests.report.made import make_run

@@ -13,9 +13,8 @@ from typing import Any
 from pgassay.errors import PgassayError
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.runner import Conductor, trial_seed
+from pgassay.lab.runner import Conductor, Watcher, trial_seed
 from pgassay.lab.site import Site
-from pgassay.lab.watching import Nobody, Watcher
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler
 from pgassay.record.check import check
@@ -95,7 +94,7 @@ class Simulation:
     study: Study = field(default_factory=study_of)
     events: Events = field(default_factory=lambda: EVENTS)
     speeds: Mapping[str, float] = field(default_factory=lambda: SPEEDS)
-    watcher: Watcher = field(default_factory=Nobody)
+    watcher: Watcher = field(default_factory=Watcher)
 
     def site(self) -> Site:
         """The outside world as the lab sees it."""

@@ -13,7 +13,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.calibration import Calibrator, document_of, with_labels
-from pgassay.lab.watching import Nobody
+from pgassay.lab.runner import Watcher
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -77,7 +77,7 @@ class Calibrated:
         header = RunHeader("calibration", "2026-01-02T03:04:05Z", SEED, RESPONSES, ("pgassay",), "0.1.0")
         disk, clock = self.machine.disk, self.machine.clock
         self.directory = RunDirectory.create(RUN, header, "", {}, disk, clock.wall_ns)
-        self.calibrator = Calibrator(resolve(self.study, site), self.directory, Nobody())
+        self.calibrator = Calibrator(resolve(self.study, site), self.directory, Watcher())
 
     def conduct(self) -> Run:
         """To the end."""
@@ -91,7 +91,7 @@ class Calibrated:
         with RunDirectory.open(RUN, disk, clock.wall_ns) as directory:
             directory.resumed()
             trials = Run.open(RUN, disk).trials
-            Calibrator(resolve(self.study, self.site), directory, Nobody(), trials).conduct()
+            Calibrator(resolve(self.study, self.site), directory, Watcher(), trials).conduct()
         return Run.open(RUN, disk)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pgassay.design.history import FinishedTrial
-from pgassay.lab.memory import OVERHEAD_S, history_of, length_known, planned_s, preparation_s
+from pgassay.lab.decisions import history_of, preparation_s
+from pgassay.lab.forecast import OVERHEAD_S, length_known, planned_s
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Status

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import ClusterError, DriveError, SpaceError
-from pgassay.lab.deciding import disagreements
+from pgassay.lab.decisions import disagreements
 from pgassay.lab.notes import Assignment
-from pgassay.lab.watching import Nobody
+from pgassay.lab.runner import Watcher
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.errors import RecordError
 from pgassay.record.values import TrialRecord
@@ -121,7 +121,7 @@ def test_any_other_fault_of_the_drive_ends_the_run_and_keeps_what_is_committed(p
 def test_a_server_that_does_not_start_is_an_outcome(place: Path) -> None:
     simulation = simulate(place, study=study_of(**TWO), events={})
 
-    class FailsOnce(Nobody):
+    class FailsOnce(Watcher):
         def trial_started(self, assignment: Assignment) -> None:
             if assignment.number == 2:
                 simulation.machine.installation.start_failures = ["out of shared memory"]

@@ -10,7 +10,7 @@ from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.preflight import check
-from pgassay.lab.starting import settings_of
+from pgassay.lab.settings import settings_of
 from pgassay.load import drivers
 from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.simulation import Simulation, simulate, study_of

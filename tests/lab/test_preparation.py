@@ -7,8 +7,8 @@ import pytest
 
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.memory import OVERHEAD_S
-from pgassay.lab.preparation import Prepared, ageing_s, prepare
+from pgassay.lab.forecast import OVERHEAD_S, forecast
+from pgassay.lab.preparation import Prepared, prepare
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation
@@ -46,13 +46,13 @@ def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: py
     simulation = Simulation(Machine(place))
     monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)  # no part of the record
     resolved = resolve(simulation.study, replace(simulation.site(), socket_directory=sockets))
-    assert ageing_s(resolved) == 0.0
+    assert forecast(resolved).ageing_s == 0.0
     told: list[Prepared] = []
     fresh = prepare(resolved.arms[0], told.append)
     assert told == [fresh]
     told.clear()
     wear = simulation.machine.drive.wears = SlowWear(simulation.machine, told)
-    assert ageing_s(resolved) == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
+    assert forecast(resolved).ageing_s == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
     aged = prepare(resolved.arms[1], told.append)
     assert wear.finished == [aged.key]
     assert told == [aged]

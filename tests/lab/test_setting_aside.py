@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from pgassay.analysis.verdicts import SET_ASIDE
-from pgassay.lab.deciding import disagreements
+from pgassay.lab.decisions import disagreements
 from pgassay.record.decisions import Step
 from tests.lab.simulation import ending, simulate, study_of
 

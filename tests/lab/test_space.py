@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.arms import page_overhead
-from pgassay.lab.space import relations
+from pgassay.lab.page_space import relation_bytes
 from pgassay.testing.fakes.server import FakeInstallation
 
 
@@ -23,4 +23,4 @@ def test_every_relation_tells_its_bytes(tmp_path: Path) -> None:
     installation.initialize(tmp_path / "data", {})
     server = installation.start(tmp_path / "data", {}, tmp_path)
     server.execute("CREATE TABLE pgbench_accounts ()")
-    assert relations(server) == {"relation.table.pgbench_accounts_bytes": pytest.approx(8192)}
+    assert relation_bytes(server) == {"relation.table.pgbench_accounts_bytes": pytest.approx(8192)}

@@ -16,7 +16,7 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
-from pgassay.lab.outcomes import code_of
+from pgassay.lab.failures import code_of
 from pgassay.load.factors import FACTORS
 from pgassay.load.pgbench import PgbenchLoad
 from pgassay.testing import real

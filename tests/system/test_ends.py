@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.deciding import disagreements
+from pgassay.lab.decisions import disagreements
 from pgassay.record.reading import Run
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Status

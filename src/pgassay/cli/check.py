@@ -43,7 +43,7 @@ def _replayed(path: Path) -> Iterator[Finding]:
     from pgassay.design.schedule import RULE
     from pgassay.importing.imported_run import FACTS
     from pgassay.lab.catalogue import every_factor
-    from pgassay.lab.deciding import UNTOLD, disagreements, rules_of
+    from pgassay.lab.decisions import UNTOLD, disagreements, rules_of
     from pgassay.record.calibrations import STUDY
     from pgassay.record.check import CODE
     from pgassay.record.reading import Run

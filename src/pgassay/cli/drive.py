@@ -93,7 +93,7 @@ def _create(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named, wishes
     from pgassay.drive.block.emulated import RealDaemon
     from pgassay.drive.factors import FACTORS
-    from pgassay.lab.attached import linux_kernel
+    from pgassay.lab.drives import linux_kernel
 
     if kind_of(arguments.kind) not in _MADE:
         raise messages.no_drive_of_ours(arguments.kind)
@@ -189,7 +189,7 @@ def _record(arguments: argparse.Namespace) -> int:
 
 def _fsck(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named
-    from pgassay.lab.attached import linux_kernel
+    from pgassay.lab.drives import linux_kernel
 
     drive = _found(arguments)
     told = named.check(drive, linux_kernel())

@@ -9,12 +9,10 @@ from pgassay.cli.noise import known_noise, known_trial_s
 from pgassay.design.blocks import order
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
-from pgassay.lab import fairness
 from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.memory import length_known
-from pgassay.lab.outlook import look_ahead
+from pgassay.lab.forecast import forecast, length_known
 from pgassay.lab.preflight import Checked
-from pgassay.lab.preparation import ageing_s
+from pgassay.lab.settings import describe_defaults
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.report import words
@@ -32,10 +30,9 @@ def describe(resolved: ResolvedStudy, checked: Checked, bench: Workbench, seed: 
     study, mount = resolved.study, checked.mount
     noise = known_noise(resolved, mount)
     timed = length_known(study)
-    outlook = look_ahead(resolved)
-    trial_s = outlook.trial_s if timed else known_trial_s(resolved, mount)
-    worn_s = ageing_s(resolved)
-    first_s = outlook.preparation_s + worn_s
+    ahead = forecast(resolved)
+    trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
+    first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise.noise if noise else None)
     return {
         "study": study.name,
@@ -59,9 +56,9 @@ def describe(resolved: ResolvedStudy, checked: Checked, bench: Workbench, seed: 
         "blocks_min": study.design.blocks_min,
         "blocks_max": study.design.blocks_max,
         "trial_s": trial_s,
-        "load_s": outlook.load_s if timed else None,
-        "preparation_s": outlook.preparation_s,
-        "ageing_s": worn_s,
+        "load_s": ahead.load_s if timed else None,
+        "preparation_s": ahead.preparation_s,
+        "ageing_s": ahead.ageing_s,
         "trial_calibrated": trial_s is not None and not timed,
         "time_min_s": sizes.time_min_s,
         "time_max_s": sizes.time_max_s,
@@ -72,7 +69,7 @@ def describe(resolved: ResolvedStudy, checked: Checked, bench: Workbench, seed: 
         "equivalence_blocks": sizes.equivalence_needed,
         "difference_blocks": sizes.difference_needed,
         "block_s": sizes.block_s,
-        "defaults": fairness.describe(study),
+        "defaults": describe_defaults(study),
         "warnings": list(sizes.warnings),
     }
 

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from pgassay.analysis.effects import Effect
 from pgassay.lab.notes import Assignment
-from pgassay.lab.watching import Nobody, Watcher
+from pgassay.lab.runner import Watcher
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -20,7 +20,7 @@ from pgassay.study.responses import Status
 def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watcher]:
     """A watcher that draws on `stream` if it is a terminal."""
     if quiet or not stream.isatty():
-        yield Nobody()
+        yield Watcher()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -31,7 +31,7 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
         yield _Bar(study, progress)
 
 
-class _Bar(Nobody):
+class _Bar(Watcher):
     """Draws what happens. The end is not known beforehand: a study stops when it knows enough."""
 
     def __init__(self, study: Study, progress: object) -> None:

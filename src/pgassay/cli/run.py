@@ -95,9 +95,9 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
     from pgassay.cli.plan import describe, print_plan, print_unbuilt
     from pgassay.lab.arms import resolve
     from pgassay.lab.catalogue import every_factor
-    from pgassay.lab.fairness import check as check_blocks
-    from pgassay.lab.hosting import unavailable
+    from pgassay.lab.host_stage import unavailable
     from pgassay.lab.preflight import check
+    from pgassay.lab.settings import check_block_counts
     from pgassay.lab.workbench import Workbench
     from pgassay.study import document
     from pgassay.study.parsing import parse
@@ -110,7 +110,7 @@ def run_document(name: str, found: dict[str, object], arguments: argparse.Namesp
         left_out = unavailable(document.names_in(written), catalogue)
         written = document.without(written, left_out)
     study = parse(name, written, catalogue, size=size)
-    check_blocks(study)
+    check_block_counts(study)
     path = run_path(arguments, study.name)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
     written.setdefault("design", {})["seed"] = seed

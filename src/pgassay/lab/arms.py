@@ -16,9 +16,8 @@ from pgassay.bench.load import Load
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.errors import UsageError
-from pgassay.lab.fairness import BLOCK_SIZE, STOCK_BYTES
+from pgassay.lab.settings import BLOCK_SIZE, PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.site import Site
-from pgassay.lab.starting import PREPARING, settings_of
 from pgassay.load import drivers
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study

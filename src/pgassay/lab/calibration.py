@@ -16,14 +16,12 @@ from pgassay.design.blocks import order
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.committing import journal_preparation, keep_trial
-from pgassay.lab.memory import preparation_s
+from pgassay.lab.decisions import preparation_s
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
-from pgassay.lab.runner import trial_seed
+from pgassay.lab.runner import Watcher, journal_preparation, keep_trial, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Cluster, Trial
-from pgassay.lab.watching import Watcher
 from pgassay.lab.workbench import Workbench
 from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, STUDY
 from pgassay.record.decisions import Decision, Step, inputs_sha256

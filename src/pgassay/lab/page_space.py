@@ -1,4 +1,4 @@
-"""How much of the tables' pages is free, after the load and after the run: why FILLFACTOR does what it does.
+"""How much room tables and indexes take, and how much of the tables' pages is free: why FILLFACTOR does what it does.
 
 A page's header says where its line pointers end and its rows begin (manual, "Database Page Layout"); the room between
 is what the next row version finds. It is read from the files, by the server itself and without any extension: before
@@ -14,6 +14,9 @@ from pgassay.study.responses import Better, Response, Scale
 PAGES_MAX = 1000
 """Of each table, evenly spread: the share is then known to about a hundredth."""
 PREFIX = "page_space"
+RELATION = "relation"
+RELATIONS_MAX = 40
+"""The largest tables and indexes are told; a schema may have thousands."""
 RESPONSES = (
     Response(
         "free_share_loaded", "free share of the tables' pages after the load", "share", Better.NEITHER, Scale.DIFFERENCE
@@ -40,6 +43,15 @@ _SHARES = (
     f" LATERAL generate_series(0, pages - 1, greatest(1, pages / {PAGES_MAX})) AS number)"
     f" SELECT name, max(pages)::float8, avg({_word(_UPPER)} - {_word(_LOWER)})::float8 / (SELECT size FROM page)"
     f" FROM read WHERE length(header) = {_HEADER_BYTES} AND {_word(_UPPER)} > 0 GROUP BY name ORDER BY name"
+)
+
+
+_SIZES = (
+    "SELECT c.relkind = 'i', c.oid::regclass::text,"
+    " CASE WHEN c.relkind = 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END AS bytes"
+    f" FROM pg_class c WHERE c.oid >= {FIRST_USER_OID} AND c.relkind IN ('r', 'm', 'i')"
+    " AND c.relnamespace <> 'pg_toast'::regnamespace"
+    f" ORDER BY bytes DESC, 2 LIMIT {RELATIONS_MAX}"
 )
 
 
@@ -86,3 +98,9 @@ def summed(counters: Mapping[str, float | None]) -> dict[str, float | None]:
         "free_share": counters.get(f"{PREFIX}.left_share"),
         "database_loaded_bytes": counters.get(f"{PREFIX}.database_loaded_bytes"),
     }
+
+
+def relation_bytes(server: Server) -> dict[str, float]:
+    """Bytes of each table (with TOAST and maps) and each index: `relation.table.NAME_bytes`, `relation.index.…`."""
+    rows = server.query(_SIZES)
+    return {f"{RELATION}.{'index' if index else 'table'}.{name}_bytes": float(size) for index, name, size in rows}

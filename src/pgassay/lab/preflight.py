@@ -2,16 +2,20 @@
 little disk.
 
 Every arm is looked at, so that a study never fails in its third hour for what could be known in its first second.
+Small pages waste a larger share of the disk on headers, and most on the smallest: published runs at 1 kB pages filled
+their disk and were stored as results (Vondra 2022), so room is asked for by page size.
 """
 
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
-from pgassay.lab import fairness, hosting, messages, page_space, space, stored_kinds, upkeep
-from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.starting import require_connections
+from pgassay.bench.store import Drive
+from pgassay.lab import compression, host_stage, maintenance, messages, page_space
+from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
+from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.load import drivers, yardstick
 from pgassay.probe.registry import every_probe
+from pgassay.study.drives import kinds_in
 from pgassay.study.responses import Response
 
 
@@ -28,7 +32,7 @@ class Checked:
 def check(resolved: ResolvedStudy) -> Checked:
     """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built)."""
     study, arms = resolved.study, resolved.arms
-    fairness.check(study)
+    check_block_counts(study)
     for arm in arms:
         drivers.refuse_foreign(arm.driver, [each.name for each in arm.bound])
         resolved.site.require_program(arm.driver)
@@ -38,11 +42,11 @@ def check(resolved: ResolvedStudy) -> Checked:
         if name not in known:
             raise messages.unknown_response(name, known)
     for arm in arms:
-        hosting.require(arm)
+        host_stage.require(arm)
         arm.load.check(arm.setup.load)
         require_connections(arm.setup)
     _check_settings(resolved)
-    needed, snapshots = space.require(resolved)
+    needed, snapshots = _require_room(resolved)
     return Checked(responses, needed, arms[0].drive.mount(), snapshots)
 
 
@@ -51,7 +55,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     first = resolved.arms[0]
     options = [arm.setup.load for arm in resolved.arms]
     measured = (yardstick.RESPONSE,) if first.setup.load.get("yardstick", "none") != "none" else ()
-    asked = (*upkeep.responses(options), *page_space.responses(options), *stored_kinds.responses(options))
+    asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
     return (*first.load.responses, *measured, *every_probe().responses, *asked)
 
 
@@ -62,3 +66,37 @@ def _check_settings(resolved: ResolvedStudy) -> None:
         if mark not in seen:
             seen.add(mark)
             arm.installation.check_settings(arm.settings)
+
+
+def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
+    """Bytes that the study's snapshots and its largest clone need beyond what is there, and how many snapshots.
+
+    A drive that is sized for the study has room for as much WAL as its settings admit.
+    """
+    sizes: dict[str, int] = {}
+    missing = 0
+    for arm in resolved.arms:
+        key = arm.snapshot_key
+        if key in sizes:
+            continue
+        sizes[key] = arm.data_bytes
+        if _beside(arm.drive) and not arm.drive.has_snapshot(key):
+            missing += sizes[key]
+    first = resolved.arms[0]
+    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
+    return missing + max(sizes.values()) + wal_bytes, len(sizes)
+
+
+def _beside(drive: Drive) -> bool:
+    """Are snapshots kept beside the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
+    kind = kinds_in(drive.kind)[0]
+    return kind is not None and not kind.holds_one_cluster
+
+
+def _require_room(resolved: ResolvedStudy) -> tuple[int, int]:
+    """As `_needed_room`; raises `PgassayError` where there is not so much."""
+    needed, snapshots = _needed_room(resolved)
+    mount = resolved.arms[0].drive.mount()
+    if needed > mount.free_bytes:
+        raise messages.too_little_space(mount.path, needed, mount.free_bytes)
+    return needed, snapshots

@@ -13,11 +13,10 @@ from pathlib import Path
 from pgassay.bench.factor import BAKED, Stage
 from pgassay.bench.server import Server
 from pgassay.bench.store import Ageing
-from pgassay.lab import full_drives, regime
-from pgassay.lab.arms import ResolvedArm, ResolvedStudy
-from pgassay.lab.memory import planned_trial_s
-from pgassay.lab.settling import settle
-from pgassay.lab.starting import PREPARING
+from pgassay.lab import failures, regime
+from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.settings import PREPARING
+from pgassay.lab.start_state import settle
 
 AGEING_SEED = 0
 """Of the load that ages a drive: another one than any trial's."""
@@ -59,7 +58,7 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
 
     workspace = drive.workspace(f"prepare-{key}")
     try:
-        with full_drives.named(drive, workspace):
+        with failures.of_full_drive(drive, workspace):
             _make_cluster(arm, workspace)
         prepared = made()
         if ageing is None:
@@ -75,15 +74,6 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
         prepared = made()
         tell(prepared)
     return prepared
-
-
-def ageing_s(resolved: ResolvedStudy) -> float:
-    """How long ageing the study's drives will take, in seconds, about: the load runs once for each snapshot."""
-    planned_s: dict[str, float] = {}
-    for arm in resolved.arms:
-        if arm.drive.ageing() is not None:
-            planned_s.setdefault(arm.snapshot_key, planned_trial_s(resolved.study, arm.arm))
-    return sum(planned_s.values())
 
 
 def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:

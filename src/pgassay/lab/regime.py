@@ -6,9 +6,10 @@ manual, "WAL Configuration". Where a trial counts transactions, neither time nor
 checkpoints: then `cycle` means one whole cycle, from the CHECKPOINT before the work to one that closes it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from pgassay.analysis.steadiness import NS, trial_course
 from pgassay.bench.counters import Sample
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 from pgassay.study.units import format_bytes, parse_memory, parse_time_s
@@ -22,6 +23,9 @@ _SHORT_WAL = "128MB"
 _SEGMENTS_MIN = 4
 """max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
+_COURSE_OF = "tps"
+WARM_UP_SUFFIX = "_warmup"
+"""Marks the sources of samples that were taken while the load warmed up."""
 
 
 def mode_of(options: Mapping[str, str]) -> str:
@@ -82,11 +86,8 @@ def checkpoints_ns(samples: Iterable[Sample], started_ns: int) -> list[int]:
     return [
         later
         for (sooner, before), (later, after) in pairwise(sorted(moments.items()))
-        if after > before and sooner >= started_ns - _SECOND_NS
+        if after > before and sooner >= started_ns - NS
     ]
-
-
-_SECOND_NS = 1_000_000_000
 
 
 def describe(mode: str, cycles: float | None, cut_off: float | None = None) -> str:
@@ -103,3 +104,23 @@ def describe(mode: str, cycles: float | None, cut_off: float | None = None) -> s
         return f"{covered} in the window: mostly the burst after a checkpoint"
     rest = "" if cut_off is None or cut_off <= CUT_OFF_MAX else f"; {cut_off:.0%} of the window in a cycle cut off"
     return f"{cycles:.0f} {WORDS.get(mode, mode)}{rest}"
+
+
+def course_of(samples: Sequence[Sample]) -> Mapping[str, str | float | None]:
+    """How the window went second by second: `steadiness`, `truncation_s`, `tps_error` (1/s) and `cycle_s`.
+
+    The load's own transactions per second are judged, with the checkpoints that were counted meanwhile. It is kept
+    with the regime, so that a report need not read series; a load without a series yields an empty mapping.
+    """
+    mine = [each for each in samples if each.name == _COURSE_OF and not each.source.endswith(WARM_UP_SUFFIX)]
+    if not mine:
+        return {}
+    moments = [each.monotonic_ns for each in mine]
+    begun = checkpoints_ns(samples, moments[0] - NS)
+    found = trial_course(moments, [each.value for each in mine], begun)
+    return {
+        "steadiness": found.kind.value,
+        "truncation_s": found.truncation_s,
+        "tps_error": found.error,
+        "cycle_s": found.cycle_s,
+    }

@@ -6,21 +6,48 @@ Call it from the main thread: programs die with the thread that started them.
 """
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pgassay.analysis.effects import Effect
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, is_baseline
 from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.committing import is_prepared, journal_preparation, keep_trial
-from pgassay.lab.deciding import decide, undone
+from pgassay.lab.decisions import decide, undone
 from pgassay.lab.notes import Assignment
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import Prepared, Tell, prepare
+from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
-from pgassay.lab.watching import Watcher
 from pgassay.record.directory import RunDirectory
+from pgassay.record.journal import Kind
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
+
+
+class Watcher:
+    """Told of every step, and does nothing: a progress bar overrides what it shows. Watching changes no run."""
+
+    def preparing(self, arm: Arm) -> None:
+        """A golden snapshot is being made."""
+
+    def prepared(self, arm: Arm, seconds: float) -> None:
+        """It is there."""
+
+    def trial_started(self, assignment: Assignment) -> None:
+        """A trial begins."""
+
+    def trial_finished(self, record: TrialRecord) -> None:
+        """A trial is committed."""
+
+    def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
+        """The estimates so far, before the next decision."""
+
+    def dropped(self, arm_name: str, reason: str) -> None:
+        """An arm is taken out of play."""
+
+
+Work = Callable[[Assignment], tuple[TrialRecord, tuple[Sample, ...]]]
 
 
 @dataclass
@@ -103,3 +130,41 @@ def trial_seed(seed: int, block: int, attempt: int) -> int:
     """The load's seed: one for all arms of a block, so that they see the same random keys."""
     digest = hashlib.sha256(f"load/{seed}/{block}/{attempt}".encode()).digest()
     return int.from_bytes(digest[:4]) >> 1
+
+
+def keep_trial(
+    run: RunDirectory, site: Site, watcher: Watcher, arm: Arm, block: int, attempt: int, seed: int, work: Work
+) -> TrialRecord:
+    """Do `work` as the run's next trial and commit what it yields."""
+    with site.held():
+        staging = run.begin_trial(run.next_number, {"block": block, "attempt": attempt, "arm": arm.name})
+    assignment = Assignment(staging.number, block, attempt, arm, seed, staging.path)
+    watcher.trial_started(assignment)
+    try:
+        record, series = work(assignment)
+    except BaseException:
+        with site.held():
+            run.abandon_trial(staging)
+        raise
+    with site.held():
+        run.commit_trial(staging, record, series)
+    watcher.trial_finished(record)
+    return record
+
+
+def is_prepared(run: RunDirectory, key: str) -> bool:
+    """Does the journal know the snapshot of this key? It may be gone since."""
+    return any(entry.kind == Kind.PREPARED and entry.data["key"] == key for entry in run.journal.entries)
+
+
+def journal_preparation(run: RunDirectory, site: Site) -> Tell:
+    """Tells the journal how long a snapshot took, the first time only: made again after a pause, it costs no budget."""
+
+    def tell(made: Prepared) -> None:
+        if not is_prepared(run, made.key):
+            with site.held():
+                run.journal.append(
+                    Kind.PREPARED, {"key": made.key, "seconds": round(made.seconds, 3), "made": made.made}
+                )
+
+    return tell

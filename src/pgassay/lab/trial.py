@@ -15,13 +15,12 @@ from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostErr
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import LoadResult, Verifying
 from pgassay.bench.server import Server
-from pgassay.lab import full_drives, hosting, outcomes, page_space, regime, soundness, space, stored_kinds, upkeep
+from pgassay.lab import amcheck, compression, failures, host_stage, maintenance, page_space, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.messages import operating_system
-from pgassay.lab.notes import Assignment, Notes, Window
+from pgassay.lab.notes import Assignment, Notes, Window, record_of
 from pgassay.lab.preparation import prepare
-from pgassay.lab.recording import record_of
-from pgassay.lab.settling import settle
+from pgassay.lab.start_state import settle
 from pgassay.load import yardstick
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
@@ -79,10 +78,10 @@ class Trial:
         except HostError as error:
             self._notes.problems[error.code] = error.message
         except ClusterError as error:
-            code = outcomes.code_of_start(error.message, self._arm.setup.settings)
+            code = failures.code_of_start(error.message, self._arm.setup.settings)
             self._notes.problems[code] = error.message
         except QueryError as error:
-            self._notes.problems[outcomes.code_of(error.message, "server")] = error.message
+            self._notes.problems[failures.code_of(error.message, "server")] = error.message
         except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place
             if error.errno not in _FULL:
                 raise operating_system(error) from error
@@ -93,7 +92,7 @@ class Trial:
         """The record, instead of a run, where the snapshot could not even be made, after trying for so many seconds."""
         self._notes.laps.timings_s["prepare"] = seconds
         otherwise = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
-        self._notes.problems[outcomes.code_of(failure.message, otherwise)] = failure.message
+        self._notes.problems[failures.code_of(failure.message, otherwise)] = failure.message
         return record_of(self._arm, self._assignment, self._notes)
 
     def clone(self) -> None:
@@ -108,10 +107,10 @@ class Trial:
     def start(self) -> None:
         """Apply the host factors, then start the server."""
         with self._notes.laps("start"):
-            stage = self._host.enter_context(hosting.hosted(self._arm, self._clone))
+            stage = self._host.enter_context(host_stage.hosted(self._arm, self._clone))
             self._memory_limited = stage.cold
             if self._cluster.server is None:
-                self._cluster.server, self._notes.huge_pages = hosting.start(stage, self._arm, self._clone)
+                self._cluster.server, self._notes.huge_pages = host_stage.start(stage, self._arm, self._clone)
 
     def settle(self) -> None:
         """Read every level back, then bring caches and tables to the start state, and CHECKPOINT."""
@@ -142,14 +141,14 @@ class Trial:
                 result = self._load({**options, "warmup": "0s"}, self._assignment.staging, self._assignment.seed)
                 notes.alive = server.alive()
                 if notes.alive and regime.mode_of(options) == WORK:
-                    closing = upkeep.checkpoint(server, self._site.clock)
+                    closing = maintenance.checkpoint(server, self._site.clock)
                 after = sampling.read_all()
                 series = sampling.stop()
             finally:
                 with self._site.held():
                     sampling.close()
             notes.samples = (*warm_up, *series, *result.series)
-            notes.problems.update(outcomes.named(result.problems))
+            notes.problems.update(failures.of_load(result.problems))
             self._keep_measures(before, after, result, sampling.meters())
             notes.responses.update(closing)
             if options.get("yardstick", "none") != "none":
@@ -163,21 +162,21 @@ class Trial:
     def maintain(self) -> None:
         """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""
         notes, options = self._notes, self._arm.setup.load
-        if not (notes.alive and notes.window is not None and upkeep.wanted(options)):
+        if not (notes.alive and notes.window is not None and maintenance.wanted(options)):
             return
         with notes.laps("maintain"):
             timed: dict[str, float | None] = {}
             if regime.mode_of(options) != WORK:
-                timed |= upkeep.checkpoint(self._server, self._site.clock)
-            timed |= upkeep.vacuum(self._server, self._site.clock)
+                timed |= maintenance.checkpoint(self._server, self._site.clock)
+            timed |= maintenance.vacuum(self._server, self._site.clock)
             notes.responses.update(timed)
 
     def check(self) -> None:
         """Where it is asked for, look whether tables and indexes are sound."""
         notes = self._notes
-        if notes.alive and soundness.wanted(self._arm.setup.drive):
+        if notes.alive and amcheck.wanted(self._arm.setup.drive):
             with notes.laps("check"):
-                notes.problems.update(soundness.of_relations(self._server))
+                notes.problems.update(amcheck.check_relations(self._server))
 
     def stop(self) -> None:
         """End the server at once, for nobody needs the clone any more; its log goes into the record."""
@@ -199,14 +198,14 @@ class Trial:
             if self._cluster.kept:
                 return
             try:
-                self._arm.drive.discard(clone, check=soundness.wanted(self._arm.setup.drive))
+                self._arm.drive.discard(clone, check=amcheck.wanted(self._arm.setup.drive))
             except DamagedError as error:
-                self._notes.problems[soundness.DRIVE] = error.message
+                self._notes.problems[amcheck.DRIVE] = error.message
 
     def _on_a_clone(self) -> None:
         try:
             self.clone()
-            with full_drives.named(self._arm.drive, self._clone):
+            with failures.of_full_drive(self._arm.drive, self._clone):
                 self._on_a_server()
         finally:
             self.give_back()
@@ -251,7 +250,7 @@ class Trial:
         timed = {key: value for key, value in options.items() if key != "transactions"}
         warming = {**timed, "duration": options["warmup"], "warmup": "0s"}
         result = self._load(warming, output, self._assignment.seed + 1)
-        return tuple(replace(sample, source=f"{sample.source}_warmup") for sample in result.series)
+        return tuple(replace(sample, source=f"{sample.source}{regime.WARM_UP_SUFFIX}") for sample in result.series)
 
     def _load(self, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
         """A load touches no disk but the record's."""
@@ -268,10 +267,10 @@ class Trial:
         """Set the readings at the window's edges and the load's own result together."""
         notes, server = self._notes, self._server
         if not notes.alive:
-            notes.problems.update(outcomes.of_log(server.log_text()))
+            notes.problems.update(failures.of_log(server.log_text()))
         counters = differences(before, after, meters)
-        notes.problems = outcomes.together(notes.problems, outcomes.of_drives(counters))
-        relations = space.relations(server) if notes.alive else {}
+        notes.problems = failures.merged(notes.problems, failures.of_drives(counters))
+        relations = page_space.relation_bytes(server) if notes.alive else {}
         notes.window = Window.of(result)
         notes.responses.update({**result.responses, **every_probe().costs(counters, result.transactions)})
         notes.counters.update({**counters, **relations})
@@ -279,17 +278,17 @@ class Trial:
     def _look_into_files(self) -> None:
         """What the options ask to know of pages and files, once every counter is read."""
         arm, notes, server = self._arm, self._notes, self._server
-        weigh, codec = stored_kinds.wanted(arm.setup.load), stored_kinds.codec_of(arm.setup.drive)
+        weigh, codec = compression.wanted(arm.setup.load), compression.codec_of(arm.setup.drive)
         responses, counters, stored = dict[str, float | None](), dict[str, float | None](), dict[str, float | None]()
         if weigh:
-            stored |= stored_kinds.of_wal(server, self._clone, codec)
+            stored |= compression.of_wal(server, self._clone, codec)
         if page_space.wanted(arm.setup.load):
             notes.page_space.update(page_space.as_left(server))
             responses |= page_space.summed(notes.page_space)
             counters |= notes.page_space
         if weigh:
-            stored |= stored_kinds.of_relations(server, self._clone, codec)
-            responses |= stored_kinds.summed(stored)
+            stored |= compression.of_relations(server, self._clone, codec)
+            responses |= compression.summed(stored)
             counters |= stored
         notes.responses.update(responses)
         notes.counters.update(counters)

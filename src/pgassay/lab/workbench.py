@@ -24,10 +24,10 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.ledger import Ledger, boot_of
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.attached import Drives, Places, attacher_of, owned
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_SHARE_MAX
+from pgassay.lab.drives import Drives, Places, attacher_of, owned
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site

@@ -62,7 +62,7 @@ class Design:
     settle: tuple[str, ...] = ()
     """Secondary responses that keep a treatment in play, too, until their comparisons are settled (see `stopping`)."""
     defaults: str = PINNED
-    """`pinned` or `plain`: settings counted in blocks while the block size varies (see `lab.fairness`)."""
+    """`pinned` or `plain`: settings counted in blocks while the block size varies (see `lab.settings`)."""
 
 
 @dataclass(frozen=True)

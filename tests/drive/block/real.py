@@ -19,7 +19,7 @@ from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.attached import Places, attacher_of
+from pgassay.lab.drives import Places, attacher_of
 
 
 @cache

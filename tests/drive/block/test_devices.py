@@ -16,7 +16,7 @@ from pgassay.drive.block.precondition import precondition
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.attached import Places, attacher_of, owned
+from pgassay.lab.drives import Places, attacher_of, owned
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 

@@ -16,7 +16,7 @@ from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
 from pgassay.host.clock import SystemClock
 from pgassay.lab.building import Building
-from pgassay.lab.outcomes import code_of
+from pgassay.lab.failures import code_of
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres.builds.builder import Builder, verify
 from pgassay.postgres.builds.recipe import BuildRequest, parse_spec

@@ -11,7 +11,7 @@ from pgassay.bench.errors import ClusterError, HostError
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.hosting import Hosting, Placement
 from pgassay.errors import UsageError
-from pgassay.lab import hosting as stage
+from pgassay.lab import host_stage as stage
 from pgassay.lab import messages
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor

@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.lab import stored_kinds
+from pgassay.lab import compression
 from pgassay.testing import real
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:
-    assert stored_kinds.responses([{}, {"compressibility": "off"}]) == ()
-    names = {response.name for response in stored_kinds.responses([{}, {"compressibility": "on"}])}
-    assert names == set(stored_kinds.summed({}))
+    assert compression.responses([{}, {"compressibility": "off"}]) == ()
+    names = {response.name for response in compression.responses([{}, {"compressibility": "on"}])}
+    assert names == set(compression.summed({}))
 
 
 def test_the_codec_is_the_drives_own_or_the_usual_one() -> None:
-    assert stored_kinds.codec_of({"data": "csd", "data.codec": "lz4"}) == "lz4"
-    assert stored_kinds.codec_of({"data": "csd"}) == stored_kinds.CODEC
-    assert stored_kinds.codec_of({"data.codec": "none"}) == stored_kinds.CODEC, "else nothing would be told"
+    assert compression.codec_of({"data": "csd", "data.codec": "lz4"}) == "lz4"
+    assert compression.codec_of({"data": "csd"}) == compression.CODEC
+    assert compression.codec_of({"data.codec": "none"}) == compression.CODEC, "else nothing would be told"
 
 
 def test_what_was_not_read_has_no_ratio() -> None:
     told = {"stored.heap_logical_bytes": 100.0, "stored.heap_compressed_bytes": 25.0, "stored.wal_logical_bytes": 5.0}
-    found = stored_kinds.summed(told)
+    found = compression.summed(told)
     assert found == {"heap_compression_ratio": 4.0, "index_compression_ratio": None, "wal_compression_ratio": None}
 
 
@@ -46,11 +46,11 @@ def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> 
     server.execute("CREATE TABLE alike (id int PRIMARY KEY, pad text)")
     server.execute("INSERT INTO alike SELECT i, repeat('x', 200) FROM generate_series(1, 20000) i")
     alike = {
-        **stored_kinds.of_wal(server, directory, "zstd-1"),
-        **stored_kinds.of_relations(server, directory, "zstd-1"),
+        **compression.of_wal(server, directory, "zstd-1"),
+        **compression.of_relations(server, directory, "zstd-1"),
     }
-    ratios = stored_kinds.summed(alike)
-    heap, index, wal = (ratios[f"{kind}_compression_ratio"] for kind in stored_kinds.KINDS)
+    ratios = compression.summed(alike)
+    heap, index, wal = (ratios[f"{kind}_compression_ratio"] for kind in compression.KINDS)
     assert heap is not None
     assert index is not None
     assert wal is not None
@@ -61,6 +61,6 @@ def test_tables_indexes_and_wal_are_told_apart(cluster: tuple[Server, Path]) -> 
     ((size,),) = server.query("SELECT pg_relation_size('alike')::float8")
     assert alike["stored.heap_logical_bytes"] == size
     server.execute("CREATE TABLE noise AS SELECT sha512(i::text::bytea) FROM generate_series(1, 60000) i")
-    noisy = stored_kinds.summed(stored_kinds.of_relations(server, directory, "zstd-1"))["heap_compression_ratio"]
+    noisy = compression.summed(compression.of_relations(server, directory, "zstd-1"))["heap_compression_ratio"]
     assert noisy is not None
     assert noisy < heap / 2, "hashes do not shrink"

@@ -31,7 +31,7 @@ def wanted(drive: Mapping[str, str]) -> bool:
     return drive.get("check", "off") == "on"
 
 
-def of_relations(server: Server) -> dict[str, str]:
+def check_relations(server: Server) -> dict[str, str]:
     """What is wrong with the tables and indexes, by code, the first of it; empty if all is well."""
     if not server.query(_INSTALLED):
         return {NOT_CHECKED: messages.NO_AMCHECK}

@@ -11,7 +11,7 @@ from pgassay.bench.errors import ClusterError
 from pgassay.bench.factor import Stage
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
-from pgassay.lab import messages, outcomes
+from pgassay.lab import failures, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.study.units import parse_memory, split_quantity
@@ -53,7 +53,7 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     try:
         return arm.installation.start(clone, settings, sockets, hosting.placement), ""
     except ClusterError as error:
-        if outcomes.code_of_start(error.message, settings) != outcomes.HUGE_PAGES_MISSING:
+        if failures.code_of_start(error.message, settings) != failures.HUGE_PAGES_MISSING:
             raise
     found = messages.huge_pages_taken(hosting.obtain())
     try:

@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.design.schedule import Drop, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.deciding import decide
+from pgassay.lab.decisions import decide
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord

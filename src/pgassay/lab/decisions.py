@@ -1,4 +1,7 @@
-"""A decision made from the record, and made again from it: pure functions of the study, the trials and the journal.
+"""Decisions made from the record, and made again from it: pure functions of the study, the trials and the journal.
+
+No more is remembered than what is in the record, so a resumed run decides as an uninterrupted one would have: time is
+the sum of what was measured, pauses left out.
 
 What decides a run (the conductor) and what replays one (`disagreements`) is the same function, so a record proves its
 own schedule: nobody chose an order, dropped a treatment or stopped when it suited.
@@ -10,11 +13,12 @@ from dataclasses import dataclass, replace
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import Verdict
+from pgassay.design.history import FinishedTrial, History
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
 from pgassay.design.stopping import effects_of, together, verdicts_of
-from pgassay.lab.memory import history_of, preparation_s
+from pgassay.lab.forecast import planned_s
 from pgassay.record.decisions import Decision as Written
-from pgassay.record.decisions import Step, decision_of, inputs_sha256
+from pgassay.record.decisions import Step, decision_of, decisions_in, inputs_sha256
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
@@ -104,3 +108,26 @@ def disagreements(
             if decide(study, header, known, entries[:position]).written != decision_of(entry):
                 found.append(entry.seq)
     return tuple(found)
+
+
+def preparation_s(entries: Sequence[Entry]) -> float:
+    """What making the snapshots took; one made again after a pause counts once."""
+    first: dict[str, float] = {}
+    for entry in entries:
+        if entry.kind == Kind.PREPARED:
+            first.setdefault(str(entry.data["key"]), float(entry.data["seconds"]))
+    return sum(first.values())
+
+
+def history_of(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> History:
+    """The design's history from the record."""
+    lengths: dict[str, list[float]] = {}
+    for record in trials:
+        lengths.setdefault(record.arm, []).append(record.length_s)
+    return History(
+        trials=tuple(FinishedTrial(each.block, each.arm, each.attempt, each.status) for each in trials),
+        drops={each.arm: each.reason for each in decisions_in(tuple(entries)) if each.step is Step.DROP},
+        elapsed_s=sum(sum(each) for each in lengths.values()) + preparation_s(entries),
+        planned_s=planned_s(study),
+        trial_s={arm: sum(each) / len(each) for arm, each in lengths.items()},
+    )

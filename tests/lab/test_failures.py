@@ -1,14 +1,17 @@
 """A row or a key that no page of this size can hold has a name of its own, whoever says it."""
 
+import errno
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pgassay.bench.errors import ClusterError, SpaceError
 from pgassay.bench.server import Server
-from pgassay.lab.outcomes import code_of, named, of_drives, of_log, together
+from pgassay.lab.failures import code_of, merged, of_drives, of_full_drive, of_load, of_log
 from pgassay.study.responses import Status
+from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.machine import MachineLoad
 from tests.lab.simulation import simulate, study_of
 
@@ -28,7 +31,7 @@ def test_codes(words: str, code: str) -> None:
 
 def test_a_loads_problems_are_renamed_one_by_one() -> None:
     row = "client 0 aborted: row is too big: size 3000, maximum size 2016"
-    assert named({"aborted": row, "failed_transactions": "3 of 9"}) == {
+    assert of_load({"aborted": row, "failed_transactions": "3 of 9"}) == {
         "row_too_large": row,
         "failed_transactions": "3 of 9",
     }
@@ -69,7 +72,7 @@ def test_a_full_drive_has_its_name_whoever_says_so() -> None:
     assert of_log(log) == {"no_space": panic}
     assert of_log("LOG:  server process was terminated by signal 9: Killed") == {}
     said = {"aborted": 'ERROR:  could not extend file "base/5/16384": No space left on device'}
-    assert list(named(said)) == ["no_space"]
+    assert list(of_load(said)) == ["no_space"]
 
 
 def test_what_a_drive_without_physical_space_did_is_told_beside_what_the_server_said() -> None:
@@ -79,8 +82,44 @@ def test_what_a_drive_without_physical_space_did_is_told_beside_what_the_server_
         "no_space": "the drive had no physical space left and refused 5 blocks",
         "drive_throttled": "short of physical space, the drive slowed down 4096 blocks that were written",
     }
-    both = together({"aborted": "gone", "no_space": "PANIC"}, told)
+    both = merged({"aborted": "gone", "no_space": "PANIC"}, told)
     assert list(both) == ["no_space", "drive_throttled", "aborted"]
     assert both["no_space"] == "the drive had no physical space left and refused 5 blocks; PANIC"
     assert list(of_drives({"drive.store_full_writes": 1.0})) == ["drive_store_full"], "no property of the drive"
     assert of_drives({"drive.rejected_writes": 0.0, "drive.throttled_writes": None, "wal.wal_bytes": 7.0}) == {}
+
+
+PLACE = Path("/drive/trial-1")
+COUNTED = {"rejected_writes": 2.0, "host_bytes_written": 1e9}
+
+
+def counting() -> tuple[FakeDrive, dict[str, float]]:
+    """A drive, and what it has counted so far, to be changed."""
+    drive, counted = FakeDrive(), dict(COUNTED)
+    drive.counts = {"drive": lambda: dict(counted)}
+    return drive, counted
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [OSError(errno.EROFS, "Read-only file system"), ClusterError("server did not start: read-only file system")],
+)
+def test_what_a_file_system_says_after_a_refused_write_is_no_space(failure: Exception) -> None:
+    drive, counted = counting()
+
+    def fails() -> None:
+        counted["rejected_writes"] += 3
+        raise failure
+
+    with pytest.raises(SpaceError, match="refused 3 blocks") as caught, of_full_drive(drive, PLACE):
+        fails()
+    assert "read-only" in caught.value.message
+    assert caught.value.__cause__ is failure
+
+
+def test_a_failure_of_which_the_drive_knows_nothing_stays_what_it_is() -> None:
+    drive, _ = counting()
+    with pytest.raises(OSError, match="Read-only"), of_full_drive(drive, PLACE):
+        raise OSError(errno.EROFS, "Read-only file system")
+    with pytest.raises(ClusterError), of_full_drive(FakeDrive(), PLACE):
+        raise ClusterError("server did not start")

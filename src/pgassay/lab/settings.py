@@ -1,18 +1,39 @@
-"""While the page size varies, "default configuration" is not one configuration: these settings are counted in blocks.
+"""With which settings a trial's server starts: the study's own, those that pin its regime, and those counted in blocks.
 
-Plain defaults give a server of 2 kB pages a quarter of the bytes (or four times the WAL buffers) of one of 8 kB. So
-they are pinned to the bytes of a stock server of 8 kB pages, unless the study says `defaults = "plain"`. What the user
-sets is left alone. Defaults and limits: PostgreSQL's manual, "Server Configuration", and guc_tables.c.
+What the user sets or varies is never overridden. Everything that is pinned is in the record as effectively configured.
+
+While the page size varies, "default configuration" is not one configuration, because some settings are counted in
+blocks. Plain defaults give a server of 2 kB pages a quarter of the bytes (or four times the WAL buffers) of one of
+8 kB. So they are pinned to the bytes of a stock server of 8 kB pages, unless the study says `defaults = "plain"`.
+Defaults and limits: PostgreSQL's manual, "Server Configuration", and guc_tables.c.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.factor import Setup
-from pgassay.lab import messages
+from pgassay.lab import messages, regime
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
+
+PREPARING: Mapping[str, str] = {
+    "max_wal_size": "256MB",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "checkpoint_timeout": "1h",
+    "maintenance_work_mem": "256MB",
+    "autovacuum": "off",
+    "fsync": "off",
+}
+"""Settings while a snapshot is made: nobody measures here, and the snapshot is synced to disk when it is taken."""
+_CONNECTIONS_DEFAULT = 100
+_CONNECTIONS_SPARE = 20
+"""For our own sessions and the superuser's reserve."""
+_CONNECTIONS_OURS = 5
+"""Of the lab and its probes; the least that must be left beside the load's."""
+_CONNECTED = ("clients", "threads")
+"""Options that say how many connections a load opens, by driver."""
 
 BLOCK_SIZE = "build.block_size"
 WAL_BLOCK_SIZE = "build.wal_block_size"
@@ -62,22 +83,48 @@ _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 """XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
 
 
+def settings_of(study: Study, setup: Setup) -> dict[str, str]:
+    """With what an arm's server starts, GUC to value."""
+    duration = None if setup.load.get("transactions") else setup.load.get("duration")
+    pinned = regime.pinned(regime.mode_of(setup.load), duration, setup.settings)
+    if "max_wal_size" in pinned:
+        pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
+    settings = {**setup.settings, **pinned_in_bytes(study, setup), **pinned}
+    needed = connections(setup.load) + _CONNECTIONS_SPARE
+    if needed > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
+        settings["max_connections"] = str(needed)
+    return settings
+
+
+def connections(options: Mapping[str, str]) -> int:
+    """How many connections a load with these options opens."""
+    return max(int(options.get(name, "1")) for name in _CONNECTED)
+
+
+def require_connections(setup: Setup) -> None:
+    """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
+    given = setup.settings.get("max_connections", "")
+    needed = connections(setup.load) + _CONNECTIONS_OURS
+    if given.isdecimal() and int(given) < needed:
+        raise messages.too_few_connections(given, connections(setup.load), needed)
+
+
 def sizes_of(study: Study, name: str) -> tuple[int, ...]:
     """The sizes that a build factor takes in this study, in bytes, smallest first; the stock size if it has none."""
     found = {parse_memory(level.canonical) for level in _levels(study, name)}
     return tuple(sorted(found)) or (STOCK_BYTES,)
 
 
-def varies(study: Study) -> bool:
+def block_size_varies(study: Study) -> bool:
     """Does the study compare page sizes or WAL block sizes?"""
     return len(sizes_of(study, BLOCK_SIZE)) > 1 or len(sizes_of(study, WAL_BLOCK_SIZE)) > 1
 
 
-def check(study: Study) -> None:
+def check_block_counts(study: Study) -> None:
     """Raise `UsageError` for direct I/O below its least block, and for a bare number where the page size varies."""
     for arm in study.arms:
         _check_direct_io(study.levels_of(arm))
-    if not varies(study):
+    if not block_size_varies(study):
         return
     names = {name for arm in study.arms for name in study.levels_of(arm)}
     for name in sorted(names):
@@ -100,9 +147,9 @@ def _check_direct_io(levels: Mapping[str, Level]) -> None:
             raise messages.direct_io_too_small(word, name, size.typed)
 
 
-def pinned(study: Study, setup: Setup) -> dict[str, str]:
+def pinned_in_bytes(study: Study, setup: Setup) -> dict[str, str]:
     """The settings that make the page size the only difference; empty if it does not vary or defaults stay plain."""
-    if not varies(study) or study.design.defaults == PLAIN:
+    if not block_size_varies(study) or study.design.defaults == PLAIN:
         return {}
     given = {name.lower(): value for name, value in setup.settings.items()}
     sizes = sizes_of(study, BLOCK_SIZE)
@@ -121,9 +168,9 @@ def common_bytes(counted: Counted, sizes: Iterable[int]) -> int:
     return within // largest * largest
 
 
-def describe(study: Study) -> str:
+def describe_defaults(study: Study) -> str:
     """For plan and report: what was pinned, or that nothing was; empty when no block size varies."""
-    if not varies(study):
+    if not block_size_varies(study):
         return ""
     if study.design.defaults == PLAIN:
         return "plain defaults: settings counted in blocks differ in bytes between the treatments"

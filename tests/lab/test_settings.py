@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.lab import fairness
+from pgassay.lab import settings as server_settings
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.fairness import COUNTED, Counted, common_bytes
+from pgassay.lab.settings import COUNTED, Counted, common_bytes
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.units import parse_memory
@@ -28,7 +28,7 @@ def _study(sizes: list[str], fixed: dict[str, Any] | None = None, **design: Any)
 
 def _pinned(study: Study) -> dict[str, dict[str, str]]:
     return {
-        arm.arm.levels["build.block_size"].typed: fairness.pinned(study, arm.setup)
+        arm.arm.levels["build.block_size"].typed: server_settings.pinned_in_bytes(study, arm.setup)
         for arm in resolve(study, fake_site()).arms
     }
 
@@ -75,11 +75,11 @@ def test_what_the_user_sets_is_left_and_wal_buffers_follow_shared_buffers() -> N
 
 
 def test_nothing_is_pinned_where_nothing_varies_or_defaults_are_plain() -> None:
-    assert fairness.describe(_study(["2kB"])) == ""
+    assert server_settings.describe_defaults(_study(["2kB"])) == ""
     plain = _study(["2kB", "8kB"], defaults="plain")
     assert _pinned(plain) == {"2kB": {}, "8kB": {}}
-    assert fairness.describe(plain).startswith("plain defaults: settings counted in blocks differ")
-    assert "wal_buffers" in fairness.describe(_study(["2kB", "8kB"]))
+    assert server_settings.describe_defaults(plain).startswith("plain defaults: settings counted in blocks differ")
+    assert "wal_buffers" in server_settings.describe_defaults(_study(["2kB", "8kB"]))
 
 
 def test_a_trial_starts_with_them_and_with_its_regime() -> None:
@@ -92,12 +92,12 @@ def test_a_trial_starts_with_them_and_with_its_regime() -> None:
 @pytest.mark.parametrize("name", ["server.shared_buffers", "server.WAL_buffers", "server.temp_buffers"])
 def test_bare_numbers_of_blocks_are_refused_while_the_size_varies(name: str) -> None:
     with pytest.raises(UsageError, match=f'"{name}" = 4096 counts blocks') as caught:
-        fairness.check(_study(["2kB", "8kB"], {name: 4096}))
+        server_settings.check_block_counts(_study(["2kB", "8kB"], {name: 4096}))
     assert caught.value.hint is not None
     assert "give it a unit" in caught.value.hint
-    fairness.check(_study(["2kB", "8kB"], {name: "32MB"}))
-    fairness.check(_study(["2kB", "8kB"], {"server.wal_buffers": -1}))
-    fairness.check(_study(["2kB"], {name: 4096}))
+    server_settings.check_block_counts(_study(["2kB", "8kB"], {name: "32MB"}))
+    server_settings.check_block_counts(_study(["2kB", "8kB"], {"server.wal_buffers": -1}))
+    server_settings.check_block_counts(_study(["2kB"], {name: 4096}))
 
 
 def test_a_word_that_is_neither_is_refused() -> None:
@@ -121,10 +121,10 @@ def test_direct_io_on_blocks_below_4kb_is_refused_before_anything_is_built(
     sizes: list[str], fixed: dict[str, Any], names: str
 ) -> None:
     with pytest.raises(UsageError, match=names) as caught:
-        fairness.check(_study(sizes, fixed))
+        server_settings.check_block_counts(_study(sizes, fixed))
     assert "at least 4kB" in str(caught.value.hint)
 
 
 def test_direct_io_where_the_blocks_allow_it() -> None:
-    fairness.check(_study(["4kB", "8kB"], {"server.debug_io_direct": "data"}))
-    fairness.check(_study(["2kB", "8kB"], {"server.debug_io_direct": "wal"}))
+    server_settings.check_block_counts(_study(["4kB", "8kB"], {"server.debug_io_direct": "data"}))
+    server_settings.check_block_counts(_study(["2kB", "8kB"], {"server.debug_io_direct": "wal"}))

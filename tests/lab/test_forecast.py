@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.arms import resolve
-from pgassay.lab.outlook import PREPARATION_S, TRIAL_S, look_ahead
+from pgassay.lab.forecast import PREPARATION_S, TRIAL_S, forecast
 from pgassay.study.model import Study
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, simulate, study_of
@@ -22,7 +22,7 @@ def _shared(load: Mapping[str, str]) -> Study:
 
 def test_page_sizes_at_scale_100_take_what_a_quiet_machine_took(tmp_path: Path) -> None:
     """The trials of two runs took 80 to 95 s, 83 s on average, and their snapshots 8.8 to 14.5 s each."""
-    found = look_ahead(Simulation(Machine(tmp_path), _shared(PUBLISHED)).resolved())
+    found = forecast(Simulation(Machine(tmp_path), _shared(PUBLISHED)).resolved())
     assert found.load_s == 71.0
     assert found.trial_s == pytest.approx(83.0, abs=1.0)
     assert found.preparation_s == pytest.approx(12.3, abs=0.4)
@@ -30,21 +30,21 @@ def test_page_sizes_at_scale_100_take_what_a_quiet_machine_took(tmp_path: Path) 
 
 def test_scale_20_without_upkeep_takes_little_beside_its_load(tmp_path: Path) -> None:
     """Sixty trials took 2.2 to 3.3 s beside their load, of which one second was a yardstick's; their snapshot 3.0 s."""
-    found = look_ahead(Simulation(Machine(tmp_path), _shared({"scale": "20"})).resolved())
+    found = forecast(Simulation(Machine(tmp_path), _shared({"scale": "20"})).resolved())
     assert 1.2 <= found.trial_s - found.load_s <= 2.3
     assert found.preparation_s == pytest.approx(3.0, abs=0.3)
 
 
 def test_each_fillfactor_has_a_snapshot_of_its_own_size(tmp_path: Path) -> None:
     site = Simulation(Machine(tmp_path)).site()
-    one = look_ahead(resolve(_shared({}), site))
-    three = look_ahead(resolve(study_of(), site))
+    one = forecast(resolve(_shared({}), site))
+    three = forecast(resolve(study_of(), site))
     assert three.preparation_s > 3 * one.preparation_s > 3 * PREPARATION_S
     assert three.trial_s > one.trial_s > one.load_s + TRIAL_S
 
 
 def test_a_snapshot_that_is_kept_is_not_made_again(tmp_path: Path) -> None:
     simulation = simulate(tmp_path)
-    assert look_ahead(simulation.resolved()).preparation_s > 0.0
+    assert forecast(simulation.resolved()).preparation_s > 0.0
     simulation.carry_on()
-    assert look_ahead(simulation.resolved()).preparation_s == 0.0
+    assert forecast(simulation.resolved()).preparation_s == 0.0

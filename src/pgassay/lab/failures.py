@@ -1,0 +1,111 @@
+"""Failures of a treatment under codes of their own: a row or a key too large for the page, a drive that is full.
+
+PostgreSQL's own words ("row is too big: size 2424, maximum size 992") are kept as the detail. A page holds at least one
+row and three index keys (manual, "Limits"; "B-Tree Implementation").
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgassay.bench.drive_counters import DATA, WAL
+from pgassay.bench.errors import BenchError, SpaceError
+from pgassay.bench.store import Drive
+
+NO_SPACE = "no_space"
+THROTTLED = "drive_throttled"
+STORE_FULL = "drive_store_full"
+HUGE_PAGES_MISSING = "hugepage_error"
+_NAMED = (
+    (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
+    (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
+    (re.compile(r"No space left on device"), NO_SPACE),
+)
+
+
+def code_of(detail: str, otherwise: str) -> str:
+    """`row_too_large`, `key_too_large` or `no_space` where PostgreSQL's message says so, else the code `otherwise`."""
+    return next((code for sign, code in _NAMED if sign.search(detail)), otherwise)
+
+
+def of_load(problems: Mapping[str, str]) -> dict[str, str]:
+    """A load's problems (code to detail) with the more precise code where the detail has one."""
+    return {code_of(detail, code): detail for code, detail in problems.items()}
+
+
+def of_drives(counters: Mapping[str, float | None]) -> dict[str, str]:
+    """What an emulated drive did in the window when physical space ran short: it slowed writes down, or refused them.
+
+    A store too small for the contents is no property of the drive that is emulated, so it has a name of its own.
+    """
+    found = {}
+    if refused := _sum(counters, "rejected_writes"):
+        found[NO_SPACE] = f"the drive had no physical space left and refused {refused:.0f} blocks"
+    if slowed := _sum(counters, "throttled_writes"):
+        found[THROTTLED] = f"short of physical space, the drive slowed down {slowed:.0f} blocks that were written"
+    if full := _sum(counters, "store_full_writes"):
+        found[STORE_FULL] = f"the emulated drive's store was full in {full:.0f} writes: raise drive.data.store_bytes"
+    return found
+
+
+def merged(problems: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """All problems of both, `more` first; a code that both have keeps both details."""
+    codes = dict.fromkeys([*more, *problems])
+    return {code: "; ".join(each[code] for each in (more, problems) if code in each) for code in codes}
+
+
+def _sum(counters: Mapping[str, float | None], name: str) -> float:
+    return sum(counters.get(f"{source}.{name}") or 0.0 for source in (DATA, WAL))
+
+
+def code_of_start(detail: str, settings: Mapping[str, str]) -> str:
+    """The code for a server that did not start: `hugepage_error` where other programs took its huge pages, else
+    `not_started`.
+    """
+    if settings.get("huge_pages") == "on" and "could not map anonymous shared memory" in detail:
+        return HUGE_PAGES_MISSING
+    return "not_started"
+
+
+def of_log(text: str) -> dict[str, str]:
+    """The code and the line with which a dead server's log explains its end; empty if it has no code of its own.
+
+    Its clients only hear that it is gone.
+    """
+    for line in text.splitlines():
+        if ("PANIC" in line or "FATAL" in line) and (code := code_of(line, "")):
+            return {code: line.strip()}
+    return {}
+
+
+@contextmanager
+def of_full_drive(drive: Drive, place: Path) -> Iterator[None]:
+    """Around work in a workspace or clone: raises `SpaceError` for a failure during which its drive refused writes.
+
+    What a file system says after a refused write of its journal (read-only, I/O error) is not the cause, and whoever
+    comes next hears of that alone. The drive counted what it refused, so it is asked.
+    """
+    before = _refused(drive, place)
+    try:
+        yield
+    except SpaceError:
+        raise
+    except (OSError, BenchError) as error:
+        since = {name: value - before.get(name, 0.0) for name, value in _refused(drive, place).items()}
+        told = of_drives(since)
+        if not told:
+            raise
+        what = error.message if isinstance(error, BenchError) else str(error.strerror).lower()
+        raise SpaceError(f"{'; '.join(told.values())}: {what}") from error
+
+
+def _refused(drive: Drive, place: Path) -> dict[str, float]:
+    names = ("rejected_writes", "store_full_writes")
+    return {
+        f"{source}.{name}": value
+        for source, read in drive.counters(place).items()
+        if source in (DATA, WAL)
+        for name, value in read().items()
+        if name in names
+    }

@@ -1,0 +1,105 @@
+"""What a run will take, for its plan: the load, what each trial needs beside it, and the snapshots that are missing.
+
+The rates are means over runs on one quiet machine (two cores, ext4, clones copied, PostgreSQL 15 with pages of 2 to
+8 kB, pgbench at scales 20 and 100); other drives have others, so a plan says "about". A run measures its own trials:
+its decisions go by those alone (see `decisions`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.lab import maintenance
+from pgassay.lab.arms import ResolvedStudy
+from pgassay.load import drivers
+from pgassay.study.levels import Arm
+from pgassay.study.model import Study
+from pgassay.study.units import parse_time_s
+
+TRIAL_S = 0.4
+"""A server's start and end, and two readings of every probe."""
+STATE_S_PER_GB = 3.2
+"""Cloning the data, bringing them into the caches, and removing them."""
+UPKEEP_S_PER_GB = 4.1
+"""CHECKPOINT and VACUUM of every page, where `load.maintenance` asks for them."""
+PREPARATION_S = 0.5
+"""initdb, start and end."""
+PREPARATION_S_PER_GB = 7.4
+"""Filling, keys, VACUUM and writing it all to the drive; ageing is not in it."""
+
+OVERHEAD_S = 2.0
+"""What decisions take a trial to need beyond its load until one has been measured. Their hashes hold it, so it stays as
+it is, for the records that there are; users are told what `forecast` finds."""
+
+DURATION = "60s"
+"""What a window is taken to last when the study gives transactions instead of a time."""
+
+_GB = 1e9
+
+
+def planned_s(study: Study) -> float:
+    """What decisions take a trial to last before one has been measured, on average over the arms."""
+    return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
+
+
+def load_s(study: Study) -> float:
+    """Warm-up and window of a trial, on average over the arms."""
+    return sum(_load_s(study, arm) for arm in study.arms) / len(study.arms)
+
+
+def length_known(study: Study) -> bool:
+    """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
+    return all(_timed({name: level.canonical for name, level in study.levels_of(arm).items()}) for arm in study.arms)
+
+
+def _timed(options: Mapping[str, str]) -> bool:
+    return drivers.find(options.get("load.driver", drivers.DEFAULT)).timed and (
+        options.get("load.transactions", "none") == "none"
+    )
+
+
+def planned_trial_s(study: Study, arm: Arm) -> float:
+    """What decisions take a trial of this arm to last before one has been measured."""
+    return _load_s(study, arm) + OVERHEAD_S
+
+
+def _load_s(study: Study, arm: Arm) -> float:
+    options = {name: level.canonical for name, level in study.levels_of(arm).items()}
+    lengths = [options.get("load.duration", DURATION), options.get("load.warmup", "0s")]
+    return sum(parse_time_s(length) for length in lengths)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds: of load in a trial and all that a trial takes (means over the arms); of making the missing snapshots and
+    of ageing the drives, once.
+    """
+
+    load_s: float
+    trial_s: float
+    preparation_s: float
+    ageing_s: float
+
+
+def forecast(resolved: ResolvedStudy) -> Forecast:
+    """What a study will take; where arms count transactions `load_s` is a guess (see `length_known`)."""
+    beside_s = 0.0
+    preparing: dict[str, float] = {}
+    for arm in resolved.arms:
+        data_gb = arm.data_bytes / _GB
+        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if maintenance.wanted(arm.setup.load) else 0.0)
+        beside_s += TRIAL_S + rate * data_gb
+        key = arm.snapshot_key
+        if key not in preparing:
+            there = arm.drive.has_snapshot(key)
+            preparing[key] = 0.0 if there else PREPARATION_S + PREPARATION_S_PER_GB * data_gb
+    loaded_s = load_s(resolved.study)
+    return Forecast(loaded_s, loaded_s + beside_s / len(resolved.arms), sum(preparing.values()), _ageing_s(resolved))
+
+
+def _ageing_s(resolved: ResolvedStudy) -> float:
+    """Ageing the study's drives: the load runs once for each snapshot, as in a trial."""
+    planned: dict[str, float] = {}
+    for arm in resolved.arms:
+        if arm.drive.ageing() is not None:
+            planned.setdefault(arm.snapshot_key, planned_trial_s(resolved.study, arm.arm))
+    return sum(planned.values())
