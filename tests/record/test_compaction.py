@@ -9,8 +9,8 @@ import pytest
 from pgassay.record import compaction
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
+from pgassay.record.journal import committed_in
 from pgassay.record.reading import Run
-from pgassay.record.recovery import committed_in
 from pgassay.record.series import frame, parquet
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault, Survival

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.record import formats
-from pgassay.record._trial_decoder import TrialDecoder, _Wire
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import DamagedError, NewerFormatError, RecordError
+from pgassay.record.formats import TrialDecoder, _Wire
 from pgassay.record.reading import Run
 from pgassay.record.values import FORMAT, LevelRecord, Reason, TrialRecord
 from pgassay.study.responses import Status

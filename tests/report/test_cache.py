@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.claims import Mark
-from pgassay.record import cache_csv
 from pgassay.record.errors import RecordError
+from pgassay.record.export import write_cacheprobe_csv
 from pgassay.record.reading import Run
 from pgassay.report import page, text
 from pgassay.report.boxes import box_of
@@ -120,7 +120,7 @@ def test_a_box_is_in_order_and_loses_nothing_near(values: list[float]) -> None:
 
 def test_the_csv_is_the_published_one_column_for_column(run: Run) -> None:
     file = io.StringIO()
-    cache_csv.write(run, file)
+    write_cacheprobe_csv(run, file)
     head, first, *rest = file.getvalue().splitlines()
     assert head == (
         "huge_pages(2MiB),pg_cache,pg_cache(KiB),idx1(ms),seq(ms),idx2(ms),heap_blks_read,heap_blks_hit,idx_blks_read,"
@@ -135,4 +135,4 @@ def test_the_csv_is_the_published_one_column_for_column(run: Run) -> None:
 
 def test_other_runs_cannot_be_written_so(other: Run, tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="cacheprobe"):
-        cache_csv.write(other, io.StringIO())
+        write_cacheprobe_csv(other, io.StringIO())

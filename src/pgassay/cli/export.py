@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the rows."""
-    from pgassay.record import cache_csv, export
+    from pgassay.record.export import write_cacheprobe_csv, write_csv
 
-    write = cache_csv.write if arguments.form == "cache-csv" else export.write_csv
+    write = write_cacheprobe_csv if arguments.form == "cache-csv" else write_csv
     found = open_run(arguments.run)
     if arguments.out is None:
         write(found, sys.stdout)

@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pgassay.record import formats
-from pgassay.record._durable import replace_file
-from pgassay.record.disk import Disk
+from pgassay.record.disk import Disk, replace_file
 from pgassay.record.errors import saying
 
 STUDY = "calibration"

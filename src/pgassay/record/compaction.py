@@ -16,8 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from pgassay.record import formats, trials
-from pgassay.record._durable import replace_file
-from pgassay.record.disk import Disk
+from pgassay.record.disk import Disk, replace_file
 from pgassay.record.series import parquet
 from pgassay.record.values import CHUNK_TRIALS, TrialRecord
 

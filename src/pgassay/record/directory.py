@@ -2,24 +2,70 @@
 
 `runs/<study>-<UTC>/` holds run.json, study.toml, host.json, journal.jsonl, trials/ and, rebuildable, index.parquet and
 series-NNN.parquet. Reading needs none of this: see `reading`. The format is explained in docs/record.md.
+
+What a killed runner may have left is put in order before the next one writes (see the steps in `trials`): a torn last
+journal line is cut off; a staged trial is set aside with its raw output; a trial that was renamed into place but not
+journalled yet is adopted. A journalled trial without its directory cannot be explained by any crash and is an error.
+Every step can itself be interrupted and done again.
 """
 
 import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.record import formats, recovery, trials
+from pgassay.record import formats, trials
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
-from pgassay.record.errors import already_there, in_use, no_parent, not_a_run, older_format, saying
+from pgassay.record.errors import already_there, damaged, in_use, no_parent, not_a_run, older_format, saying
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import FILE as JOURNAL_FILE
-from pgassay.record.journal import Entry, Journal, Kind, Parsed, encode, parse
-from pgassay.record.recovery import Recovery
+from pgassay.record.journal import Entry, Journal, Kind, Parsed, committed_in, encode, parse, require_all
 from pgassay.record.trials import Staging
 from pgassay.record.values import CHUNK_TRIALS, FORMAT, TrialRecord
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What was put in order; all empty after a clean end. `former_owner` is who held a stale lock."""
+
+    torn_bytes: int = 0
+    adopted: tuple[int, ...] = ()
+    abandoned: tuple[str, ...] = ()
+    former_owner: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """For the `resumed` line of the journal."""
+        return {
+            "torn_bytes": self.torn_bytes,
+            "adopted": list(self.adopted),
+            "abandoned": list(self.abandoned),
+            "former_owner": self.former_owner,
+        }
+
+
+def recover(disk: Disk, run: Path, journal: Journal, torn_bytes: int, former_owner: str) -> Recovery:
+    """Put the run in order; the journal's torn end is cut off already."""
+    found = trials.scan(disk, run)
+    journalled = committed_in(journal.entries, run)
+    require_all(run, journalled, found.committed)
+    adopted = tuple(number for number in found.committed if number not in journalled)
+    for number in adopted:
+        wrong = trials.mismatches(disk, run, number)
+        if wrong:
+            raise damaged(run, f"trial {number}: {wrong[0]}")
+        data = disk.read(trials.trial_path(run, number) / trials.TRIAL_FILE)
+        record = formats.decode_trial(data, run, f"{trials.DIRECTORY}/{number:06d}/{trials.TRIAL_FILE}")
+        if record.number != number:
+            raise damaged(run, f"the directory of trial {number} holds trial {record.number}")
+        disk.sync_directory(run / trials.DIRECTORY)
+        line = {"number": number, **trials.hashes(disk, run, number), "adopted": True}
+        journal.append(Kind.TRIAL_COMMITTED, line)
+    abandoned = tuple(trials.set_aside(disk, run, name) for name in found.staging)
+    return Recovery(torn_bytes, adopted, abandoned, former_owner)
+
 
 if TYPE_CHECKING:
     from pgassay.record.series import Sampled
@@ -43,7 +89,7 @@ class RunDirectory:
         self.recovery = found
         self._disk = disk
         self._lock = lock
-        self._committed = recovery.committed_in(journal.entries, path)
+        self._committed = committed_in(journal.entries, path)
 
     @classmethod
     def create(
@@ -91,7 +137,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, disk: Disk | None = None, wall_ns: Callable[[], int] = time.time_ns) -> "RunDirectory":
-        """Open a run to go on with it: lock it, and put in order what a killed runner left (see `recovery`).
+        """Open a run to go on with it: lock it, and put in order what a killed runner left (see `recover`).
 
         Raises `NotARunError`, `NewerFormatError`, `DamagedError` or `InUseError`.
         """
@@ -108,7 +154,7 @@ class RunDirectory:
                 if parsed.torn_bytes:
                     disk.truncate(path / JOURNAL_FILE, parsed.good_bytes)
                 journal = Journal(disk, path / JOURNAL_FILE, parsed.entries, parsed.good_bytes, wall_ns)
-                found = recovery.recover(disk, path, journal, parsed.torn_bytes, lock.former)
+                found = recover(disk, path, journal, parsed.torn_bytes, lock.former)
             except BaseException:
                 lock.release()
                 raise

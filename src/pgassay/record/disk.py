@@ -1,10 +1,12 @@
 """The few things that the record asks of a disk, by interface, so that every one of them can fail in a test.
 
 What is durable when: the contents of a file after its fsync, a name after the fsync of its directory (fsync(2)); a
-rename is atomic (rename(2)). After a failed fsync nothing may be assumed about the file, so nobody retries it.
+rename is atomic (rename(2)). After a failed fsync nothing may be assumed about the file, so nobody retries it. At the
+end are small steps over a `Disk` that must be right everywhere: replacing a file, walking a tree, hashing.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -210,3 +212,30 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_file(disk: Disk, path: Path, data: bytes) -> None:
+    """Put `data` under `path` so that a crash leaves either the old file or the new one, whole."""
+    fresh = path.with_name(f".{path.name}.new")
+    if disk.exists(fresh):
+        disk.remove(fresh)
+    disk.write_file(fresh, data)
+    disk.rename(fresh, path)
+
+
+def files_below(disk: Disk, directory: Path) -> Iterator[Path]:
+    """Every file below a directory, sorted within each level."""
+    for name in disk.list(directory):
+        path = directory / name
+        if disk.is_directory(path):
+            yield from files_below(disk, path)
+        else:
+            yield path
+
+
+def sha256_of(disk: Disk, path: Path) -> str:
+    """The SHA-256 of a file, read in pieces."""
+    digest = hashlib.sha256()
+    for block in disk.blocks(path):
+        digest.update(block)
+    return digest.hexdigest()

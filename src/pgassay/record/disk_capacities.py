@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from pgassay.record import formats
-from pgassay.record._durable import replace_file
 from pgassay.record.calibrations import Setting
-from pgassay.record.disk import Disk
+from pgassay.record.disk import Disk, replace_file
 from pgassay.record.errors import saying
 
 FORMAT = 1

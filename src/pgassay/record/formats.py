@@ -1,10 +1,14 @@
 """The files of a run as bytes, and back: strict about types, tolerant of fields that a later version added.
 
-The promise: every later pgassay reads every format from 1 on, and a file is never rewritten for it: older formats are
-upgraded in memory (`migration`). Adding a field keeps the format; changing the meaning of one makes a new format.
+The promise: every later pgassay reads every format from 0 on, and a file is never rewritten for it: older formats are
+upgraded in memory, one step at a time. Adding a field keeps the format; changing the meaning of one makes a new format,
+with one more step here and one more specimen under tests/record/specimens; neither is ever removed.
+
+Format 0 is a draft that no release wrote: it had no attempts, kept reasons as `code: detail` strings, and kept times in
+seconds. It stays so that the upgrade has been used before it is needed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +17,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from pgassay.record.errors import damaged, newer_format
-from pgassay.record.migration import Plain, upgrade_header, upgrade_trial
-from pgassay.record.values import FORMAT, TrialRecord
-from pgassay.study.responses import Response
+from pgassay.record.values import FORMAT, LevelRecord, Reason, TrialRecord
+from pgassay.study.responses import Response, Status
+
+Plain = dict[str, Any]
+Step = Callable[[Plain], Plain]
+
+_NS = 1_000_000_000
 
 Value = TypeVar("Value")
 
@@ -110,3 +118,119 @@ def _upgraded(
         return msgspec.convert(upgrade(plain, found), kind)
     except (msgspec.ValidationError, TypeError, AttributeError, ValueError) as failure:  # steps trust the old types
         raise damaged(run, f"{where}: {failure}") from failure
+
+
+def upgrade_trial(trial: Plain, found: int) -> Plain:
+    """A decoded `trial.json` of format `found` in today's form; wrong types are left for the decoder to name."""
+    return _through(_TRIAL_STEPS, trial, found)
+
+
+def upgrade_header(header: Plain, found: int) -> Plain:
+    """A decoded `run.json` of format `found` in today's form."""
+    return _through(_HEADER_STEPS, header, found)
+
+
+def _through(steps: Sequence[Step], value: Plain, found: int) -> Plain:
+    for step in steps[found:]:
+        value = step(value)
+    return value
+
+
+def _trial_0_to_1(trial: Plain) -> Plain:
+    upgraded = {key: value for key, value in trial.items() if key not in ("started_s", "finished_s")}
+    for name in ("started", "finished"):
+        seconds = trial.get(f"{name}_s")
+        if isinstance(seconds, int | float):
+            upgraded[f"{name}_wall_ns"] = round(seconds * _NS)
+    upgraded.setdefault("attempt", 1)
+    upgraded["reasons"] = [_reason(text) for text in trial.get("reasons", [])]
+    upgraded["levels"] = {
+        name: level if isinstance(level, Mapping) else {"typed": level, "canonical": level}
+        for name, level in trial.get("levels", {}).items()
+    }
+    upgraded["format"] = 1
+    return upgraded
+
+
+def _reason(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    code, _, detail = text.partition(": ")
+    return {"code": code, "detail": detail}
+
+
+def _header_0_to_1(header: Plain) -> Plain:
+    upgraded = dict(header)
+    command = header.get("command", "")
+    upgraded["command"] = command.split() if isinstance(command, str) else command
+    upgraded["format"] = 1
+    return upgraded
+
+
+_TRIAL_STEPS: tuple[Step, ...] = (_trial_0_to_1,)
+_HEADER_STEPS: tuple[Step, ...] = (_header_0_to_1,)
+
+
+_EMPTY = msgspec.Raw(b"{}")
+
+
+class _Wire(msgspec.Struct, gc=False):
+    """`TrialRecord`, field by field and in its order, with the shared parts as they were written."""
+
+    number: int
+    block: int
+    attempt: int
+    treatment: str
+    condition: str
+    covariate: str
+    levels: msgspec.Raw
+    status: Status
+    started_wall_ns: int
+    finished_wall_ns: int
+    responses: dict[str, float | None]
+    reasons: tuple[Reason, ...] = ()
+    counters: dict[str, float | None] = {}
+    settings: msgspec.Raw = _EMPTY
+    regime: dict[str, str | float | None] = {}
+    timings_s: dict[str, float] = {}
+    seed: int = 0
+    format: int = FORMAT
+
+
+_WIRE = msgspec.json.Decoder(_Wire)
+_LEVELS = msgspec.json.Decoder(dict[str, LevelRecord])
+_SETTINGS = msgspec.json.Decoder(dict[str, str])
+
+
+class TrialDecoder:
+    """Decodes the trials of one run, thousands of them: what they share is decoded once; raises as `decode_trial`.
+
+    Levels and settings are the same text in every trial of an arm, and half of a `trial.json`. msgspec leaves them
+    undecoded (`Raw`), and equal texts get one mapping. What is not plainly of today's format takes the slow way.
+    """
+
+    def __init__(self) -> None:
+        self._levels: dict[bytes, dict[str, LevelRecord]] = {}
+        self._settings: dict[bytes, dict[str, str]] = {}
+
+    def decode(self, data: bytes, run: Path, where: str) -> TrialRecord:
+        """A `trial.json`."""
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # told apart below
+            found = _WIRE.decode(data)
+            if found.format == FORMAT and b'"format"' in data:
+                levels = _once(self._levels, found.levels, _LEVELS)
+                settings = _once(self._settings, found.settings, _SETTINGS)
+                return TrialRecord(
+                    found.number, found.block, found.attempt, found.treatment, found.condition, found.covariate,
+                    levels, found.status, found.started_wall_ns, found.finished_wall_ns, found.responses,
+                    found.reasons, found.counters, settings, found.regime, found.timings_s, found.seed, FORMAT,
+                )  # fmt: skip
+        return decode_trial(data, run, where)
+
+
+def _once(known: dict[bytes, Value], text: msgspec.Raw, decoder: "msgspec.json.Decoder[Value]") -> Value:
+    key = bytes(text)
+    value = known.get(key)
+    if value is None:
+        value = known[key] = decoder.decode(key)
+    return value

@@ -97,6 +97,28 @@ def _continues(torn: bytes) -> bool:
     return rest.strip(b"\n\0") != b""
 
 
+def committed_in(entries: tuple[Entry, ...], run: Path) -> dict[int, str]:
+    """Trial number to the SHA-256 of its `trial.json`, as journalled; raises `DamagedError` for a doubled trial."""
+    found: dict[int, str] = {}
+    for entry in entries:
+        if entry.kind == Kind.TRIAL_COMMITTED:
+            number, digest = entry.data.get("number"), entry.data.get("sha256")
+            if not isinstance(number, int) or not isinstance(digest, str):
+                raise damaged(run, f"journal line {entry.seq} names no trial or no hash")
+            if number in found:
+                raise damaged(run, f"journal line {entry.seq} commits trial {number} a second time")
+            found[number] = digest
+    return found
+
+
+def require_all(run: Path, journalled: dict[int, str], present: tuple[int, ...]) -> None:
+    """Raise `DamagedError` unless every journalled trial has its directory."""
+    lost = sorted(journalled.keys() - set(present))
+    if lost:
+        names = ", ".join(map(str, lost[:5])) + (" …" if len(lost) > 5 else "")
+        raise damaged(run, f"trial {names} is in the journal but not under trials/")
+
+
 class Journal:
     """The writing end; one for each runner, which holds the run's lock."""
 

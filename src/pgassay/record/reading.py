@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgassay.record import formats, trials
-from pgassay.record._trial_decoder import TrialDecoder
 from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
 from pgassay.record.errors import CHECK, MISSING, DamagedError, damaged, reason_of, saying
-from pgassay.record.formats import RunHeader
-from pgassay.record.journal import Entry
-from pgassay.record.recovery import committed_in, require_all
+from pgassay.record.formats import RunHeader, TrialDecoder
+from pgassay.record.journal import Entry, committed_in, require_all
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Response
 

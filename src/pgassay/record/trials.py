@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.record import formats
-from pgassay.record._durable import files_below, sha256_of
-from pgassay.record.disk import Disk
+from pgassay.record.disk import Disk, files_below, sha256_of
 from pgassay.record.errors import RecordError, damaged, twice
 from pgassay.record.values import TrialRecord
 
