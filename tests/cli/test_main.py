@@ -13,6 +13,7 @@ from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths
 from tests.drive.test_keeping import keep
+from tests.packages import Install
 from tests.report.made import make_run
 
 
@@ -21,6 +22,50 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert main([word]) == 0
         shown = capsys.readouterr().out
         assert all(f"  {name}" in shown for name in COMMANDS)
+
+
+SAMPLE = """
+def add_arguments(parser):
+    parser.add_argument("--loudly", action="store_true")
+
+def run(arguments):
+    print("HELLO" if arguments.loudly else "hello")
+    return 0
+"""
+
+
+def test_another_package_s_command_is_listed_without_being_imported(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("pg-hello", "[pgassay.commands]\nhello = sample_hello\n", SAMPLE, "sample_hello")
+    assert main(["--help"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "pg-hello" in line]
+    assert line.split(maxsplit=1) == ["hello", "from package pg-hello 1.2"]
+    assert "sample_hello" not in sys.modules
+    assert main(["hello", "--loudly"]) == 0
+    assert capsys.readouterr().out == "HELLO\n"
+    assert main(["helo"]) == 2
+    assert 'did you mean "hello"?' in capsys.readouterr().err
+
+
+def test_a_command_may_not_take_the_name_of_one_of_ours(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install("pg-hello", "[pgassay.commands]\nstudies = sample_studies\n", SAMPLE, "sample_studies")
+    assert main(["--help"]) == 0
+    refused = 'command "studies" of package pg-hello 1.2 cannot be used: pgassay has a command of this name'
+    assert refused in capsys.readouterr().out
+    assert main(["studies"]) == 0
+    assert "fillfactor" in capsys.readouterr().out
+
+
+def test_a_broken_command_names_its_package_and_stops_no_other(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("pg-hello", "[pgassay.commands]\nhello = sample_wrong:RUN\n", "RUN = 7", "sample_wrong")
+    assert main(["studies"]) == 0
+    assert main(["hello"]) == 2
+    said = capsys.readouterr().err
+    assert 'command "hello" of package pg-hello 1.2 cannot be used: "sample_wrong:RUN" is of type int' in said
+    assert "pip uninstall pg-hello" in said
 
 
 def test_no_command_is_a_fault_that_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,6 +53,8 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("importing/table.py", "import pgassay.lab", "From the ground up"),
         ("importing/table.py", "import pgassay.report", "From the ground up"),
         ("load/pgbench.py", "import pgassay.importing", "From the ground up"),
+        ("compressibility/cluster.py", "import pgassay.lab", "From the ground up"),
+        ("postgres/files.py", "import pgassay.compressibility", "From the ground up"),
         ("newcomer/__init__.py", "", "From the ground up"),
         ("drive/image.py", "import pgassay.record", "A room knows the bench"),
         ("report/page.py", "import pgassay.postgres", "Only the lab and the command line"),

@@ -1,16 +1,18 @@
 """The command line: one module a command, imported only when it is called.
 
 `pgassay --help` reads no heavy library: the list of commands stands here, each command's own options in its module
-(`add_arguments`, `run`). Exit status as in docs/cli.md: 0 the command did its work, 2 usage or fault, 130 interrupted.
+(`parser.Command`). Commands of other packages are listed without being imported (entry points `pgassay.commands`).
+Exit status as in docs/cli.md: 0 the command did its work, 2 usage or fault, 130 interrupted.
 """
 
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import cast
 
-from pgassay import __version__
+from pgassay import __version__, plugins
 from pgassay.cli import messages
-from pgassay.cli.parser import Parser
+from pgassay.cli.parser import Command, Parser
 from pgassay.errors import PgassayError
 
 COMMANDS: dict[str, str] = {
@@ -56,19 +58,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("-?", "-h", "--help", "help"):
-        print(messages.help_text(COMMANDS), end="")
+        print(messages.help_text(COMMANDS, plugins.installed(plugins.Group.COMMANDS)), end="")
         return messages.SUCCESS if words else messages.FAULT
     if words[0] in ("-V", "--version"):
         print(f"pgassay {__version__}")
         return messages.SUCCESS
     name, *rest = words
-    if name not in COMMANDS:
-        raise messages.unknown_command(name, COMMANDS)
-    module = import_module(f"pgassay.cli.{name.replace('-', '_')}")
-    parser = Parser(f"pgassay {name}", COMMANDS[name])
-    module.add_arguments(parser)
-    status: int = module.run(parser.parse_args(rest))
-    return status
+    command, summary = _find(name)
+    parser = Parser(f"pgassay {name}", summary)
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(rest))
+
+
+def _find(name: str) -> tuple[Command, str]:
+    """The command and its summary; raises `UsageError` for an unknown one, `PluginError` for one that is broken."""
+    if name in COMMANDS:
+        return cast(Command, import_module(f"pgassay.cli.{name.replace('-', '_')}")), COMMANDS[name]
+    others = {plugin.name: plugin for plugin in plugins.installed(plugins.Group.COMMANDS)}
+    if name not in others:
+        raise messages.unknown_command(name, (*COMMANDS, *others))
+    plugin = others[name]
+    return plugin.load(Command), messages.of_package(plugin)  # type: ignore[type-abstract]
 
 
 def console() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
-from pgassay.cli.actions import Action
+from pgassay.cli.parser import Action
 from pgassay.study.drives import DriveKind, kind_of
 
 if TYPE_CHECKING:

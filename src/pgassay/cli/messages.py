@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay.errors import PgassayError, UsageError
+from pgassay.plugins import Plugin
 
 SUCCESS = 0
 FAULT = 2
@@ -39,18 +40,28 @@ def _say(word: str, colour: str, text: str, program: str = "pgassay: ") -> None:
     print(f"{program}{shown} {text}", file=sys.stderr)
 
 
-def help_text(commands: Mapping[str, str]) -> str:
-    """The help of the whole program."""
-    width = max(map(len, commands))
-    lines = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in commands.items())
+def help_text(commands: Mapping[str, str], others: Sequence[Plugin]) -> str:
+    """The help of the whole program; `others` are commands of other packages."""
+    width = max(map(len, (*commands, *(plugin.name for plugin in others))))
+    lines = "".join(f"  {name:<{width}}  {summary}\n" for name, summary in commands.items())
+    if others:
+        lines += "\nCommands of other packages:\n"
+    for plugin in others:
+        said = plugin.name_taken().message if plugin.name in commands else of_package(plugin)
+        lines += f"  {plugin.name:<{width}}  {said}\n"
     return (
         "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"
         "with their certainty.\n\n"
-        f"Usage:\n  pgassay COMMAND [OPTION]...\n\nCommands:\n{lines}\n\n"
+        f"Usage:\n  pgassay COMMAND [OPTION]...\n\nCommands:\n{lines}\n"
         "Options:\n  -V, --version  output version information, then exit\n"
         "  -?, --help     show this help, then exit\n\n"
         "pgassay COMMAND --help shows a command's options. Start with: pgassay run fillfactor --quick\n"
     )
+
+
+def of_package(plugin: Plugin) -> str:
+    """What is known of another package's command without importing it."""
+    return f"from package {plugin.package} {plugin.version}"
 
 
 def unknown_command(name: str, commands: Iterable[str]) -> UsageError:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
-from pgassay.cli.actions import Action
-from pgassay.cli.parser import whole
+from pgassay.cli.parser import Action, whole
 
 if TYPE_CHECKING:
     from pgassay.lab.building import Building

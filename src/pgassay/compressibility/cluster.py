@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.cli.compressibility._request import Request
+from pgassay.compressibility.request import Request
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.files import catalogs, inventory
 from pgassay.postgres.files.inventory import DataFile, Name, RelationFile

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay._core import scan_blocks
-from pgassay.cli.compressibility import _fillfactor
-from pgassay.cli.compressibility._cluster import Cluster, Part, look
-from pgassay.cli.compressibility._request import BLOCK_BYTES, Request
+from pgassay.compressibility.cluster import Cluster, Part, look
+from pgassay.compressibility.fillfactor import RelaidTable, relay
+from pgassay.compressibility.request import BLOCK_BYTES, Request
 from pgassay.postgres.files import sampling
 
 _BATCH_CHUNKS = 4096
@@ -39,7 +39,7 @@ class Estimate:
     request: Request
     cluster: Cluster
     parts: tuple[Weighed, ...]
-    tables: tuple[_fillfactor.RelaidTable, ...]
+    tables: tuple[RelaidTable, ...]
     tables_left_out: int
 
 
@@ -51,7 +51,7 @@ def estimate(request: Request) -> Estimate:
     rows = _scan(request, chunks)
     order = np.searchsorted(chunks.parts, np.arange(len(parts) + 1))
     weighed = [_weigh(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
-    tables, left_out = _fillfactor.relay(request, parts)
+    tables, left_out = relay(request, parts)
     return Estimate(request, cluster, tuple(weighed), tables, left_out)
 
 

@@ -1,6 +1,5 @@
 """What is asked: the options as values, each refused with its name if it cannot be."""
 
-import argparse
 from dataclasses import dataclass
 
 from pgassay.errors import UsageError
@@ -12,7 +11,10 @@ BLOCK_BYTES = 4096
 
 @dataclass(frozen=True)
 class Request:
-    """`sample_bytes` is None for everything."""
+    """A cluster (directory or connection string) and how to look at it; `sample_bytes` is None for everything.
+
+    `granularities` are bytes that a compressed block is rounded up to; `jobs` is None for one thread a core.
+    """
 
     cluster: str
     codecs: tuple[str, ...]
@@ -22,25 +24,27 @@ class Request:
     jobs: int | None
 
 
-def read(arguments: argparse.Namespace) -> Request:
-    """The request; raises `UsageError`."""
+def parse_request(
+    cluster: str, *, codecs: str, granularities: str, fillfactors: str, sample: str | None, jobs: int | None
+) -> Request:
+    """The request that words between commas make; `sample` None for everything. Raises `UsageError`."""
     from pgassay._core import stored_bytes
 
-    codecs = _listed(arguments.codec)
-    for codec in codecs:
+    listed = _listed(codecs)
+    for codec in listed:
         try:
             stored_bytes(b"", codec)
         except ValueError as error:
             raise UsageError(f"--codec: {error}") from None
-    granularities = tuple(map(parse_memory, _listed(arguments.granularity)))
-    for bytes_ in granularities:
+    granularities_bytes = tuple(map(parse_memory, _listed(granularities)))
+    for bytes_ in granularities_bytes:
         if not 1 <= bytes_ <= BLOCK_BYTES or bytes_ & (bytes_ - 1):
             raise UsageError("--granularity wants powers of two from 1B to 4kB", "512B is a sector, 1B is packed")
-    sample = None if arguments.whole else parse_memory(arguments.sample)
-    if sample is not None and sample <= 0:
-        raise UsageError(f'--sample wants a size above 0, not "{arguments.sample}"', "--whole reads everything")
-    fillfactors = tuple(map(_fillfactor, _listed(arguments.fillfactor)))
-    return Request(arguments.cluster, codecs, granularities, fillfactors, sample, arguments.jobs)
+    sample_bytes = None if sample is None else parse_memory(sample)
+    if sample_bytes is not None and sample_bytes <= 0:
+        raise UsageError(f'--sample wants a size above 0, not "{sample}"', "--whole reads everything")
+    levels = tuple(map(_fillfactor, _listed(fillfactors)))
+    return Request(cluster, listed, granularities_bytes, levels, sample_bytes, jobs)
 
 
 def _listed(text: str) -> tuple[str, ...]:

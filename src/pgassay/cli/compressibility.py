@@ -1,13 +1,22 @@
-"""What is printed: tables for people, JSON for scripts. Everything is labelled as an estimate from files."""
+"""`pgassay compressibility`: what a compressing drive would make of an existing cluster's files, which are only read.
 
+No emulated drive and no server are needed. Each 4 KiB block is compressed alone, as such drives do (the crate codec);
+docs/compressibility.md says what is estimated and from what.
+"""
+
+import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pgassay.cli.compressibility._estimate import Estimate, Weighed
-from pgassay.cli.compressibility._fillfactor import RelaidTable
+from pgassay.cli import messages
+from pgassay.cli.parser import whole
 from pgassay.study.units import format_bytes, format_size
+
+if TYPE_CHECKING:
+    from pgassay.compressibility.estimate import Estimate, Weighed
+    from pgassay.compressibility.fillfactor import RelaidTable
 
 FORMAT = 1
 _CONFIDENCE = 1.96
@@ -15,7 +24,47 @@ _KINDS = ("table", "index", "TOAST", "sequence", "catalogue", "unnamed", "WAL", 
 _WORDS = {"table": "tables", "index": "indexes", "sequence": "sequences", "catalogue": "system catalogues"}
 
 
-def as_json(estimate: Estimate) -> str:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "cluster", metavar="DIR|DSN", help="a data directory, or a connection string of a server on this machine"
+    )
+    parser.add_argument(
+        "--codec", default="zstd-1", metavar="A,B,…", help="zstd-1 (default), zstd-N, deflate-1, deflate-6, lz4, none"
+    )
+    parser.add_argument(
+        "--granularity",
+        default="1B,512B",
+        metavar="A,B,…",
+        help="what sizes are rounded up to: 1B is packed, 4kB saves zeros only (default: 1B,512B)",
+    )
+    parser.add_argument("--fillfactor", default="75", metavar="A,B,…", help="what tables would then cost (default: 75)")
+    parser.add_argument("--sample", default="1GB", metavar="SIZE", help="how much is read at most (default: 1GB)")
+    parser.add_argument("--whole", action="store_true", help="read everything")
+    parser.add_argument("--jobs", type=whole(1), metavar="N", help="threads (default: one a core)")
+    parser.add_argument("--top", type=whole(0), default=20, metavar="N", help="relations listed, largest first")
+    parser.add_argument("--json", action="store_true", help="print everything, every relation, as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read a sample of the files, compress it, print."""
+    from pgassay.compressibility.estimate import estimate
+    from pgassay.compressibility.request import parse_request
+
+    request = parse_request(
+        arguments.cluster,
+        codecs=arguments.codec,
+        granularities=arguments.granularity,
+        fillfactors=arguments.fillfactor,
+        sample=None if arguments.whole else arguments.sample,
+        jobs=arguments.jobs,
+    )
+    found = estimate(request)
+    print(as_json(found) if arguments.json else as_text(found, arguments.top), end="")
+    return messages.SUCCESS
+
+
+def as_json(estimate: "Estimate") -> str:
     """Everything, with stable names; bytes unrounded, null for what is not known."""
     methods = _methods(estimate)
     plain = {
@@ -33,7 +82,7 @@ def as_json(estimate: Estimate) -> str:
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
-def _methods(estimate: Estimate) -> list[tuple[str, int]]:
+def _methods(estimate: "Estimate") -> list[tuple[str, int]]:
     return [(codec, bytes_) for codec in estimate.request.codecs for bytes_ in estimate.request.granularities]
 
 
@@ -44,7 +93,7 @@ def _stored(stored: Sequence[float], methods: Sequence[tuple[str, int]]) -> list
     ]
 
 
-def _part(one: Weighed, methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
+def _part(one: "Weighed", methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
     name = one.part.name
     stored = _stored(one.stored, methods)
     for entry, error in zip(stored, one.standard_errors, strict=True):
@@ -63,7 +112,7 @@ def _part(one: Weighed, methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
     }
 
 
-def _table(table: RelaidTable, methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
+def _table(table: "RelaidTable", methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
     name = table.part.name
     assert name is not None
     levels = [
@@ -73,12 +122,12 @@ def _table(table: RelaidTable, methods: Sequence[tuple[str, int]]) -> dict[str, 
     return {"database": name.database, "schema": name.schema, "name": name.relation, "levels": levels}
 
 
-def as_text(estimate: Estimate, top: int) -> str:
+def as_text(estimate: "Estimate", top: int) -> str:
     """By kind, the largest relations, and what FILLFACTOR would cost."""
     return "\n".join(_lines(estimate, top)) + "\n"
 
 
-def _lines(estimate: Estimate, top: int) -> Iterator[str]:
+def _lines(estimate: "Estimate", top: int) -> Iterator[str]:
     total = sum(one.part.bytes for one in estimate.parts)
     # Files whose length is no multiple of 4 KiB are read to the end of their last block.
     read = min(total, sum(one.read_bytes for one in estimate.parts))
@@ -107,7 +156,7 @@ def _lines(estimate: Estimate, top: int) -> Iterator[str]:
         yield from _fillfactors(estimate, top)
 
 
-def _label(one: Weighed) -> str:
+def _label(one: "Weighed") -> str:
     name = one.part.name
     if name is None:
         return one.part.label
@@ -115,7 +164,7 @@ def _label(one: Weighed) -> str:
     return f"{name.database}: {name.label} ({one.part.kind}{of})"
 
 
-def _row(label: str, ones: Sequence[Weighed]) -> tuple[str, ...]:
+def _row(label: str, ones: "Sequence[Weighed]") -> tuple[str, ...]:
     size = sum(one.part.bytes for one in ones)
     zeros = sum(one.zero_share * one.part.bytes for one in ones) / size if size else 0.0
     cells = [format_size(size), f"{zeros * 100:.0f} %"]
@@ -134,7 +183,7 @@ def _ratio(size: float, stored: float, error: float) -> str:
     return f"{size / stored:.2f}" + (f" ±{half:.2f}" if half >= 0.005 else "")
 
 
-def _fillfactors(estimate: Estimate, top: int) -> Iterator[str]:
+def _fillfactors(estimate: "Estimate", top: int) -> Iterator[str]:
     """Each level's costs as a change against the same rows at 100."""
     heads = ["size at 100"]
     methods = _methods(estimate)
@@ -153,7 +202,7 @@ def _fillfactors(estimate: Estimate, top: int) -> Iterator[str]:
         yield f"{estimate.tables_left_out} tables are too small to tell, or not among the largest"
 
 
-def _changes(tables: Sequence[RelaidTable]) -> Iterator[str]:
+def _changes(tables: "Sequence[RelaidTable]") -> Iterator[str]:
     def total(level: int, index: int | None = None) -> float:
         levels = [table.levels[level] for table in tables]
         return sum(each.logical_bytes if index is None else each.stored[index] for each in levels)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay._core import relay_tables
-from pgassay.cli.compressibility._cluster import Part
-from pgassay.cli.compressibility._request import Request
+from pgassay.compressibility.cluster import Part
+from pgassay.compressibility.request import Request
 from pgassay.postgres.files import sampling
 from pgassay.postgres.files.inventory import DataFile
 
