@@ -25,8 +25,8 @@ from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.writeback import sync_filesystem
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
-from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
+from pgassay.host.storage import mount_of
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.postgres.find import Finder
 from pgassay.postgres.ownership import make_private_directory

@@ -14,8 +14,8 @@ from pgassay.drive.factors import FACTORS
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
-from pgassay.host.mounts import mount_of
 from pgassay.host.runner import LocalRunner
+from pgassay.host.storage import mount_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.ownership import make_private_directory

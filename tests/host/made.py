@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.host.changes import LocalHost
-from pgassay.host.ledger import Ledger
+from pgassay.host.changes import Ledger, LocalHost
 
 BOOT = "boot-1"
 

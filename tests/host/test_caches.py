@@ -10,7 +10,7 @@ import pytest
 
 from pgassay.host import caches
 from pgassay.host.caches import PageCache
-from pgassay.host.mounts import mount_of, unsuitable
+from pgassay.host.storage import mount_of, unsuitable
 
 PAGE = mmap.PAGESIZE
 PAGES = 64

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import HostError
-from pgassay.host.changes import current
-from pgassay.host.doctor_checks.changes import changes_owed
-from pgassay.host.ledger import Ledger
+from pgassay.host.changes import Ledger, current
+from pgassay.host.doctor_checks import changes_owed
 from pgassay.study.findings import Severity
 from tests.host.made import BOOT, host, put
 

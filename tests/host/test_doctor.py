@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.host import doctor, flush
+from pgassay.host import capacity, doctor
 from pgassay.study.findings import Severity
 
 
@@ -25,7 +25,7 @@ def test_quota() -> None:
 
 
 def test_a_flush_is_timed_where_we_may_write_only(tmp_path: Path) -> None:
-    measured = flush.median_us(tmp_path)
+    measured = capacity.flush_median_us(tmp_path)
     assert measured is not None
     assert measured > 0
-    assert flush.median_us(tmp_path / "absent") is None
+    assert capacity.flush_median_us(tmp_path / "absent") is None

@@ -1,9 +1,10 @@
-"""Facts from made-up machines: read as they stand, None where nothing is told."""
+"""Facts from made-up machines: read as they stand, None where nothing is told; an id that gives nothing away."""
 
 import json
 from pathlib import Path
 
 from pgassay.host import facts
+from pgassay.host.facts import host_id
 
 CPUINFO = """\
 processor\t: 0
@@ -83,3 +84,16 @@ def test_this_machine_can_be_written_as_json_without_its_name(tmp_path: Path) ->
     assert json.loads(text)["cpu"]["processors"] >= 1
     name = socket.gethostname()
     assert len(name) < 4 or name not in json.loads(text)["kernel"].values()
+
+
+def test_the_machine_s_id_is_hashed(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
+    found = host_id(tmp_path)
+    assert found == host_id(tmp_path)
+    assert len(found) == 16
+    assert found not in "0123456789abcdef0123456789abcdef"
+
+
+def test_without_one_the_name_of_the_host_must_do(tmp_path: Path) -> None:
+    assert host_id(tmp_path) == host_id(tmp_path / "nowhere") != ""

@@ -14,9 +14,8 @@ from pgassay.bench.factor import Readable, Setup
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.host import groups, huge_pages
-from pgassay.host.changes import LocalHost, current
+from pgassay.host.changes import Ledger, LocalHost, boot_of, current
 from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, TransparentHugePages
-from pgassay.host.ledger import Ledger, boot_of
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.study.levels import Level
 from pgassay.testing import real
@@ -153,7 +152,7 @@ def test_what_a_killed_lab_changed_is_put_back(tmp_path: Path) -> None:
         pytest.skip("no memory controller")
     script = (
         "import os, signal, sys; from pathlib import Path; from pgassay.host import groups\n"
-        "from pgassay.host.changes import LocalHost; from pgassay.host.ledger import Ledger, boot_of\n"
+        "from pgassay.host.changes import LocalHost; from pgassay.host.changes import Ledger, boot_of\n"
         "host = LocalHost(Ledger(Path(sys.argv[1]), boot_of()))\n"
         "print(groups.limit_memory(host, groups.memory_hierarchy(), 1 << 26), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.bench.places import Mount
-from pgassay.host.identity import host_id
+from pgassay.host.facts import host_id
 from pgassay.record import calibrations, disk_capacities
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import RealDisk

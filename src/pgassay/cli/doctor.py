@@ -22,10 +22,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Look and print; exit status 0 whatever is found."""
     import os
 
-    from pgassay.host.changes import LocalHost
+    from pgassay.host.changes import Ledger, LocalHost, boot_of
     from pgassay.host.doctor import examine
-    from pgassay.host.doctor_checks.changes import changes_owed
-    from pgassay.host.ledger import Ledger, boot_of
+    from pgassay.host.doctor_checks import changes_owed
     from pgassay.lab.places import default_directory, state_directory
 
     ledger = Ledger(state_directory(os.environ), boot_of())

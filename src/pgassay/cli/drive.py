@@ -81,7 +81,7 @@ def _directory(arguments: argparse.Namespace) -> Path:
 def _root(arguments: argparse.Namespace) -> "Root":
     from pgassay.drive.root import open_root
     from pgassay.host import accounts
-    from pgassay.host.mounts import mount_of
+    from pgassay.host.storage import mount_of
 
     directory = _directory(arguments)
     directory.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ A study then runs only when the user says so, and its record and report tell.
 from pgassay.bench.places import Mount
 from pgassay.cli import messages
 from pgassay.host.doctor import busy_neighbour
-from pgassay.host.mounts import unsuitable
+from pgassay.host.storage import unsuitable
 from pgassay.lab.messages import busy_neighbour as refused
 from pgassay.lab.workbench import Workbench
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.places import Mount
-from pgassay.host.identity import host_id
+from pgassay.host.facts import host_id
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.record import calibrations
 from pgassay.record.calibrations import Calibration, NoiseRecord, Setting

@@ -1,12 +1,14 @@
-"""What the drive below a folder can do in a second, in five seconds: flushed writes, writes in sequence, random reads.
+"""What the drive below a folder can do: how long a flush takes, and what it flushes, writes and reads in a second.
 
 One stream each, as a single committing session, a checkpoint and an index scan see the drive; several at once may get
-more, so a bound from these is a low one for a load that waits in parallel. `pgassay run disk` asks in depth.
+more, so a bound from these is a low one for a load that waits in parallel. `pgassay run disk` asks in depth. All of it
+takes about five seconds.
 """
 
 import mmap
 import os
 import random
+import statistics
 import tempfile
 import time
 from collections.abc import Mapping
@@ -74,3 +76,35 @@ def _reads(file: Path) -> float:
             return count / ((time.perf_counter_ns() - started_ns) / 1e9)
     finally:
         os.close(descriptor)
+
+
+FLUSH_FILE_BYTES = 16 * 1024**2
+"""What pg_test_fsync uses: written once before, so that no block is allocated while we measure."""
+FLUSHES_MAX = 200
+FLUSH_PATIENCE_S = 1.0
+
+
+def flush_median_us(folder: Path) -> float | None:
+    """The median of up to 200 flushes within a second, in µs; None where we may not write."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            descriptor = file.fileno()
+            file.write(b"\0" * FLUSH_FILE_BYTES)
+            file.flush()
+            os.fsync(descriptor)
+            return _median_us(descriptor)
+    except OSError:
+        return None
+
+
+def _median_us(descriptor: int) -> float:
+    block = os.urandom(BLOCK_BYTES)
+    times_us: list[float] = []
+    deadline_ns = time.perf_counter_ns() + int(FLUSH_PATIENCE_S * 1e9)
+    while len(times_us) < FLUSHES_MAX and (not times_us or time.perf_counter_ns() < deadline_ns):
+        offset = len(times_us) * BLOCK_BYTES % FLUSH_FILE_BYTES
+        started_ns = time.perf_counter_ns()
+        os.pwrite(descriptor, block, offset)
+        os.fdatasync(descriptor)
+        times_us.append((time.perf_counter_ns() - started_ns) / 1e3)
+    return statistics.median(times_us)

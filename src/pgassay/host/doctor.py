@@ -8,12 +8,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from pgassay.host import flush
-from pgassay.host.devices import device_of
-from pgassay.host.doctor_checks import memory, neighbours, processor, storage
+from pgassay.host import doctor_checks as checks
+from pgassay.host.capacity import flush_median_us
 from pgassay.host.facts import cpu, kernel, memory_of, transparent_huge_pages
-from pgassay.host.mounts import existing_ancestor, mount_of
 from pgassay.host.processes import processes
+from pgassay.host.storage import device_of, existing_ancestor, mount_of
 from pgassay.study.findings import Finding
 
 PROC = Path("/proc")
@@ -34,37 +33,37 @@ def busy_neighbour(look_s: float = LOOK_S) -> Finding:
     started_s = time.monotonic()
     time.sleep(look_s)
     elapsed_ticks = (time.monotonic() - started_s) * os.sysconf("SC_CLK_TCK")
-    others = neighbours.neighbours(before, processes(), elapsed_ticks, os.getpid())
-    return neighbours.judge(others, {each.pid: _working_directory(each.pid) for each in others})
+    others = checks.neighbours(before, processes(), elapsed_ticks, os.getpid())
+    return checks.busy_neighbour(others, {each.pid: _working_directory(each.pid) for each in others})
 
 
 def _processor_and_neighbours(look_s: float) -> list[Finding]:
     facts, core = cpu(Path("/")), kernel(Path("/"))
-    before = processor.parse_cpu_times(_text("stat"))
+    before = checks.parse_cpu_times(_text("stat"))
     neighbour = busy_neighbour(look_s)
-    after = processor.parse_cpu_times(_text("stat"))
+    after = checks.parse_cpu_times(_text("stat"))
     count = len(os.sched_getaffinity(0))
     governors = facts["governor"]
-    checks = [
-        processor.governor(governors if isinstance(governors, list) else []),
-        processor.turbo(_word(facts["boost"]), _word(facts["no_turbo"])),
-        processor.processors(count, quota(_word(facts["cgroup_limit"]))),
-        processor.clock_source(_word(core["clock_source"])),
-        processor.steal(before, after),
-        processor.other_work(before, after, float(_text("loadavg").split()[0]), count),
+    found = [
+        checks.governor(governors if isinstance(governors, list) else []),
+        checks.turbo(_word(facts["boost"]), _word(facts["no_turbo"])),
+        checks.processors(count, quota(_word(facts["cgroup_limit"]))),
+        checks.clock_source(_word(core["clock_source"])),
+        checks.steal(before, after),
+        checks.other_work(before, after, float(_text("loadavg").split()[0]), count),
         neighbour,
     ]
-    return [check for check in checks if check is not None]
+    return [check for check in found if check is not None]
 
 
 def _memory() -> list[Finding]:
     facts = memory_of(_text("meminfo"))
     total = _size(facts["total_bytes"])
-    checks = [
-        memory.swap(_size(facts["swap_bytes"]), _size(facts["swap_free_bytes"]), _vm("swappiness")),
-        memory.transparent_huge_pages(_word(transparent_huge_pages(Path("/"))["transparent_huge_pages"])),
-        memory.overcommit(_vm("overcommit_memory")),
-        memory.dirty(
+    found = [
+        checks.swap(_size(facts["swap_bytes"]), _size(facts["swap_free_bytes"]), _vm("swappiness")),
+        checks.transparent_huge_pages(_word(transparent_huge_pages(Path("/"))["transparent_huge_pages"])),
+        checks.overcommit(_vm("overcommit_memory")),
+        checks.dirty(
             total,
             _vm("dirty_ratio") or 0,
             _vm("dirty_bytes") or 0,
@@ -72,20 +71,20 @@ def _memory() -> list[Finding]:
             _vm("dirty_background_bytes") or 0,
         ),
     ]
-    return [check for check in checks if check is not None]
+    return [check for check in found if check is not None]
 
 
 def _storage(place: Path) -> list[Finding]:
     mount = mount_of(place)
     device = device_of(mount)
-    checks = [
-        storage.space(mount),
-        storage.kind(mount),
-        storage.flush(flush.median_us(existing_ancestor(place)), mount, device),
-        storage.write_cache(device),
-        storage.scheduler(device),
+    found = [
+        checks.space(mount),
+        checks.kind(mount),
+        checks.flush(flush_median_us(existing_ancestor(place)), mount, device),
+        checks.write_cache(device),
+        checks.scheduler(device),
     ]
-    return [check for check in checks if check is not None]
+    return [check for check in found if check is not None]
 
 
 def quota(cpu_max: str | None) -> float | None:

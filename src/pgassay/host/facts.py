@@ -1,9 +1,11 @@
 """Everything about this machine that could matter to a number, for `host.json`: read once, never interpreted here.
 
 Plain values by group (`cpu`, `memory`, `kernel`, `storage` …); None where the machine does not tell. No host name, user
-name, address or serial number is among them, because records are sent to others.
+name, address or serial number is among them, because records are sent to others. `host_id` is the machine as a hash,
+for files that stay on it, so that a home directory shared by two machines is no confusion.
 """
 
+import hashlib
 import os
 import platform
 import re
@@ -11,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from pgassay.host.devices import chosen, device_of
-from pgassay.host.mounts import mount_of
+from pgassay.host.storage import chosen, device_of, mount_of
 
 Fact = str | int | float | bool | None | list[str]
 Facts = dict[str, dict[str, Fact]]
@@ -156,3 +157,15 @@ def _text(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
         return None
+
+
+_PURPOSE = "pgassay"
+
+
+def host_id(root: Path = Path("/")) -> str:
+    """Sixteen hexadecimal digits that stay the same over reboots and say nothing else."""
+    try:
+        known = (root / "etc/machine-id").read_text(encoding="utf-8").strip()
+    except OSError:
+        known = ""
+    return hashlib.sha256(f"{_PURPOSE}/{known or platform.node()}".encode()).hexdigest()[:16]

@@ -20,8 +20,8 @@ from pgassay.drive.attaching import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.host import accounts
-from pgassay.host.mounts import existing_ancestor, mount_of
 from pgassay.host.runner import LocalRunner
+from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab import messages
 from pgassay.postgres import repair
 

@@ -19,10 +19,9 @@ from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.host import accounts
 from pgassay.host.caches import PageCache
-from pgassay.host.changes import LocalHost
+from pgassay.host.changes import Ledger, LocalHost, boot_of
 from pgassay.host.clock import SystemClock
 from pgassay.host.huge_pages import peak_bytes
-from pgassay.host.ledger import Ledger, boot_of
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor

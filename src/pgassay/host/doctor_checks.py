@@ -1,0 +1,340 @@
+"""What `pgassay doctor` makes of what it reads, pure: one function a check, each giving one finding.
+
+The processor: governor, turbo, stolen time, other work, the clock. Memory: swap, transparent huge pages, overcommit,
+dirty data. The place for clusters: room, kind of file system, and whether a flush reaches the medium; a drive without a
+write cache, or with one that survives power loss, may acknowledge a flush quickly and honestly, a volatile cache
+cannot, and no program can tell them apart for sure, so the text says what was measured. Other PostgreSQL servers at
+work. Changes that a killed pgassay left.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pgassay.bench.places import Mount
+from pgassay.host.changes import Ledger
+from pgassay.host.processes import Process, descendants
+from pgassay.host.storage import BlockDevice, unsuitable
+from pgassay.study.findings import Finding, Severity
+
+STEAL_WARNING = 0.01
+STEAL_ERROR = 0.10
+BUSY_WARNING = 0.10
+"""Share of the machine that others may use before a trial before it is worth a warning."""
+STEADY_GOVERNORS = ("performance",)
+FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase", "tod")
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """The first line of /proc/stat, in ticks since boot (proc(5))."""
+
+    busy: int
+    idle: int
+    steal: int
+
+    @property
+    def total(self) -> int:
+        """All ticks."""
+        return self.busy + self.idle + self.steal
+
+
+def parse_cpu_times(stat: str) -> CpuTimes:
+    """`cpu  user nice system idle iowait irq softirq steal guest guest_nice` (the guests are within user and nice)."""
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(each) for each in stat.split()[1:9])
+    return CpuTimes(busy=user + nice + system + irq + softirq, idle=idle + iowait, steal=steal)
+
+
+def governor(governors: Sequence[str]) -> Finding:
+    """All cores at a steady frequency?"""
+    unsteady = sorted(set(governors) - set(STEADY_GOVERNORS))
+    if not governors:
+        return Finding("governor", Severity.OK, "the kernel does not scale the processor's frequency here")
+    if not unsteady:
+        return Finding("governor", Severity.OK, "the frequency governor is performance")
+    return Finding(
+        "governor",
+        Severity.WARNING,
+        f"the frequency governor is {', '.join(unsteady)}: short bursts run slower than long ones",
+        "cpupower frequency-set --governor performance",
+    )
+
+
+def turbo(boost: str | None, no_turbo: str | None) -> Finding | None:
+    """Turbo makes the first minutes faster than the rest; None where the machine does not tell."""
+    if boost is None and no_turbo is None:
+        return None
+    if boost == "1" or no_turbo == "0":
+        remedy = (
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
+            if no_turbo is not None
+            else "echo 0 > /sys/devices/system/cpu/cpufreq/boost"
+        )
+        return Finding("turbo", Severity.NOTE, "turbo is on: speed depends on how warm the processor is", remedy)
+    return Finding("turbo", Severity.OK, "turbo is off")
+
+
+def steal(before: CpuTimes, after: CpuTimes) -> Finding:
+    """Did the hypervisor give our time to others between two readings?"""
+    total = after.total - before.total
+    share = (after.steal - before.steal) / total if total > 0 else 0.0
+    text = f"the hypervisor took {share:.1%} of the CPU time while we looked"
+    if share >= STEAL_ERROR:
+        return Finding("steal", Severity.ERROR, text, "measure on another machine, or when its neighbours are quiet")
+    if share >= STEAL_WARNING:
+        return Finding("steal", Severity.WARNING, text, "expect wide intervals; costs per transaction stay usable")
+    return Finding("steal", Severity.OK, text)
+
+
+def other_work(before: CpuTimes, after: CpuTimes, load_average: float, processors: int) -> Finding:
+    """How much of the machine is in use before anything of ours runs?"""
+    total = after.total - before.total
+    share = (after.busy - before.busy) / total if total > 0 else 0.0
+    text = f"other programs use {share:.0%} of {processors} processors (load average {load_average:.2f})"
+    if share >= BUSY_WARNING:
+        return Finding("other_work", Severity.WARNING, text, "stop them, or expect wide intervals")
+    return Finding("other_work", Severity.OK, text)
+
+
+def clock_source(name: str | None) -> Finding | None:
+    """A slow clock makes every timing (track_io_timing, EXPLAIN ANALYZE, pgbench's own) part of the cost."""
+    if name is None:
+        return None
+    if name in FAST_CLOCKS:
+        return Finding("clock_source", Severity.OK, f"the clock source is {name}")
+    return Finding(
+        "clock_source",
+        Severity.WARNING,
+        f"the clock source is {name}, which is slow to read",
+        "see what pg_test_timing says; boot with tsc if the hardware has it",
+    )
+
+
+def processors(count: int, quota: float | None) -> Finding:
+    """Server and load generator share the machine: with few processors they take them from each other."""
+    usable = min(count, quota) if quota is not None else count
+    if quota is not None and quota < count:
+        text = f"a control group allows {quota:g} of {count} processors"
+        return Finding("processors", Severity.WARNING, text, "raise cpu.max, or read the results as this share's")
+    if usable < 4:
+        text = f"{count} processors: the server and its load generator take them from each other"
+        return Finding("processors", Severity.NOTE, text, "compare treatments, but do not read tps as the server's own")
+    return Finding("processors", Severity.OK, f"{count} processors")
+
+
+_GB = 1024**3
+DIRTY_WARNING_BYTES = 4 * _GB
+
+
+def swap(total_bytes: int, free_bytes: int, swappiness: int | None) -> Finding:
+    """Swap in use makes latencies of memory depend on the past."""
+    used = total_bytes - free_bytes
+    if total_bytes == 0:
+        return Finding("swap", Severity.OK, "there is no swap")
+    if used > 0.01 * total_bytes:
+        return Finding(
+            "swap",
+            Severity.WARNING,
+            f"{used / _GB:.1f} GB of swap are in use",
+            "free memory, then: swapoff -a && swapon -a",
+        )
+    if swappiness is not None and swappiness > 10:
+        return Finding(
+            "swap",
+            Severity.NOTE,
+            f"swap is there and unused; vm.swappiness is {swappiness}",
+            "sysctl vm.swappiness=1 keeps the server's memory in place",
+        )
+    return Finding("swap", Severity.OK, "swap is there and unused")
+
+
+def transparent_huge_pages(enabled: str | None) -> Finding | None:
+    """`always` lets the kernel rearrange memory in the background; None where the kernel has none."""
+    if enabled is None:
+        return None
+    if enabled == "always":
+        return Finding(
+            "transparent_huge_pages",
+            Severity.WARNING,
+            "transparent huge pages are always on: the kernel moves memory while the server works",
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        )
+    return Finding("transparent_huge_pages", Severity.OK, f"transparent huge pages are on {enabled}")
+
+
+def overcommit(mode: int | None) -> Finding | None:
+    """Mode 2 is what the manual advises for servers ("Linux Memory Overcommit"); 0 and 1 may end in the OOM killer."""
+    if mode is None:
+        return None
+    if mode == 2:
+        return Finding("overcommit", Severity.OK, "vm.overcommit_memory is 2: memory promised is memory there")
+    return Finding(
+        "overcommit",
+        Severity.NOTE,
+        f"vm.overcommit_memory is {mode}: a server that asks for too much is killed, not refused",
+        "leave memory free beside shared_buffers and work_mem",
+    )
+
+
+def dirty(total_bytes: int, ratio: int, limit_bytes: int, background_ratio: int, background_bytes: int) -> Finding:
+    """How much written data may wait in the page cache before the kernel stops the writers."""
+    allowed = limit_bytes or total_bytes * ratio // 100
+    background = background_bytes or total_bytes * background_ratio // 100
+    text = f"up to {allowed / _GB:.1f} GB of writes may wait in the page cache (flushed from {background / _GB:.1f} GB)"
+    if background > DIRTY_WARNING_BYTES:
+        return Finding(
+            "dirty",
+            Severity.WARNING,
+            f"{text}: short trials may end before their writes reach the drive",
+            "sysctl vm.dirty_background_bytes=268435456 vm.dirty_bytes=1073741824, or measure longer",
+        )
+    return Finding("dirty", Severity.OK, text)
+
+
+LOW_SPACE_SHARE = 0.05
+LOW_SPACE_BYTES = 10 * 1024**3
+FLUSH_SUSPICIOUS_US = 30.0
+"""Less than a round trip to any drive of today but persistent memory."""
+FLUSH_QUICK_US = 250.0
+_GB = 1024**3
+
+
+def space(mount: Mount) -> Finding:
+    """Is there room for clusters?"""
+    text = (
+        f'{mount.free_bytes / _GB:.1f} GB are free for clusters in "{mount.path}" ({mount.filesystem}, {mount.device})'
+    )
+    if mount.free_bytes < max(LOW_SPACE_BYTES, LOW_SPACE_SHARE * mount.size_bytes):
+        return Finding("space", Severity.WARNING, text, "free some room, or choose another place with --data-dir")
+    return Finding("space", Severity.OK, text)
+
+
+def kind(mount: Mount) -> Finding:
+    """Does a write here reach a drive of this machine?"""
+    why = unsuitable(mount)
+    if why is not None:
+        return Finding("filesystem", Severity.ERROR, why, "choose a directory on a drive with --data-dir")
+    copying = "clones share blocks" if mount.reflink else "clones are copies: xfs and btrfs would share blocks"
+    return Finding("filesystem", Severity.OK, f"{mount.filesystem} on {mount.device}; {copying}")
+
+
+def flush(median_us: float | None, mount: Mount, device: BlockDevice | None) -> Finding | None:
+    """Does a flush take the time that reaching the medium takes? None where it could not be measured."""
+    if median_us is None:
+        return None
+    cache = device.write_cache if device is not None else None
+    text = (
+        f"a flushed write of 8kB takes {median_us:.0f} µs (median); the kernel says its cache is {cache or 'unknown'}"
+    )
+    if unsuitable(mount) is not None:
+        return Finding("flush", Severity.ERROR, f"{text}: this is memory or a layer, not a drive", "use --data-dir")
+    if median_us < FLUSH_SUSPICIOUS_US:
+        return Finding(
+            "flush",
+            Severity.WARNING,
+            f"{text}: no drive is that quick, so something acknowledges flushes that it has not made",
+            "look for barrier=0, nobarrier, a disk cache mode such as unsafe in the hypervisor, or eatmydata",
+        )
+    if median_us < FLUSH_QUICK_US and cache == "write back":
+        return Finding(
+            "flush",
+            Severity.NOTE,
+            f"{text}: honest only if that cache survives a loss of power",
+            "ask the drive's data sheet for power-loss protection, or the cloud's for durability",
+        )
+    return Finding("flush", Severity.OK, text)
+
+
+def write_cache(device: BlockDevice | None) -> Finding | None:
+    """A kernel that believes the cache to be write through sends no flushes at all."""
+    if device is None or device.write_cache is None:
+        return None
+    if device.write_cache == "write through":
+        text = f"the kernel sends {device.disk} no flushes, because it says that it has no volatile cache"
+        return Finding("write_cache", Severity.NOTE, text, "make sure that it is true: the setting can be forced")
+    return Finding("write_cache", Severity.OK, f"{device.disk} has a cache that the kernel flushes")
+
+
+def scheduler(device: BlockDevice | None) -> Finding | None:
+    """bfq and cfq arrange requests by process, which is for desktops."""
+    if device is None or device.scheduler is None:
+        return None
+    if device.scheduler in ("bfq", "cfq"):
+        remedy = f"echo mq-deadline > /sys/block/{device.disk}/queue/scheduler"
+        text = f"the I/O scheduler of {device.disk} is {device.scheduler}, which favours some processes over others"
+        return Finding("scheduler", Severity.WARNING, text, remedy)
+    return Finding("scheduler", Severity.OK, f"the I/O scheduler of {device.disk} is {device.scheduler}")
+
+
+SERVER_NAMES = ("postgres", "postmaster")
+BUSY_SHARE = 0.05
+"""Of one processor."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Another server: its postmaster and the share of one processor that its whole family used."""
+
+    pid: int
+    share: float
+
+
+def neighbours(
+    before: Mapping[int, Process], after: Mapping[int, Process], elapsed_ticks: float, ours: int
+) -> list[Neighbour]:
+    """Every PostgreSQL server that does not descend from process `ours`, the busiest first."""
+    own = {process.pid for process in descendants(ours, dict(after))} | {ours}
+    servers = [
+        process
+        for process in after.values()
+        if process.name in SERVER_NAMES
+        and process.pid not in own
+        and (process.parent not in after or after[process.parent].name not in SERVER_NAMES)
+    ]
+    found = []
+    for server in servers:
+        family = [server, *descendants(server.pid, dict(after))]
+        ticks = sum(_used(before.get(process.pid), process) for process in family)
+        found.append(Neighbour(server.pid, ticks / elapsed_ticks))
+    return sorted(found, key=lambda each: -each.share)
+
+
+def _used(before: Process | None, after: Process) -> int:
+    same = before is not None and before.started_ticks == after.started_ticks
+    return after.cpu_ticks - before.cpu_ticks if same and before is not None else after.cpu_ticks
+
+
+def busy_neighbour(found: list[Neighbour], places: Mapping[int, str]) -> Finding:
+    """`busy_neighbour`; `places` tells a server's data directory by its pid, where it may be known."""
+    busy = [each for each in found if each.share >= BUSY_SHARE]
+    if busy:
+        names = "; ".join(
+            f"process {each.pid}{_in(places.get(each.pid))} uses {each.share:.0%} of a processor" for each in busy
+        )
+        return Finding(
+            "busy_neighbour",
+            Severity.ERROR,
+            f"another PostgreSQL is at work: {names}",
+            "wait until it is idle: a run would disturb it, and be disturbed",
+        )
+    if found:
+        text = f"{len(found)} other PostgreSQL server{'s are' if len(found) > 1 else ' is'} here, idle while we looked"
+        return Finding("busy_neighbour", Severity.NOTE, text, "it may wake up during a run")
+    return Finding("busy_neighbour", Severity.OK, "no other PostgreSQL runs here")
+
+
+def _in(place: str | None) -> str:
+    return f' in "{place}"' if place else ""
+
+
+def changes_owed(ledger: Ledger) -> Finding:
+    """Nothing owed, a living lab at work, or changes to put back."""
+    owed = ledger.owed()
+    if not owed:
+        return Finding("host_changes", Severity.OK, "pgassay has left no changes to this machine")
+    paths = ", ".join(dict.fromkeys(change.path for change in owed))
+    if not ledger.take():
+        return Finding("host_changes", Severity.NOTE, f"a pgassay at work has changed {paths}")
+    ledger.release()
+    return Finding(
+        "host_changes", Severity.WARNING, f"a killed pgassay has left changed: {paths}", "pgassay doctor --repair"
+    )
