@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.record_scale import UnsafeDisk, timed
-from pgassay.load.cacheprobe.responses import RESPONSES
+from pgassay.load.cacheprobe.phases import RESPONSES
 from pgassay.probe.registry import Probes
 from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory

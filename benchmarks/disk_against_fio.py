@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ratios import bounds, interval
+from pgassay.bench.load import Tools
 from pgassay.bench.places import Account, Endpoint
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.load.fio.driver import FILE, FioLoad
+from pgassay.load.fio.options import FioOptions
 
 PATTERNS = {
     "random:100%": ["--rw=randread", "--direct=1"],
@@ -69,13 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         root = Path(folder)
         for name in ("ours", "out"):
             (root / name).mkdir()
-        load = FioLoad(LocalRunner(Account(None, 0, 0)), SystemClock())
+        tools = Tools(Path("/nowhere"), LocalRunner(Account(None, 0, 0)), SystemClock())
         for pattern in PATTERNS:
             options = {"pattern": pattern, "duration": f"{given.seconds}s", "file_size": given.size}
 
             def ours(wanted: dict[str, str] = options) -> float:
                 output = root / "out" / str(chance.randrange(1 << 60))  # as each trial has a folder of its own
-                found = load.run(Idle(root / "ours"), wanted, output, chance.randrange(1 << 30))  # type: ignore[arg-type]
+                load = FioLoad(FioOptions.from_levels(wanted), tools)
+                found = load.run(Idle(root / "ours"), output, chance.randrange(1 << 30))  # type: ignore[arg-type]
                 if found.problems:
                     raise SystemExit(f"pgassay's fio failed: {dict(found.problems)}")
                 return float(found.responses["iops"] or 0.0)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ratios import interval
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.drive.block.control import SocketControl
 from pgassay.drive.root import NAME
@@ -30,6 +31,7 @@ from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.ownership import make_private_directory
@@ -108,7 +110,8 @@ def prepare(given: argparse.Namespace) -> None:
     account = choose()
     given.directory.mkdir(parents=True, exist_ok=True)
     given.directory.chmod(0o755)
-    load = PgbenchLoad(installation().bindir, LocalRunner(account), SystemClock())
+    tools = Tools(installation().bindir, LocalRunner(account), SystemClock())
+    load = PgbenchLoad(PgbenchOptions(scale=given.scale), tools)
     for kind in KINDS:
         if kind != "directory":
             drive_command(given.directory, "create", kind, kind, "--capacity", given.capacity)
@@ -117,8 +120,8 @@ def prepare(given: argparse.Namespace) -> None:
         shutil.chown(cluster, account.uid, account.gid)
         installation().initialize(cluster, {})
         with serving(given.directory, kind) as running:
-            load.create(running.server, {"scale": str(given.scale)})
-            load.fill(running.server, {"scale": str(given.scale)})
+            load.create(running.server)
+            load.fill(running.server)
         print(f"{kind}: ready in {cluster}", flush=True)
 
 

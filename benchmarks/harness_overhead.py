@@ -21,7 +21,7 @@ from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
 from pgassay.lab.workbench import Wishes, Workbench
-from pgassay.load.pgbench.summary import parse_summary
+from pgassay.load.pgbench.output import parse_summary
 from pgassay.probe.processes import ProcessTree
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler

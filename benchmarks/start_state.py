@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pgassay.bench.load import Tools
 from pgassay.bench.places import Account
 from pgassay.bench.server import Installation
 from pgassay.drive.directory import DirectoryDrive
@@ -28,6 +29,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
 from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder
 from pgassay.postgres.ownership import make_private_directory
 
@@ -54,16 +56,14 @@ class Bench:
 
     installation: Installation
     load: PgbenchLoad
-    scale: int
 
     def prepare(self, directory: Path, sockets: Path) -> None:
         """A cluster with pgbench's tables, stopped and written back."""
-        options = {"scale": str(self.scale)}
         self.installation.initialize(directory, {})
         server = self.installation.start(directory, {}, sockets)
         try:
-            self.load.create(server, options)
-            self.load.fill(server, options)
+            self.load.create(server)
+            self.load.fill(server)
         finally:
             server.stop()
         sync_filesystem(directory)
@@ -117,7 +117,8 @@ def bench_of(account: Account, scale: int) -> Bench:
     runner, clock = LocalRunner(account), SystemClock()
     installation = Finder(runner, clock, account, os.environ).find()
     print(f"PostgreSQL {installation.version}, pgbench -i -s {scale}")
-    return Bench(installation, PgbenchLoad(installation.bindir, runner, clock), scale)
+    load = PgbenchLoad(PgbenchOptions(scale=scale), Tools(installation.bindir, runner, clock))
+    return Bench(installation, load)
 
 
 def main() -> None:

@@ -13,9 +13,12 @@ import time
 from pathlib import Path
 
 from benchmarks.private_server import serving
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.load import bulk
+from pgassay.load.drivers import require_program
 from pgassay.load.sysbench.driver import SysbenchLoad
+from pgassay.load.sysbench.options import SysbenchOptions
 
 
 def prepare(server: Server, tables: int, rows: int) -> None:
@@ -43,17 +46,17 @@ def shape(server: Server, tables: int) -> list[tuple[object, ...]]:
     return found
 
 
-def one_round(load: SysbenchLoad, server: Server, options: dict[str, str], times: dict[str, list[float]]) -> None:
+def one_round(load: SysbenchLoad, server: Server, times: dict[str, list[float]]) -> None:
     """Both ways once, timed; the tables that they make must be the same."""
-    tables, rows = int(options["tables"]), int(options["rows"])
+    tables, rows = load.options.tables, load.options.rows
     shapes = []
     for name, taken in times.items():
         for number in range(1, tables + 1):
             server.execute(f"DROP TABLE IF EXISTS sbtest{number}")
         started = time.perf_counter()
         if name == "COPY":
-            load.create(server, options)
-            load.fill(server, options)
+            load.create(server)
+            load.fill(server)
         else:
             prepare(server, tables, rows)
         taken.append(time.perf_counter() - started)
@@ -70,15 +73,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--directory", type=Path, default=None, help="where the cluster lies (default: temporary)")
     given = parser.parse_args()
-    options = {"tables": str(given.tables), "rows": str(given.rows)}
+    options = SysbenchOptions(tables=given.tables, rows=given.rows)
     times: dict[str, list[float]] = {"sysbench prepare": [], "COPY": []}
     with serving(given.directory, "sysbench-load") as bench:
-        load = SysbenchLoad(bench.runner, bench.clock)
-        load.check(options)
+        require_program(options.driver)
+        load = SysbenchLoad(options, Tools(bench.installation.bindir, bench.runner, bench.clock))
         connections = f"{bulk.workers()} connections"
         print(f"PostgreSQL {bench.installation.version}, {given.tables} tables of {given.rows} rows, {connections}")
         for _ in range(given.rounds):
-            one_round(load, bench.server, options, times)
+            one_round(load, bench.server, times)
     rows = given.tables * given.rows
     for name, taken in times.items():
         print(f"{name}: median {statistics.median(taken):.2f} s, {rows / statistics.median(taken):,.0f} rows/s")

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.private_server import serving
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.load import bulk
 from pgassay.load.tpcc.driver import TpccLoad
+from pgassay.load.tpcc.options import TpccOptions
 
 _SECONDS_PER_TICK = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -50,11 +52,11 @@ def cpu(server: Server) -> Cpu:
     return Cpu(ticks * _SECONDS_PER_TICK, ours.ru_utime + ours.ru_stime, programs.ru_utime + programs.ru_stime)
 
 
-def fill(load: TpccLoad, server: Server, options: dict[str, str]) -> float:
+def fill(load: TpccLoad, server: Server) -> float:
     """Fill once; prints the rates and returns order lines per minute of CPU."""
-    load.create(server, options)
+    load.create(server)
     before, began = cpu(server), time.perf_counter()
-    load.fill(server, options)
+    load.fill(server)
     elapsed_s, used = time.perf_counter() - began, cpu(server).since(before)
     lines = int(server.query("SELECT count(*) FROM order_line")[0][0])
     rate = lines / (used.server + used.ours) * 60
@@ -66,14 +68,14 @@ def fill(load: TpccLoad, server: Server, options: dict[str, str]) -> float:
     return rate
 
 
-def play(load: TpccLoad, server: Server, options: dict[str, str], output: Path, seed: int) -> float:
+def play(load: TpccLoad, server: Server, output: Path, seed: int) -> float:
     """Run the mix once; prints and returns pgbench's CPU as a share of the server's."""
     before = cpu(server)
-    result = load.run(server, options, output, seed)
+    result = load.run(server, output, seed)
     used = cpu(server).since(before)
     share = used.programs / used.server
     tps = result.responses["tps"] or 0.0
-    broken = dict(result.problems) | dict(load.verify(server, options))
+    broken = dict(result.problems) | dict(load.verify(server))
     assert not broken, broken
     print(f"ran {tps:.0f} tps: pgbench {used.programs:.2f} s, server {used.server:.2f} s of CPU: {share:.1%}")
     return share
@@ -87,13 +89,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", type=Path, default=None, help="where the cluster lies (default: temporary)")
     given = parser.parse_args()
-    options = {"warehouses": str(given.warehouses), "clients": "4", "jobs": "2", "duration": f"{given.seconds}s"}
+    options = TpccOptions(warehouses=given.warehouses, clients=4, jobs=2, duration_s=given.seconds)
     with serving(given.directory, "tpcc") as bench:
-        load = TpccLoad(bench.installation.bindir, bench.runner, bench.clock)
+        load = TpccLoad(options, Tools(bench.installation.bindir, bench.runner, bench.clock))
         print(f"PostgreSQL {bench.installation.version}, {given.warehouses} warehouses, {bulk.workers()} cores")
-        rates = [fill(load, bench.server, options) for _ in range(given.rounds)]
+        rates = [fill(load, bench.server) for _ in range(given.rounds)]
         outputs = [bench.directory / f"run-{seed}" for seed in range(given.rounds)]
-        shares = [play(load, bench.server, options, output, seed) for seed, output in enumerate(outputs)]
+        shares = [play(load, bench.server, output, seed) for seed, output in enumerate(outputs)]
     print(f"order lines per minute and core (CPU): {statistics.median(rates):,.0f}")
     print(f"ratio, pgbench's CPU ÷ the server's: {statistics.median(shares):.3f}")
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.factor import Readable
-from pgassay.bench.load import Load
+from pgassay.bench.load import Load, Tools
 from pgassay.bench.options import OptionFactor, rows_of
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
 from pgassay.load import drivers
-from pgassay.load.factors import FACTORS
+from pgassay.load.drivers import factors as known_factors
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.load import ANSWERS, FakeLoad
@@ -82,10 +82,11 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         return
     with real.private_folder() as folder:
         installation = real.installation()
-        tools = drivers.Tools(installation.bindir, real.runner(), SystemClock())
-        load = drivers.find(request.param).make(tools)
+        tools = Tools(installation.bindir, real.runner(), SystemClock())
+        load = drivers.UnboundLoad(drivers.find(request.param), tools)
         options, size = KINDS[request.param]
         try:
+            drivers.require_program(request.param)
             load.check(options)
         except UsageError as error:
             pytest.skip(error.message)
@@ -145,7 +146,7 @@ def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
     assert result.read_back or bench.load.name == "go-tpc", "go-tpc echoes nothing"
     for name, value in result.read_back.items():
         assert bench.options.get(name.removeprefix("load."), value) == value
-    factors = {factor.pattern: factor for factor in FACTORS}
+    factors = {factor.pattern: factor for factor in known_factors()}
     for option in ("scale", "rows", "tables", "warehouses"):
         if option in bench.options:
             factor = factors[f"load.{option}"]

@@ -4,7 +4,7 @@ import pytest
 
 from pgassay.importing.sysbench import read_sysbench
 from pgassay.importing.values import Reading
-from pgassay.load.sysbench.summary import is_sysbench
+from pgassay.load.sysbench.output import is_sysbench
 from tests.importing.made import SAMPLES
 
 

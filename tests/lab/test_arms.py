@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import Load
+from pgassay.bench.file_hashes import FileHashes
+from pgassay.bench.load import Load, Tools
 from pgassay.bench.server import Installation
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.load import drivers
-from pgassay.load.file_hashes import FileHashes
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner
 from tests.lab.simulation import fake_site, study_of
@@ -34,7 +34,7 @@ def resolved_with(init: Path) -> ResolvedStudy:
     hashes = FileHashes()
 
     def load(name: str, installation: Installation) -> Load:
-        return drivers.find(name).make(drivers.Tools(installation.bindir, FakeRunner(), FakeClock(), hashes))
+        return drivers.UnboundLoad(drivers.find(name), Tools(installation.bindir, FakeRunner(), FakeClock(), hashes))
 
     study = study_of(load={"init": str(init), "script": "simple-update"})
     return resolve(study, fake_site(load=load))

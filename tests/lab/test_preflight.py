@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.errors import SettingError
+from pgassay.bench.load import Driver, LoadOptions
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.preflight import check
@@ -68,11 +69,17 @@ def test_every_arms_settings_are_checked_not_just_the_first(simulation: Simulati
     assert "no_such" in refused(simulation, fixed={"server.no_such": "1"}).message
 
 
+class OtherOptions(LoadOptions):
+    """No options but those of every load."""
+
+    driver = "other"
+
+
 def test_an_option_of_another_driver_is_refused_and_says_whose_it_is(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = drivers.Driver("other", "", drivers.find("pgbench").make, ())
-    monkeypatch.setattr(drivers, "DRIVERS", (other, drivers.find("pgbench")))
+    other = Driver(OtherOptions, drivers.find("pgbench").make, "")
+    monkeypatch.setattr(drivers, "BUILT_IN", (other, drivers.find("pgbench")))
     with pytest.raises(UsageError, match=r'"load\.scale" is no option of the load "other", but of pgbench'):
         drivers.refuse_foreign("other", ["table.fillfactor", "load.duration", "load.scale"])
     seen: list[str] = []

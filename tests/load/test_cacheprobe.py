@@ -13,16 +13,13 @@ from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
-from pgassay.load.cacheprobe import phases, responses, rows
-from pgassay.load.cacheprobe.driver import CacheprobeLoad
-from pgassay.load.cacheprobe.options import read_options
+from pgassay.load.bulk import HEADER
+from pgassay.load.cacheprobe import phases, table
+from pgassay.load.cacheprobe.options import CacheprobeOptions, Size, parse_size
 from pgassay.load.cacheprobe.phases import Phase
 from pgassay.load.cacheprobe.residency import cached_pages
-from pgassay.load.cacheprobe.sizes import Size, parse_size
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.runner import FakeRunner
+from tests.load.loads import cacheprobe, fake_tools
 
 ENDPOINT = Endpoint(Path("/run/x"), 54320, "postgres", "postgres")
 SAID_15 = """pgbench (15.18 (Debian 15.18-0+deb12u1))
@@ -46,29 +43,29 @@ LOG = "0 1 10205 0 1795262673 958821\n0 2 2976 0 1795262673 961818\n0 3 102 0 17
     ],
 )
 def test_a_size_is_rows_bytes_or_a_multiple(text: str, size: Size) -> None:
-    assert parse_size(text) == size
-    assert parse_size(str(size)) == size, "the canonical form means the same"
+    assert parse_size("load.size", text) == size
+    assert parse_size("load.size", str(size)) == size, "the canonical form means the same"
 
 
 @pytest.mark.parametrize("text", ["", "1", "10rows", "0x", "-1GB", "8kB", "many", "1GBx"])
 def test_other_sizes_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"load\.size"):
-        parse_size(text)
+        parse_size("load.size", text)
 
 
 def test_the_published_rows_fill_the_published_memory() -> None:
     pages = Size(rows=75_000_000).in_rows(1) / 37
     assert pages * 8192 == pytest.approx(16e9, rel=0.05)
     assert Size(multiple=2).in_rows(1 << 30) == Size(bytes=2 << 30).in_rows(1)
-    assert read_options({"size": "2x", "memory": str(1 << 30)}).rows == Size(bytes=2 << 30).in_rows(0)
+    assert CacheprobeOptions(size=Size(multiple=2), memory_bytes=1 << 30).rows == Size(bytes=2 << 30).in_rows(0)
 
 
 @given(st.integers(1, 50), st.integers(0, 9))
 def test_rows_are_what_copy_binary_takes(count: int, seed: int) -> None:
-    data = b"".join(rows.chunks(count, seed))
+    data = b"".join(table.chunks(count, seed))
     assert data.startswith(b"PGCOPY\n\xff\r\n\0" + bytes(8))
     assert data.endswith(b"\xff\xff")
-    body = data[len(rows.HEADER) : -2]
+    body = data[len(HEADER) : -2]
     one = 2 + 4 + 4 + 4 + 260
     assert len(body) == count * one
     fields, key_bytes, key, array_bytes = struct.unpack_from(">hifi", body, (count - 1) * one)
@@ -105,31 +102,31 @@ def test_the_command_lines_are_the_published_ones() -> None:
 
 def test_the_first_probe_and_the_slowest_tenth_are_told_apart() -> None:
     each = [9.0, *([0.1] * 90), *([5.0] * 10)]
-    found = responses.of_phase("idx1", 0.7, each)
+    found = phases.of_phase("idx1", 0.7, each)
     assert found["idx1_first_ms"] == 9.0
     assert found["idx1_trimmed_ms"] == pytest.approx(0.1)
     assert found["idx1_ms"] == pytest.approx((9.0 + 50.0) / 100)
     assert found["idx1_max_ms"] == 5.0
-    assert responses.of_phase("idx1", 0.7, ()) == {"idx1_ms": 0.7}, "pgbench's own mean where nothing else is known"
+    assert phases.of_phase("idx1", 0.7, ()) == {"idx1_ms": 0.7}, "pgbench's own mean where nothing else is known"
 
 
 def test_every_declared_response_is_there_and_missing_ones_are_none() -> None:
-    found = responses.derived({"idx1_ms": 0.1, "idx2_ms": 0.3})
-    assert set(found) == {response.name for response in responses.RESPONSES}
+    found = phases.derived({"idx1_ms": 0.1, "idx2_ms": 0.3})
+    assert set(found) == {response.name for response in phases.RESPONSES}
     assert found["idx2_slowdown"] == pytest.approx(3.0)
     assert found["probes_ms"] == pytest.approx(0.2)
     assert found["seq_ms"] is None
-    assert responses.derived({})["idx2_slowdown"] is None
+    assert phases.derived({})["idx2_slowdown"] is None
 
 
 def test_a_length_and_a_missing_warm_up_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pgbench").touch()
-    load = CacheprobeLoad(tmp_path, FakeRunner(), FakeClock())
-    load.check({"size": "1GB", "warmup": "2s"})
+    tools = fake_tools(bindir=tmp_path)
+    cacheprobe({"size": "1GB", "warmup": "2s"}, tools).check()
     with pytest.raises(UsageError, match=r"load\.duration"):
-        load.check({"duration": "60s"})
+        cacheprobe({"duration": "60s"}, tools).check()
     with pytest.raises(UsageError, match=r"load\.warmup"):
-        load.check({"warmup": "0s"})
+        cacheprobe({"warmup": "0s"}, tools).check()
 
 
 def test_the_page_cache_tells_which_pages_it_holds(tmp_path: Path) -> None:
@@ -142,26 +139,25 @@ def test_the_page_cache_tells_which_pages_it_holds(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def probed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CacheprobeLoad, Server]]:
+def probed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     installation = real.installation()
     with real.private_folder() as folder:
         installation.initialize(folder / "data", {})
-        load = CacheprobeLoad(installation.bindir, real.runner(), SystemClock())
         server = installation.start(folder / "data", {"shared_buffers": "2MB", "fsync": "off"}, folder / "socket")
         try:
-            load.create(server, {"size": "40000rows"})
-            load.fill(server, {"size": "40000rows"})
-            yield load, server
+            cacheprobe({"size": "40000rows"}).create(server)
+            cacheprobe({"size": "40000rows"}).fill(server)
+            yield server
         finally:
             server.stop()
 
 
 @pytest.mark.system
-def test_the_table_is_the_published_one_frozen_and_indexed(probed: tuple[CacheprobeLoad, Server]) -> None:
-    load, server = probed
+def test_the_table_is_the_published_one_frozen_and_indexed(probed: Server) -> None:
+    server = probed
     assert server.query("SELECT count(*), count(DISTINCT data[20]) > 39000 FROM random") == [(40000, True)]
     ((heap, index),) = server.query("SELECT pg_relation_size('random'), pg_relation_size('random_random_idx')")
-    assert heap + index == pytest.approx(load.estimated_bytes({"size": "40000rows"}), rel=0.05)
+    assert heap + index == pytest.approx(cacheprobe({"size": "40000rows"}).estimated_bytes(), rel=0.05)
     assert server.query("SELECT obj_description('random'::regclass)") == [("40000rows",)]
     assert server.query("SELECT relallvisible = relpages FROM pg_class WHERE relname = 'random'") == [(True,)]
     ((plan,), *_) = server.query(f"EXPLAIN {phases.PROBE.removesuffix(';')}")
@@ -170,15 +166,13 @@ def test_the_table_is_the_published_one_frozen_and_indexed(probed: tuple[Cachepr
 
 @pytest.mark.system
 @pytest.mark.parametrize("method", ["each", "published"])
-def test_a_run_times_its_phases_and_sees_both_caches(
-    probed: tuple[CacheprobeLoad, Server], tmp_path: Path, method: str
-) -> None:
-    load, server = probed
+def test_a_run_times_its_phases_and_sees_both_caches(probed: Server, tmp_path: Path, method: str) -> None:
+    server = probed
     levels = {"size": "40000rows", "probes": "20", "method": method}
-    warm = load.run(server, {**levels, "duration": "1s"}, tmp_path / "warmup", 1)
+    warm = cacheprobe({**levels, "duration": "1s"}).run(server, tmp_path / "warmup", 1)
     assert dict(warm.problems) == {}
     assert "idx1_ms" not in {name for name, value in warm.responses.items() if value is not None}
-    result = load.run(server, levels, tmp_path / "run", 1)
+    result = cacheprobe(levels).run(server, tmp_path / "run", 1)
     assert dict(result.problems) == {}
     found = {name: value for name, value in result.responses.items() if value is not None}
     assert 0 < found["idx1_ms"] < found["seq_ms"]
@@ -198,8 +192,7 @@ def test_a_server_that_is_gone_is_a_problem_of_the_result(tmp_path: Path) -> Non
         installation.initialize(folder / "data", {})
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
         try:
-            load = CacheprobeLoad(installation.bindir, real.runner(), SystemClock())
-            result = load.run(server, {"probes": "5"}, tmp_path, 1)
+            result = cacheprobe({"probes": "5"}).run(server, tmp_path, 1)
         finally:
             server.stop()
     assert "aborted" in result.problems, "there is no such table"

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from pgassay.bench.places import Endpoint
-from pgassay.load.pgbench.command import create_command, fill_command, run_command
-from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.load.pgbench.options import PgbenchOptions, create_command, fill_command, run_command
 
 ENDPOINT = Endpoint(Path("/s"), 5433, "postgres", "me")
 HERE = ["-h", "/s", "-p", "5433", "-U", "me", "postgres"]

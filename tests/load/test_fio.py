@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from pgassay.bench.errors import LoadError
 from pgassay.errors import UsageError
-from pgassay.load.fio import command, fileio, result
-from pgassay.load.fio.driver import FioLoad
-from pgassay.load.fio.options import parse_io_size, parse_pattern, read_options
-from pgassay.load.fio.responses import RESPONSES
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.load.fio import fileio, result
+from pgassay.load.fio.options import FioOptions, parse_io_size, parse_pattern, run_command
+from pgassay.load.fio.result import RESPONSES
+from tests.load.loads import fake_tools, fio
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 FILE = Path("/data/file")
@@ -96,7 +95,7 @@ def test_seconds_add_up_over_threads() -> None:
     ],
 )
 def test_command_lines(levels: Mapping[str, str], wanted: list[str]) -> None:
-    arguments = command.run(FILE, read_options(levels), 7, Path("/out/fio"))
+    arguments = run_command(FILE, FioOptions.from_levels(levels), 7, Path("/out/fio"))
     assert set(wanted) <= set(arguments)
     assert "--randseed=7" in arguments
     assert all("\n" not in each for each in arguments)
@@ -119,24 +118,15 @@ def test_a_pattern_stands_for_itself(share: int) -> None:
 )  # fmt: skip
 def test_nonsense_is_refused(levels: Mapping[str, str]) -> None:
     with pytest.raises(UsageError):
-        read_options(levels)
-
-
-def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.fio.driver.shutil.which", lambda name: None)
-    load = FioLoad(None, FakeClock())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match='"fio" is not installed') as caught:
-        load.check({"warmup": "1s"})
-    assert "apt install fio" in str(caught.value.hint)
+        FioOptions.from_levels(levels)
 
 
 def test_without_a_warm_up_the_layout_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.load.fio.driver.shutil.which", lambda name: f"/usr/bin/{name}")
-    load = FioLoad(None, FakeClock())  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="warmup"):
-        load.check({})
-    load.check({"warmup": "1s"})
-    assert load.estimated_bytes({"file_size": "1GB"}) > 1 << 30
+        fio({}, fake_tools()).check()
+    fio({"warmup": "1s"}, fake_tools()).check()
+    assert fio({"file_size": "1GB"}, fake_tools()).estimated_bytes() > 1 << 30
 
 
 def test_sysbench_fileio_is_read_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:
@@ -146,8 +136,10 @@ def test_sysbench_fileio_is_read_and_refuses_what_it_cannot_do(tmp_path: Path) -
     assert found.operations > 0
     for levels in ({"pattern": "wal"}, {"pattern": "reread"}, {"depth": "4"}):
         with pytest.raises(UsageError):
-            fileio.check(read_options(levels))
-    arguments = fileio.run(tmp_path / "file", read_options({"pattern": "random:75%", "direct": "on"}), 3)
+            fileio.check(FioOptions.from_levels(levels))
+    arguments = fileio.run_command(
+        tmp_path / "file", FioOptions.from_levels({"pattern": "random:75%", "direct": "on"}), 3
+    )
     assert {"--file-test-mode=rndrw", "--file-rw-ratio=3", "--file-extra-flags=direct"} <= set(arguments)
     assert (tmp_path / "test_file.0").is_symlink()
     with pytest.raises(LoadError):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.host.clock import SystemClock
-from pgassay.load.fio.driver import FILE, FioLoad
+from pgassay.load.fio.driver import FILE
 from pgassay.testing import real
+from tests.load.loads import fio
 
 pytestmark = [
     pytest.mark.system,
@@ -32,8 +32,7 @@ def server() -> Iterator[Server]:
 
 @pytest.mark.parametrize("pattern", ["random:70%", "wal", "reread"])
 def test_a_pattern_is_measured_on_the_clusters_own_file_system(server: Server, pattern: str, tmp_path: Path) -> None:
-    load = FioLoad(real.runner(), SystemClock())
-    found = load.run(server, {**SMALL, "pattern": pattern, "direct": "off"}, tmp_path / "out", 1)
+    found = fio({**SMALL, "pattern": pattern, "direct": "off"}).run(server, tmp_path / "out", 1)
     assert not found.problems
     assert found.transactions > 0
     assert (found.responses["iops"] or 0.0) > 0.0
@@ -52,17 +51,15 @@ def test_a_pattern_is_measured_on_the_clusters_own_file_system(server: Server, p
 
 
 def test_an_engine_that_cannot_go_is_an_outcome_in_fios_own_words(server: Server, tmp_path: Path) -> None:
-    load = FioLoad(real.runner(), SystemClock())
-    found = load.run(server, {**SMALL, "engine": "nosuchengine"}, tmp_path / "out", 1)
+    found = fio({**SMALL, "engine": "nosuchengine"}).run(server, tmp_path / "out", 1)
     assert "refused" in found.problems
     assert "nosuchengine" in found.problems["refused"]
 
 
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 def test_sysbench_fileio_works_on_the_same_file(server: Server, tmp_path: Path) -> None:
-    load = FioLoad(real.runner(), SystemClock())
     options = {**SMALL, "tool": "sysbench", "pattern": "random:50%", "direct": "off", "io_size": "16kB"}
-    found = load.run(server, options, tmp_path / "out", 1)
+    found = fio(options).run(server, tmp_path / "out", 1)
     assert not found.problems
     assert (found.responses["iops"] or 0.0) > 0.0
     assert (found.responses["io_latency_p95_ms"] or 0.0) > 0.0

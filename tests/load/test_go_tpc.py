@@ -9,11 +9,12 @@ from pgassay.bench.load import LoadResult
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.load.go_tpc import GoTpcLoad, command, output
-from pgassay.load.go_tpc.options import read_options
+from pgassay.load import go_tpc as module
+from pgassay.load.go_tpc import GoTpcOptions
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner, Program
 from pgassay.testing.fakes.server import FakeInstallation
+from tests.load.loads import fake_tools, go_tpc
 from tests.load.samples import FOLDER
 
 SAID = (FOLDER / "gotpc_run_json.txt").read_text(encoding="utf-8")
@@ -34,13 +35,13 @@ def played(folder: Path, program: Program, passed_s: float = 10.0) -> LoadResult
         clock.advance(passed_s)
         return program(arguments, given)
 
-    load = GoTpcLoad(FakeRunner({"go-tpc": timed}), clock)
-    return load.run(server(folder), OPTIONS, folder / "out", 1)
+    load = go_tpc(OPTIONS, fake_tools(FakeRunner({"go-tpc": timed}), clock))
+    return load.run(server(folder), folder / "out", 1)
 
 
 def test_the_socket_is_given_and_no_password() -> None:
     endpoint = Endpoint(Path("/tmp/pgassay-x y"), 54320, "postgres", "someone")
-    said = command.run_command("go-tpc", endpoint, read_options(OPTIONS))
+    said = module.run_command("go-tpc", endpoint, GoTpcOptions.from_levels(OPTIONS))
     assert "--targets=:54320" in said
     assert "--conn-params=host=%2Ftmp%2Fpgassay-x+y&sslmode=disable" in said
     assert {"--warehouses=2", "--threads=4", "--time=10s", "--output=json"} <= set(said)
@@ -62,8 +63,8 @@ def test_every_transaction_of_a_run(tmp_path: Path) -> None:
 
 
 def test_more_errors_than_threads_are_failures() -> None:
-    said = output.parse(SAID.replace('"Count":"2"', '"Count":"500"'))
-    assert output.failed(said.summary, 4) == 501 - 4
+    said = module.parse(SAID.replace('"Count":"2"', '"Count":"500"'))
+    assert module.count_failed(said.summary, 4) == 501 - 4
 
 
 @pytest.mark.parametrize(
@@ -92,18 +93,11 @@ def test_a_run_that_ends_early_is_short(tmp_path: Path) -> None:
 
 
 def test_garbage_between_the_lines_is_passed_over() -> None:
-    said = output.parse('[{"Count"\n[1, 2]\n[{"Prefix":"[Summary] ","Operation":"PAYMENT","Count":"x"}]\n{}\n')
-    assert said.summary == (output.Operation("PAYMENT", False, 0, 0.0, 0.0, 0.0),)
+    said = module.parse('[{"Count"\n[1, 2]\n[{"Prefix":"[Summary] ","Operation":"PAYMENT","Count":"x"}]\n{}\n')
+    assert said.summary == (module.Operation("PAYMENT", False, 0, 0.0, 0.0, 0.0),)
 
 
 @pytest.mark.parametrize("levels", [{"threads": "0"}, {"warehouses": "few"}, {"duration": "1.5s"}])
 def test_wrong_options_are_named(levels: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=next(iter(levels))):
-        read_options(levels)
-
-
-def test_no_go_tpc_names_where_it_is_from() -> None:
-    load = GoTpcLoad(FakeRunner(), FakeClock(), "no-such-go-tpc")
-    with pytest.raises(UsageError, match="is not installed") as caught:
-        load.check(OPTIONS)
-    assert "pingcap/go-tpc" in str(caught.value.hint)
+        GoTpcOptions.from_levels(levels)

@@ -12,7 +12,7 @@ from pgassay._core import LatencySketch
 from pgassay.bench.counters import Sample
 from pgassay.load.pgbench.log import Logged, latencies, log_files, put_away, read_log, series
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.progress import Progress
+from pgassay.load.pgbench.output import Progress
 from tests.load.samples import FOLDER
 
 PLAIN = PgbenchOptions.from_levels({})

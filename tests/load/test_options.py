@@ -5,14 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.factor import Setup, Stage
-from pgassay.bench.options import OptionFactor
+from pgassay.bench.options import OptionFactor, factors_of
 from pgassay.errors import UsageError
-from pgassay.load.factors import FACTORS
-from pgassay.load.pgbench.factors import FACTORS as PGBENCH
-from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.scripts import Script, check_scripts, parse_scripts, show_scripts
+from pgassay.load.drivers import factors
+from pgassay.load.pgbench.options import PgbenchOptions, Script, check_scripts, parse_scripts, show_scripts
 
-BY_NAME = {factor.pattern: factor for factor in FACTORS}
+BY_NAME = {factor.pattern: factor for factor in factors()}
 
 
 def canonical(name: str, typed: str) -> str:
@@ -95,9 +93,9 @@ def test_nonsense_is_refused(name: str, typed: str, says: str) -> None:
 
 
 def test_every_factor_is_declared_once_with_a_summary() -> None:
-    assert len(BY_NAME) == len(FACTORS)
-    assert all(factor.summary for factor in FACTORS)
-    data = {factor.pattern for factor in PGBENCH if factor.stage is Stage.DATA}
+    assert len(BY_NAME) == len(factors())
+    assert all(factor.summary for factor in factors())
+    data = {factor.pattern for factor in factors_of(PgbenchOptions) if factor.stage is Stage.DATA}
     assert data == {"load.scale", "load.age", "load.init", "load.row_bytes", "load.row_storage"}
 
 

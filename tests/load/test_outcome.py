@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.running import Completed
-from pgassay.load import watching
-from pgassay.load.pgbench import echo, outcome, responses
+from pgassay.load import program
+from pgassay.load.pgbench import results
+from pgassay.load.pgbench.driver import keep_scripts
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.summary import parse_summary
+from pgassay.load.pgbench.output import parse_summary
 from tests.load.samples import texts
 
 
@@ -30,47 +31,47 @@ def completed(status: int, stderr: str = "") -> Completed:
     ],
 )
 def test_status(done: Completed, codes: set[str]) -> None:
-    assert set(outcome.problems_of_status(done)) == set(codes)
+    assert set(results.problems_of_status(done)) == set(codes)
 
 
 def test_counts() -> None:
-    assert outcome.problems_of_summary(parse_summary(texts("pgbench15_N")[0])) == {}
-    found = outcome.problems_of_summary(parse_summary(texts("pgbench15_retries")[0]))
+    assert results.problems_of_summary(parse_summary(texts("pgbench15_N")[0])) == {}
+    found = results.problems_of_summary(parse_summary(texts("pgbench15_retries")[0]))
     assert found == {"failed_transactions": "5078 of 23840 transactions failed (21.3%)"}
     skipped = texts("pgbench15_rate")[0].replace("skipped: 0", "skipped: 11")
-    assert set(outcome.problems_of_summary(parse_summary(skipped))) == {"skipped_transactions"}
+    assert set(results.problems_of_summary(parse_summary(skipped))) == {"skipped_transactions"}
 
 
 def test_a_log_that_holds_less_than_the_summary_is_incomplete() -> None:
     said = parse_summary(texts("pgbench15_N")[0])
-    assert outcome.problems_of_log(said, 28222) == {}
-    assert outcome.problems_of_log(said, 28221) == {"log_incomplete": "the log holds 28221 of 28222 transactions"}
+    assert results.problems_of_log(said, 28222) == {}
+    assert results.problems_of_log(said, 28221) == {"log_incomplete": "the log holds 28221 of 28222 transactions"}
 
 
 def test_an_early_end_is_short_and_a_late_one_overdue() -> None:
     options = PgbenchOptions.from_levels({"duration": "10s"})
-    assert watching.short("pgbench", options.timed_s, 10_000_000_000) == {}
-    assert set(watching.short("pgbench", options.timed_s, 9_000_000_000)) == {"short"}
-    assert watching.overdue("pgbench", options.timed_s, 60_000_000_000) == {}
-    assert set(watching.overdue("pgbench", options.timed_s, 71_000_000_000)) == {"overran"}
+    assert program.short("pgbench", options.timed_s, 10_000_000_000) == {}
+    assert set(program.short("pgbench", options.timed_s, 9_000_000_000)) == {"short"}
+    assert program.overdue("pgbench", options.timed_s, 60_000_000_000) == {}
+    assert set(program.overdue("pgbench", options.timed_s, 71_000_000_000)) == {"overran"}
     endless = PgbenchOptions.from_levels({"transactions": "10"})
-    assert watching.short("pgbench", endless.timed_s, 1) == {}
-    assert watching.overdue("pgbench", endless.timed_s, 10**18) == {}
+    assert program.short("pgbench", endless.timed_s, 1) == {}
+    assert program.overdue("pgbench", endless.timed_s, 10**18) == {}
 
 
 def test_shares_are_of_all_that_were_due() -> None:
-    found = responses.of_summary(parse_summary(texts("pgbench15_retries")[0]))
+    found = results.of_summary(parse_summary(texts("pgbench15_retries")[0]))
     assert found["failed_share"] == pytest.approx(5078 / (18762 + 5078))
     assert found["retries_per_transaction"] == pytest.approx(29125 / 18762)
     assert found["skipped_share"] is None, "without a rate nothing can be skipped"
-    whole = responses.complete(found)
-    assert set(whole) == {response.name for response in responses.RESPONSES}
+    whole = results.complete(found)
+    assert set(whole) == {response.name for response in results.RESPONSES}
 
 
 def test_the_echo_is_in_the_words_of_the_levels() -> None:
     said = parse_summary(texts("pgbench15_N")[0])
     levels = {"script": "simple-update", "clients": "4", "jobs": "2", "duration": "4s"}
-    assert echo.read_back(said, PgbenchOptions.from_levels(levels)) == {
+    assert results.read_back(said, PgbenchOptions.from_levels(levels)) == {
         "load.clients": "4",
         "load.jobs": "2",
         "load.protocol": "prepared",
@@ -82,13 +83,13 @@ def test_the_echo_is_in_the_words_of_the_levels() -> None:
 
 def test_threads_cut_to_the_clients_agree_and_others_do_not() -> None:
     said = parse_summary(texts("pgbench15_N")[0].replace("threads: 2", "threads: 4"))
-    assert echo.read_back(said, PgbenchOptions.from_levels({"clients": "4", "jobs": "16"}))["load.jobs"] == "16"
-    assert echo.read_back(said, PgbenchOptions.from_levels({"clients": "4", "jobs": "3"}))["load.jobs"] == "4"
+    assert results.read_back(said, PgbenchOptions.from_levels({"clients": "4", "jobs": "16"}))["load.jobs"] == "16"
+    assert results.read_back(said, PgbenchOptions.from_levels({"clients": "4", "jobs": "3"}))["load.jobs"] == "4"
 
 
 def test_many_scripts_are_echoed_with_their_weights() -> None:
     said = parse_summary(texts("pgbench15_retries")[0])
-    assert echo.read_back(said, PgbenchOptions.from_levels({}))["load.script"] == "ser.sql@1,select-only@1"
+    assert results.read_back(said, PgbenchOptions.from_levels({}))["load.script"] == "ser.sql@1,select-only@1"
 
 
 def test_scripts_are_kept_beside_the_outputs(tmp_path: Path) -> None:
@@ -96,5 +97,5 @@ def test_scripts_are_kept_beside_the_outputs(tmp_path: Path) -> None:
     script.write_text("SELECT 1;")
     output = tmp_path / "out"
     output.mkdir()
-    outcome.keep_scripts(PgbenchOptions.from_levels({"script": f"select-only,{script}"}), output)
+    keep_scripts(PgbenchOptions.from_levels({"script": f"select-only,{script}"}), output)
     assert [(path.name, path.read_text()) for path in output.iterdir()] == [("script_2_a.sql", "SELECT 1;")]

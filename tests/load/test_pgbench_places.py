@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.host.clock import SystemClock
-from pgassay.load.pgbench import PgbenchLoad
 from pgassay.testing import real
+from tests.load.loads import pgbench
 from tests.load.test_pgbench_runs import BASE, Bench
 
 pytestmark = pytest.mark.system
@@ -23,10 +22,9 @@ def bench() -> Iterator[Bench]:
         installation.initialize(folder / "data", {})
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
         try:
-            load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
-            load.create(server, BASE)
-            load.fill(server, BASE)
-            yield Bench(load, server, installation.bindir)
+            pgbench(BASE).create(server)
+            pgbench(BASE).fill(server)
+            yield Bench(server, installation.bindir)
         finally:
             server.stop()
 
@@ -47,11 +45,11 @@ def test_the_program_keeps_to_its_cpus(bench: Bench, tmp_path: Path) -> None:
     watcher.start()
     chosen = max(os.sched_getaffinity(0))
     try:
-        found = bench.load.run(bench.server, {**BASE, "duration": "1s", "cores": f"cpu:{chosen}"}, tmp_path / "out", 1)
+        found = pgbench({**BASE, "duration": "1s", "cores": f"cpu:{chosen}"}).run(bench.server, tmp_path / "out", 1)
     finally:
         ended.set()
         watcher.join()
     assert not found.problems
     assert (chosen,) in seen
-    nowhere = bench.load.run(bench.server, {**BASE, "duration": "1s", "cores": "rest"}, tmp_path / "rest", 1)
+    nowhere = pgbench({**BASE, "duration": "1s", "cores": "rest"}).run(bench.server, tmp_path / "rest", 1)
     assert "no_cores" in nowhere.problems

@@ -13,13 +13,13 @@ import pytest
 
 from pgassay.bench.errors import LoadError
 from pgassay.bench.factor import Readable
+from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
 from pgassay.lab.failures import code_of
-from pgassay.load.factors import FACTORS
-from pgassay.load.pgbench import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real
+from tests.load.loads import pgbench, real_tools
 
 pytestmark = pytest.mark.system
 
@@ -28,9 +28,8 @@ BASE: Mapping[str, str] = {"scale": "1", "clients": "2", "jobs": "2", "duration"
 
 @dataclass
 class Bench:
-    """pgbench, and a server with its tables."""
+    """A server with pgbench's tables."""
 
-    load: PgbenchLoad
     server: Server
     bindir: Path
 
@@ -42,10 +41,9 @@ def bench() -> Iterator[Bench]:
         installation.initialize(folder / "data", {})
         server = installation.start(folder / "data", {"fsync": "off", "autovacuum": "off"}, folder / "socket")
         try:
-            load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
-            load.create(server, BASE)
-            load.fill(server, BASE)
-            yield Bench(load, server, installation.bindir)
+            pgbench(BASE).create(server)
+            pgbench(BASE).fill(server)
+            yield Bench(server, installation.bindir)
         finally:
             server.stop()
 
@@ -57,10 +55,10 @@ def write(folder: Path, name: str, text: str) -> str:
 
 
 def test_options_on_empty_tables_outlive_the_fill(bench: Bench) -> None:
-    bench.load.create(bench.server, BASE)
+    pgbench(BASE).create(bench.server)
     assert bench.server.query("SELECT count(*) FROM pgbench_accounts") == [(0,)]
     bench.server.execute("ALTER TABLE pgbench_accounts SET (fillfactor = 60)")
-    bench.load.fill(bench.server, BASE)
+    pgbench(BASE).fill(bench.server)
     assert bench.server.query("SELECT count(*) FROM pgbench_accounts") == [(100_000,)]
     options = bench.server.query("SELECT reloptions::text FROM pg_class WHERE relname = 'pgbench_accounts'")
     assert options == [("{fillfactor=60}",)]
@@ -69,7 +67,7 @@ def test_options_on_empty_tables_outlive_the_fill(bench: Bench) -> None:
 
 def test_a_division_by_zero_aborts_and_is_named(bench: Bench, tmp_path: Path) -> None:
     script = write(tmp_path, "zero.sql", "\\set n random(0, 200)\nSELECT 1 / (:n);\n")
-    result = bench.load.run(bench.server, {**BASE, "script": script}, tmp_path / "out", 1)
+    result = pgbench({**BASE, "script": script}).run(bench.server, tmp_path / "out", 1)
     assert result.status == 2
     assert "division by zero" in result.problems["aborted"]
     assert (tmp_path / "out" / "script_1_zero.sql").read_text() == Path(script).read_text()
@@ -77,7 +75,7 @@ def test_a_division_by_zero_aborts_and_is_named(bench: Bench, tmp_path: Path) ->
 
 def test_a_broken_script_is_refused_by_pgbench_not_raised(bench: Bench, tmp_path: Path) -> None:
     script = write(tmp_path, "broken.sql", "\\nonsense 1\n")
-    result = bench.load.run(bench.server, {**BASE, "script": script}, tmp_path / "out", 1)
+    result = pgbench({**BASE, "script": script}).run(bench.server, tmp_path / "out", 1)
     assert result.status == 1
     assert "refused" in result.problems
     assert result.responses["tps"] is None
@@ -90,7 +88,7 @@ def test_scripts_with_weights_are_echoed_and_played(bench: Bench, tmp_path: Path
         "\\set a random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :a;\n",
     )
     wanted = f"{own}@3,select-only@1"
-    result = bench.load.run(bench.server, {**BASE, "script": wanted}, tmp_path / "out", 1)
+    result = pgbench({**BASE, "script": wanted}).run(bench.server, tmp_path / "out", 1)
     assert dict(result.problems) == {}
     assert result.read_back["load.script"] == wanted
 
@@ -103,12 +101,12 @@ def test_serialization_failures_are_counted(bench: Bench, tmp_path: Path) -> Non
         "UPDATE pgbench_branches SET bbalance = bbalance + 1;\nEND;\n",
     )
     wanted = {**BASE, "script": script, "clients": "4", "max_tries": "2"}
-    if bench.load.version < 15:
+    if pgbench(BASE).version < 15:
         with pytest.raises(UsageError, match="max_tries"):
-            bench.load.check(wanted)
+            pgbench(wanted).check()
         return
-    bench.load.check(wanted)
-    result = bench.load.run(bench.server, wanted, tmp_path / "out", 1)
+    pgbench(wanted).check()
+    result = pgbench(wanted).run(bench.server, tmp_path / "out", 1)
     assert result.status == 0
     assert set(result.problems) == {"failed_transactions"}
     share, retries = result.responses["failed_share"], result.responses["retries_per_transaction"]
@@ -122,7 +120,7 @@ def test_serialization_failures_are_counted(bench: Bench, tmp_path: Path) -> Non
 
 def test_an_open_loop_keeps_its_rate_and_tells_its_lag(bench: Bench, tmp_path: Path) -> None:
     wanted = {**BASE, "script": "select-only", "rate": "200", "latency_limit": "500ms", "duration": "3s"}
-    result = bench.load.run(bench.server, wanted, tmp_path / "out", 1)
+    result = pgbench(wanted).run(bench.server, tmp_path / "out", 1)
     tps = result.responses["tps"]
     assert tps is not None
     assert 120 < tps < 280, "200 a second, drawn at random"
@@ -133,7 +131,7 @@ def test_an_open_loop_keeps_its_rate_and_tells_its_lag(bench: Bench, tmp_path: P
 
 
 def test_the_log_and_the_summary_agree(bench: Bench, tmp_path: Path) -> None:
-    result = bench.load.run(bench.server, {**BASE, "keep_log": "on"}, tmp_path / "out", 1)
+    result = pgbench({**BASE, "keep_log": "on"}).run(bench.server, tmp_path / "out", 1)
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert [name.split(".")[0] for name in names] == ["pgbench"] * 2 + ["pgbench_latency"] + ["pgbench_log"] * 2
     assert all(name.endswith(".gz") for name in names if name.startswith("pgbench_log"))
@@ -156,7 +154,7 @@ def test_the_seed_makes_it_the_same_work(bench: Bench, tmp_path: Path) -> None:
     for run, seed in enumerate((5, 5, 6)):
         bench.server.execute("TRUNCATE seen")
         wanted = {**BASE, "script": script, "transactions": "20"}
-        assert not bench.load.run(bench.server, wanted, tmp_path / str(run), seed).problems
+        assert not pgbench(wanted).run(bench.server, tmp_path / str(run), seed).problems
         found.append(bench.server.query("SELECT client, n FROM seen ORDER BY client, n"))
     assert found[0] == found[1] != found[2]
 
@@ -166,14 +164,13 @@ def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
         installation = real.installation()
         installation.initialize(folder / "data", {})
         server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
-        load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
         try:
-            load.create(server, BASE)
-            load.fill(server, BASE)
+            pgbench(BASE).create(server)
+            pgbench(BASE).fill(server)
             killer = threading.Timer(1.5, os.kill, (server.postmaster_pid, signal.SIGQUIT))
             killer.start()
             began = time.monotonic()
-            result = load.run(server, {**BASE, "duration": "60s"}, tmp_path / "out", 1)
+            result = pgbench({**BASE, "duration": "60s"}).run(server, tmp_path / "out", 1)
             killer.join()
         finally:
             server.stop()
@@ -184,11 +181,11 @@ def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_ageing_updates_as_many_rows_as_asked(bench: Bench) -> None:
-    bench.load.create(bench.server, BASE)
-    bench.load.fill(bench.server, BASE)
-    bench.load.age(bench.server, {**BASE, "age": "none"})
+    pgbench(BASE).create(bench.server)
+    pgbench(BASE).fill(bench.server)
+    pgbench({**BASE, "age": "none"}).age(bench.server)
     assert bench.server.query("SELECT sum(abalance) FROM pgbench_accounts") == [(0,)]
-    bench.load.age(bench.server, {**BASE, "age": "0.5x"})
+    pgbench({**BASE, "age": "0.5x"}).age(bench.server)
     ((total, most),) = bench.server.query("SELECT sum(abalance), max(abalance) FROM pgbench_accounts")
     assert total == 50_000
     assert 1 < most < 20, "random rows, not a sweep"
@@ -203,9 +200,9 @@ def test_own_schema_and_data_from_sql_and_from_a_dump(bench: Bench, tmp_path: Pa
         "CREATE TABLE mine (i int PRIMARY KEY);\nINSERT INTO mine SELECT generate_series(1, 500);\n",
     )
     wanted = {**BASE, "init": sql}
-    bench.load.check(wanted)
-    bench.load.create(bench.server, wanted)
-    bench.load.fill(bench.server, wanted)
+    pgbench(wanted).check()
+    pgbench(wanted).create(bench.server)
+    pgbench(wanted).fill(bench.server)
     assert bench.server.query("SELECT count(*) FROM mine") == [(500,)]
     dump = tmp_path / "mine.dump"
     endpoint = bench.server.endpoint
@@ -216,12 +213,12 @@ def test_own_schema_and_data_from_sql_and_from_a_dump(bench: Bench, tmp_path: Pa
     )
     bench.server.execute("DROP TABLE mine")
     wanted = {**BASE, "init": str(dump)}
-    bench.load.check(wanted)
-    assert bench.load.data_key(wanted) != bench.load.data_key({**BASE, "init": sql})
-    assert bench.load.estimated_bytes(wanted) > 0
-    bench.load.create(bench.server, wanted)
+    pgbench(wanted).check()
+    assert pgbench(wanted).data_key() != pgbench({**BASE, "init": sql}).data_key()
+    assert pgbench(wanted).estimated_bytes() > 0
+    pgbench(wanted).create(bench.server)
     assert bench.server.query("SELECT count(*) FROM mine") == [(0,)], "a dump is parted: the table is empty at first"
-    bench.load.fill(bench.server, wanted)
+    pgbench(wanted).fill(bench.server)
     assert bench.server.query("SELECT count(*) FROM mine") == [(500,)]
     assert bench.server.query("SELECT count(*) FROM pg_indexes WHERE tablename = 'mine'") == [(1,)]
     bench.server.execute("DROP TABLE mine")
@@ -233,16 +230,16 @@ def test_sql_that_fails_is_an_error_with_its_words(bench: Bench, tmp_path: Path)
         "init": write(tmp_path, "bad.sql", "CREATE TABLE t (i int);\nSELEC 1;\nCREATE TABLE u (i int);\n"),
     }
     with pytest.raises(LoadError, match='syntax error at or near "SELEC"'):
-        bench.load.create(bench.server, wanted)
+        pgbench(wanted).create(bench.server)
     assert bench.server.query("SELECT to_regclass('u') IS NULL") == [(True,)], "nothing runs after the error"
     bench.server.execute("DROP TABLE t")
 
 
 def test_rows_of_another_width_are_stored_as_asked_and_read_back(bench: Bench) -> None:
-    factors = {factor.pattern: factor for factor in FACTORS}
+    factors = {factor.pattern: factor for factor in factors_of(PgbenchOptions)}
     for storage, toasted in (("plain", False), ("toasted", True)):
         wanted = {**BASE, "row_bytes": "4000", "row_storage": storage}
-        bench.load.create(bench.server, wanted)
+        pgbench(wanted).create(bench.server)
         for name in ("load.row_bytes", "load.row_storage"):
             level = factors[name].parse(name, wanted[name.removeprefix("load.")])
             assert factors[name].read_back(name, level, Readable(bench.server)) == level.canonical
@@ -256,22 +253,21 @@ def test_rows_of_another_width_are_stored_as_asked_and_read_back(bench: Bench) -
 
 def test_a_row_that_no_page_holds_has_its_name(bench: Bench) -> None:
     wanted = {**BASE, "row_bytes": "9000", "row_storage": "plain"}
-    bench.load.create(bench.server, wanted)
+    pgbench(wanted).create(bench.server)
     with pytest.raises(LoadError, match="row is too big: size 90") as caught:
-        bench.load.fill(bench.server, wanted)
+        pgbench(wanted).fill(bench.server)
     assert code_of(caught.value.message, "not_prepared") == "row_too_large"
-    bench.load.create(bench.server, BASE)
-    bench.load.fill(bench.server, BASE)
+    pgbench(BASE).create(bench.server)
+    pgbench(BASE).fill(bench.server)
 
 
 def test_what_cannot_run_is_refused(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
-        bench.load.check({**BASE, "init": str(tmp_path / "absent.sql")})
+        pgbench({**BASE, "init": str(tmp_path / "absent.sql")}).check()
     init = write(tmp_path, "own.sql", "SELECT 1;")
     with pytest.raises(UsageError, match="age"):
-        bench.load.check({**BASE, "init": init, "age": "2x"})
+        pgbench({**BASE, "init": init, "age": "2x"}).check()
     with pytest.raises(UsageError, match="row_bytes"):
-        bench.load.check({**BASE, "init": init, "row_bytes": "2000"})
-    lonely = PgbenchLoad(tmp_path, real.runner(), SystemClock())
+        pgbench({**BASE, "init": init, "row_bytes": "2000"}).check()
     with pytest.raises(UsageError, match="pgbench"):
-        lonely.check({**BASE, "max_tries": "2"})
+        pgbench({**BASE, "max_tries": "2"}, real_tools(tmp_path)).check()

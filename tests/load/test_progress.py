@@ -1,6 +1,6 @@
 """pgbench's stderr: progress of every second in each version's form, and who was aborted and why."""
 
-from pgassay.load.pgbench.progress import Progress, first_abort, first_error, parse_progress
+from pgassay.load.pgbench.output import Progress, first_abort, first_error, parse_progress
 from tests.load.samples import texts
 
 

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from pgassay.load.file_hashes import FileHashes
+from pgassay.bench.file_hashes import FileHashes
+from pgassay.load.pgbench.data import accounts_bytes, data_key, estimated_bytes, widen
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.preparing import data_key, estimated_bytes
-from pgassay.load.pgbench.rows import estimated_bytes as accounts_bytes
-from pgassay.load.pgbench.rows import widen
 
 levels = PgbenchOptions.from_levels
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.errors import LoadError
-from pgassay.load.pgbench.summary import ScriptSummary, Summary, parse_summary
+from pgassay.load.pgbench.output import ScriptSummary, Summary, parse_summary
 from tests.load.samples import FOLDER, texts, without
 
 THIRTEEN = """\

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
-from pgassay.load.sysbench import command, responses, rows, summary
-from pgassay.load.sysbench.driver import SysbenchLoad
-from pgassay.load.sysbench.options import DISTRIBUTIONS, SCENARIOS, read_options
-from pgassay.testing import real
+from pgassay.load.sysbench import output, rows
+from pgassay.load.sysbench.options import DISTRIBUTIONS, SysbenchOptions, run_command
 from tests.load.samples import FOLDER, binary_fields
 
 ENDPOINT = Endpoint(Path("/run/private"), 5499, "postgres", "someone")
@@ -23,8 +20,8 @@ def sample(name: str) -> str:
     return (FOLDER / f"sysbench_{name}.txt").read_text(encoding="utf-8")
 
 
-def totals(name: str) -> summary.Totals:
-    found = summary.parse_totals(sample(name))
+def totals(name: str) -> output.Totals:
+    found = output.parse_totals(sample(name))
     assert found is not None
     return found
 
@@ -37,17 +34,17 @@ def test_the_totals_of_a_run() -> None:
 
 
 def test_deletes_that_found_no_row_are_told_apart() -> None:
-    found = responses.of_totals(totals("oltp_delete"), "oltp_delete")
+    found = output.of_totals(totals("oltp_delete"), "oltp_delete")
     assert found["empty_delete_share"] == pytest.approx(676325 / 777009)
     assert found["deletes_per_second"] == pytest.approx(100684 / 20.0122)
-    other = responses.of_totals(totals("oltp_update_index"), "oltp_update_index")
+    other = output.of_totals(totals("oltp_update_index"), "oltp_update_index")
     assert other["empty_delete_share"] is None
 
 
 def test_quantiles_of_the_histogram_agree_with_the_one_that_sysbench_prints() -> None:
     found = totals("hist")
     assert sum(count for _, count in found.histogram) == found.transactions == 232526
-    every = responses.of_totals(found, "oltp_point_select")
+    every = output.of_totals(found, "oltp_point_select")
     assert every["latency_p99_ms"] == pytest.approx(found.latencies["latency_p99_ms"], abs=0.005)
     p50, p95, p999 = every["latency_p50_ms"], every["latency_p95_ms"], every["latency_p999_ms"]
     assert p50 is not None
@@ -58,28 +55,30 @@ def test_quantiles_of_the_histogram_agree_with_the_one_that_sysbench_prints() ->
 
 
 def test_without_a_histogram_there_is_no_quantile() -> None:
-    found = responses.of_totals(totals("psdisable"), "oltp_read_write")
+    found = output.of_totals(totals("psdisable"), "oltp_read_write")
     assert found["latency_p99_ms"] is None
     assert found["tps"] == 1441.75
-    assert summary.quantile_ms((), 0.5) is None
+    assert output.quantile_ms((), 0.5) is None
 
 
 def test_seconds_and_their_percentile() -> None:
-    seconds = summary.parse_seconds(sample("oltp_delete"))
+    seconds = output.parse_seconds(sample("oltp_delete"))
     assert len(seconds) == 20
     assert (seconds[0].tps, seconds[0].writes, seconds[0].latency_ms) == (23621.82, 8575.60, 0.51)
-    assert [each.latency_ms for each in summary.parse_seconds(sample("psdisable"))] == [None] * 3
+    assert [each.latency_ms for each in output.parse_seconds(sample("psdisable"))] == [None] * 3
 
 
 def test_a_run_that_died_has_no_totals_but_last_words() -> None:
     text = sample("segv_missing_table")
-    assert summary.parse_totals(text) is None
-    assert 'relation "sbtest1" does not exist' in str(summary.first_fatal(text))
+    assert output.parse_totals(text) is None
+    assert 'relation "sbtest1" does not exist' in str(output.first_fatal(text))
 
 
 def test_the_command_leaves_nothing_to_defaults() -> None:
-    options = read_options({"scenario": "oltp_insert", "threads": "8", "tables": "3", "rows": "500", "rate": "100"})
-    said = command.run_command("sysbench", ENDPOINT, options, 0)
+    options = SysbenchOptions.from_levels(
+        {"scenario": "oltp_insert", "threads": "8", "tables": "3", "rows": "500", "rate": "100"}
+    )
+    said = run_command("sysbench", ENDPOINT, options, 0)
     assert said[:2] == ["sysbench", "oltp_insert"]
     assert said[-1] == "run"
     for word in (
@@ -87,7 +86,7 @@ def test_the_command_leaves_nothing_to_defaults() -> None:
         "--time=60", "--rate=100", "--rand-seed=1", "--histogram=on", "--db-ps-mode=auto", "--report-interval=1",
     ):  # fmt: skip
         assert word in said
-    counted = command.run_command("sysbench", ENDPOINT, read_options({"transactions": "5", "threads": "4"}), 7)
+    counted = run_command("sysbench", ENDPOINT, SysbenchOptions.from_levels({"transactions": "5", "threads": "4"}), 7)
     assert "--events=20" in counted
     assert "--time=0" in counted
 
@@ -105,16 +104,9 @@ def test_the_command_leaves_nothing_to_defaults() -> None:
 )
 def test_wrong_options_are_named(levels: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read_options(levels)
+        SysbenchOptions.from_levels(levels)
     assert says in f"{caught.value.message} {caught.value.hint}"
     assert f"load.{next(iter(levels))}" in caught.value.message
-
-
-def test_no_sysbench_names_the_package() -> None:
-    load = SysbenchLoad(real.runner(), SystemClock(), "no-such-sysbench")
-    with pytest.raises(UsageError, match="is not installed") as caught:
-        load.check({"scenario": SCENARIOS[0]})
-    assert "apt install sysbench" in str(caught.value.hint)
 
 
 def test_rows_keep_sysbenchs_content_rules() -> None:

@@ -1,5 +1,6 @@
 """The real sysbench on a real private server: fillfactor, missing tables, empty deletes, the rows' shape."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,29 +8,20 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
-from pgassay.load.sysbench import SysbenchLoad
 from pgassay.load.sysbench.options import SCENARIOS
 from pgassay.testing import real
+from tests.load.loads import sysbench
 
-pytestmark = pytest.mark.system
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed"),
+]
 
 BASE: Mapping[str, str] = {"tables": "2", "rows": "2000", "threads": "2", "duration": "1s"}
 
 
 @pytest.fixture(scope="module")
-def load() -> SysbenchLoad:
-    found = SysbenchLoad(real.runner(), SystemClock())
-    try:
-        found.check(BASE)
-    except UsageError as error:
-        pytest.skip(error.message)
-    return found
-
-
-@pytest.fixture(scope="module")
-def server(load: SysbenchLoad) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     with real.private_folder() as folder:
         installation = real.installation()
         installation.initialize(folder / "data", {})
@@ -41,18 +33,18 @@ def server(load: SysbenchLoad) -> Iterator[Server]:
             server.stop()
 
 
-def reload(load: SysbenchLoad, server: Server, **options: str) -> Mapping[str, str]:
+def reload(server: Server, **options: str) -> Mapping[str, str]:
     wanted = {**BASE, **options}
-    load.create(server, wanted)
-    load.fill(server, wanted)
+    sysbench(wanted).create(server)
+    sysbench(wanted).fill(server)
     return wanted
 
 
-def test_options_on_empty_tables_outlive_the_fill(load: SysbenchLoad, server: Server) -> None:
-    load.create(server, BASE)
+def test_options_on_empty_tables_outlive_the_fill(server: Server) -> None:
+    sysbench(BASE).create(server)
     server.execute("ALTER TABLE sbtest1 SET (fillfactor = 50)")
     server.execute("ALTER INDEX sbtest2_pkey SET (fillfactor = 40)")
-    load.fill(server, BASE)
+    sysbench(BASE).fill(server)
     sizes = server.query("SELECT pg_relation_size('sbtest1'), pg_relation_size('sbtest2')")[0]
     assert sizes[0] > 1.8 * sizes[1]
     indexes = server.query("SELECT indexdef FROM pg_indexes WHERE tablename LIKE 'sbtest%' ORDER BY indexname")
@@ -65,9 +57,9 @@ def test_options_on_empty_tables_outlive_the_fill(load: SysbenchLoad, server: Se
     assert options == [("{fillfactor=40}",)]
 
 
-def test_the_tables_are_those_of_sysbench_prepare(load: SysbenchLoad, server: Server) -> None:
+def test_the_tables_are_those_of_sysbench_prepare(server: Server) -> None:
     ours = {}
-    reload(load, server)
+    reload(server)
     for side in ("ours", "theirs"):
         if side == "theirs":
             server.execute("DROP TABLE sbtest1, sbtest2")
@@ -93,26 +85,24 @@ def test_the_tables_are_those_of_sysbench_prepare(load: SysbenchLoad, server: Se
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_scenario_runs(load: SysbenchLoad, server: Server, tmp_path: Path, scenario: str) -> None:
-    wanted = reload(load, server, scenario=scenario)
-    result = load.run(server, wanted, tmp_path / "out", 1)
+def test_every_scenario_runs(server: Server, tmp_path: Path, scenario: str) -> None:
+    wanted = reload(server, scenario=scenario)
+    result = sysbench(wanted).run(server, tmp_path / "out", 1)
     assert (result.status, dict(result.problems)) == (0, {})
     assert result.responses["latency_p999_ms"] is not None
     empty = result.responses["empty_delete_share"]
     assert (empty is not None and empty > 0.5) == (scenario == "oltp_delete"), "two thousand rows are soon deleted"
 
 
-def test_missing_tables_are_a_named_outcome_and_no_crash(load: SysbenchLoad, server: Server, tmp_path: Path) -> None:
-    wanted = reload(load, server)
+def test_missing_tables_are_a_named_outcome_and_no_crash(server: Server, tmp_path: Path) -> None:
+    wanted = reload(server)
     server.execute("DROP TABLE sbtest2")
-    result = load.run(server, wanted, tmp_path / "out", 1)
+    result = sysbench(wanted).run(server, tmp_path / "out", 1)
     assert result.problems == {"missing_tables": "there is no sbtest2"}
     assert result.transactions == 0
 
 
-def test_more_threads_than_connections_is_said_in_the_servers_words(
-    load: SysbenchLoad, server: Server, tmp_path: Path
-) -> None:
-    wanted = reload(load, server, threads="150")
-    result = load.run(server, wanted, tmp_path / "out", 1)
+def test_more_threads_than_connections_is_said_in_the_servers_words(server: Server, tmp_path: Path) -> None:
+    wanted = reload(server, threads="150")
+    result = sysbench(wanted).run(server, tmp_path / "out", 1)
     assert "too many clients" in str(result.problems)

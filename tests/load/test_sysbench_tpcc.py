@@ -7,13 +7,12 @@ import pytest
 
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
-from pgassay.load.sysbench.summary import parse_seconds
-from pgassay.load.sysbench_tpcc import SysbenchTpccLoad
-from pgassay.load.sysbench_tpcc.driver import NAMES, run_command
-from pgassay.load.sysbench_tpcc.options import folder_of, read_options
-from pgassay.load.tpcc import consistency, preparing
+from pgassay.load.sysbench.output import parse_seconds
+from pgassay.load.sysbench_tpcc import NAMES, SysbenchTpccOptions, folder_of, run_command
+from pgassay.load.tpcc import tables
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.runner import FakeRunner
+from tests.load.loads import fake_tools, sysbench_tpcc
 from tests.load.samples import FOLDER
 from tests.load.test_go_tpc import server
 
@@ -28,17 +27,17 @@ def scripts(folder: Path) -> Path:
 
 def test_tables_have_the_names_that_the_scripts_use() -> None:
     assert NAMES["new_order"] == "new_orders1"
-    sql = preparing.renamed(
+    sql = tables.renamed(
         "CREATE TABLE new_order (no_o_id int); CREATE INDEX orders_by_customer ON orders (o_id)", NAMES
     )
     assert sql == "CREATE TABLE new_orders1 (no_o_id int); CREATE INDEX orders_by_customer ON orders1 (o_id)"
-    asked = preparing.renamed(consistency.CONDITIONS["3.3.2.1"], NAMES)
+    asked = tables.renamed(tables.CONDITIONS["3.3.2.1"], NAMES)
     assert "FROM warehouse1 JOIN" in asked
     assert "FROM district1" in asked
 
 
 def test_the_command_reads_the_users_scripts_over_the_socket(tmp_path: Path) -> None:
-    options = read_options({"warehouses": "3", "threads": "8", "lua": str(scripts(tmp_path))})
+    options = SysbenchTpccOptions.from_levels({"warehouses": "3", "threads": "8", "lua": str(scripts(tmp_path))})
     said = run_command("sysbench", folder_of(options), Endpoint(Path("/run/x"), 5499, "postgres", "me"), options, 0)
     assert said[1] == str(tmp_path / "tpcc.lua")
     assert {"--scale=3", "--threads=8", "--trx_level=RC", "--pgsql-host=/run/x", "--rand-seed=1"} <= set(said)
@@ -47,12 +46,12 @@ def test_the_command_reads_the_users_scripts_over_the_socket(tmp_path: Path) -> 
 def test_scripts_in_path_are_found_and_missing_ones_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=r"no tpcc\.lua in PATH") as caught:
-        folder_of(read_options({}))
+        folder_of(SysbenchTpccOptions.from_levels({}))
     assert "sysbench-tpcc" in str(caught.value.hint)
     scripts(tmp_path).joinpath("tpcc.lua").chmod(0o755)
-    assert folder_of(read_options({})) == tmp_path.resolve()
+    assert folder_of(SysbenchTpccOptions.from_levels({})) == tmp_path.resolve()
     with pytest.raises(UsageError, match=r"has no tpcc\.lua"):
-        folder_of(read_options({"lua": str(tmp_path / "elsewhere")}))
+        folder_of(SysbenchTpccOptions.from_levels({"lua": str(tmp_path / "elsewhere")}))
 
 
 def test_what_sysbench_said_of_a_run(tmp_path: Path) -> None:
@@ -62,9 +61,9 @@ def test_what_sysbench_said_of_a_run(tmp_path: Path) -> None:
         clock.advance(6.0)
         return 0, SAID, ""
 
-    load = SysbenchTpccLoad(FakeRunner({"sysbench": program}), clock)
     options = {"threads": "2", "duration": "5s", "lua": str(scripts(tmp_path))}
-    result = load.run(server(tmp_path), options, tmp_path / "out", 1)
+    load = sysbench_tpcc(options, fake_tools(FakeRunner({"sysbench": program}), clock))
+    result = load.run(server(tmp_path), tmp_path / "out", 1)
     assert dict(result.problems) == {}
     assert result.transactions > 1000
     assert (result.responses["failed_share"] or 0) > 0.05, "REPEATABLE READ, as this sample was made, gives many up"
@@ -82,4 +81,4 @@ def test_its_own_report_hook_leaves_out_a_colon() -> None:
 def test_wrong_options_are_named() -> None:
     for levels in ({"threads": "0"}, {"protocol": "extended"}, {"warehouses": "-1"}):
         with pytest.raises(UsageError, match=next(iter(levels))):
-            read_options(levels)
+            SysbenchTpccOptions.from_levels(levels)

@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.summary import ScriptSummary, Summary
-from pgassay.load.tpcc import responses, rows
-from pgassay.load.tpcc.options import WEIGHTS, read_options
+from pgassay.load import responses
+from pgassay.load.pgbench.output import ScriptSummary, Summary
+from pgassay.load.tpcc import driver, rows
+from pgassay.load.tpcc.options import WEIGHTS, TpccOptions
 from tests.load.samples import binary_fields
 
 
@@ -23,8 +23,9 @@ def orders() -> list[list[bytes | None]]:
 
 
 def test_the_mix_is_the_specifications_and_a_user_cannot_change_its_scripts() -> None:
-    options = read_options({"warehouses": "7", "clients": "4", "script": "tpcb-like"})
-    passed = PgbenchOptions.from_levels(options.pgbench)
+    with pytest.raises(UsageError, match="script"):
+        TpccOptions.from_levels({"script": "tpcb-like"})
+    passed = TpccOptions.from_levels({"warehouses": "7", "clients": "4"}).pgbench
     assert {script.path.stem: script.weight for script in passed.scripts} == dict(WEIGHTS)
     assert sum(WEIGHTS.values()) == 100
     assert (passed.scale, passed.clients, passed.protocol) == (7, 4, "prepared")
@@ -34,7 +35,7 @@ def test_the_mix_is_the_specifications_and_a_user_cannot_change_its_scripts() ->
 
 def test_warehouses_must_be_a_number() -> None:
     with pytest.raises(UsageError, match=r'"load\.warehouses" must be a whole number'):
-        read_options({"warehouses": "ten"})
+        TpccOptions.from_levels({"warehouses": "ten"})
 
 
 def test_orders_and_their_lines_agree(orders: list[list[bytes | None]]) -> None:
@@ -79,8 +80,8 @@ def test_results_by_transaction() -> None:
     scripts = tuple(ScriptSummary(name=f"/x/{name}.sql", tps=10.0 * place, latency_ms=1.0 * place)
                     for place, name in enumerate(WEIGHTS, start=1))  # fmt: skip
     said = Summary("multiple scripts", 1, "prepared", 1, 1, 100, scripts=scripts)
-    found = responses.complete(responses.of_scripts(said, {}))
+    found = responses.complete(driver.RESPONSES, driver.of_scripts(said, {}))
     assert found["new_orders_per_minute"] == 600.0
     assert (found["stock_level_tps"], found["payment_latency_ms"]) == (50.0, 2.0)
     assert found["delivery_latency_p90_ms"] is None, "there was no log"
-    assert set(found) == {response.name for response in responses.RESPONSES}
+    assert set(found) == {response.name for response in driver.RESPONSES}

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import Verifying
 from pgassay.bench.server import Server
-from pgassay.host.clock import SystemClock
-from pgassay.load.tpcc import TpccLoad, rows
+from pgassay.load.tpcc import rows
 from pgassay.load.tpcc.options import WEIGHTS
 from pgassay.testing import real
+from tests.load.loads import tpcc
 
 pytestmark = pytest.mark.system
 
@@ -18,21 +17,16 @@ BASE: Mapping[str, str] = {"warehouses": "1", "clients": "2", "jobs": "2", "dura
 
 
 @pytest.fixture(scope="module")
-def load() -> TpccLoad:
-    return TpccLoad(real.installation().bindir, real.runner(), SystemClock())
-
-
-@pytest.fixture(scope="module")
-def server(load: TpccLoad) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     with real.private_folder() as folder:
         installation = real.installation()
         installation.initialize(folder / "data", {})
         settings = {"fsync": "off", "autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0"}
         server = installation.start(folder / "data", settings, folder / "socket")
         try:
-            load.create(server, BASE)
+            tpcc(BASE).create(server)
             server.execute("ALTER TABLE stock SET (fillfactor = 60)")
-            load.fill(server, BASE)
+            tpcc(BASE).fill(server)
             yield server
         finally:
             server.stop()
@@ -52,17 +46,16 @@ def test_the_tables_have_the_specifications_rows_and_options(server: Server) -> 
     assert server.query("SELECT count(DISTINCT c_last), max(c_balance) FROM customer") == [(len(rows.LAST_NAMES), -10)]
 
 
-def test_every_transaction_runs_and_leaves_the_data_consistent(load: TpccLoad, server: Server, tmp_path: Path) -> None:
-    assert isinstance(load, Verifying)
-    assert load.verify(server, BASE) == {}
-    result = load.run(server, BASE, tmp_path / "out", 1)
+def test_every_transaction_runs_and_leaves_the_data_consistent(server: Server, tmp_path: Path) -> None:
+    assert tpcc(BASE).verify(server) == {}
+    result = tpcc(BASE).run(server, tmp_path / "out", 1)
     assert (result.status, dict(result.problems)) == (0, {})
     for name in WEIGHTS:
         assert (result.responses[f"{name}_tps"] or 0) > 0
         assert (result.responses[f"{name}_latency_p90_ms"] or 0) > 0
     new_orders = result.responses["new_orders_per_minute"]
     assert new_orders == pytest.approx(0.45 * 60 * (result.responses["tps"] or 0), rel=0.2)
-    assert load.verify(server, BASE) == {}
+    assert tpcc(BASE).verify(server) == {}
 
 
 def test_an_order_with_a_wrong_item_leaves_nothing(server: Server) -> None:
@@ -92,9 +85,9 @@ def test_an_order_with_a_wrong_item_leaves_nothing(server: Server) -> None:
         ("DELETE FROM order_line WHERE ol_d_id = 1 AND ol_o_id = 7 AND ol_number = 1", "3.3.2.4"),
     ],
 )
-def test_a_broken_condition_is_named(load: TpccLoad, server: Server, wrong: str, clause: str) -> None:
+def test_a_broken_condition_is_named(server: Server, wrong: str, clause: str) -> None:
     server.execute("BEGIN")
     server.execute(wrong)
-    assert f"{clause} in warehouse 1" in load.verify(server, BASE)["inconsistent"]
+    assert f"{clause} in warehouse 1" in tpcc(BASE).verify(server)["inconsistent"]
     server.execute("ROLLBACK")
-    assert load.verify(server, BASE) == {}
+    assert tpcc(BASE).verify(server) == {}

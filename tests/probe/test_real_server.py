@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.load import Tools
 from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
-from pgassay.load.pgbench import PgbenchLoad
+from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler, differences
 from pgassay.testing import real
@@ -49,9 +51,10 @@ def bench() -> Iterator[Bench]:
         installation.initialize(folder / "data", {})
         server = installation.start(folder / "data", {"autovacuum": "off"}, folder / "socket")
         try:
-            load = PgbenchLoad(installation.bindir, real.runner(), CLOCK)
-            load.create(server, OPTIONS)
-            load.fill(server, OPTIONS)
+            tools = Tools(installation.bindir, real.runner(), CLOCK)
+            load = PgbenchLoad(PgbenchOptions.from_levels(OPTIONS), tools)
+            load.create(server)
+            load.fill(server)
             yield Bench(load, server, folder / "data")
         finally:
             server.stop()
@@ -64,7 +67,7 @@ def test_a_window_counts_exactly_what_the_load_did(bench: Bench, tmp_path: Path)
     try:
         sampler.start()
         before = sampler.read_all()
-        result = bench.load.run(bench.server, OPTIONS, tmp_path / "out", 1)
+        result = bench.load.run(bench.server, tmp_path / "out", 1)
         after = sampler.read_all()
         samples = sampler.stop()
         counters = differences(before, after, sampler.meters())

@@ -10,7 +10,7 @@ import pytest
 
 from pgassay.cli import COMMANDS
 from pgassay.lab.catalogue import every_factor
-from pgassay.load.drivers import DRIVERS
+from pgassay.load import drivers
 from pgassay.study import builtin
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_every_factor_is_told_of_by_its_name_or_as_an_option_of_its_owner() -> N
 
 
 def test_every_load_driver_is_in_the_table_of_loads() -> None:
-    assert [driver.name for driver in DRIVERS if f"| `{driver.name}` |" not in TEXTS["loads.md"]] == []
+    assert [driver.name for driver in drivers.BUILT_IN if f"| `{driver.name}` |" not in TEXTS["loads.md"]] == []
 
 
 def test_every_variable_that_is_read_is_told_of() -> None:

@@ -5,14 +5,16 @@ and so that `age` can wear the data before the snapshot. `run` never raises for 
 abort, failed transactions or a dead server are part of its `LoadResult`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from pgassay.bench.counters import Sample
+from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
-from pgassay.bench.options import Options, option
+from pgassay.bench.options import OptionFactor, Options, factors_of, option
+from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
 from pgassay.study.responses import Response
 
@@ -59,6 +61,8 @@ class LoadResult:
         return self.ended[1]
 
 
+EMPTY_CLUSTER_BYTES = 40 << 20
+"""What initdb makes."""
 CACHES = ("cold", "warm", "prewarmed")
 CHECKPOINTS = ("cycle", "wal", "none")
 
@@ -67,10 +71,12 @@ CHECKPOINTS = ("cycle", "wal", "none")
 class LoadOptions(Options):
     """What every load is asked, in the lab's own hands or the same for any program; a driver's options add to it.
 
-    A warm-up is a run of the same load with `replace(options, duration_s=options.warmup_s, …)`.
+    A driver's own class names the driver (`driver = "pgbench"`), so that options say who takes them.
     """
 
     namespace = "load"
+    driver: ClassVar[str] = ""
+    """The name of the driver that takes these options: the level of `load.driver`."""
 
     duration_s: int | None = option(
         seconds(),
@@ -103,10 +109,16 @@ class LoadOptions(Options):
     maintenance: bool = option(
         SWITCH, default=False, summary="after the window, time a CHECKPOINT and a VACUUM of every page"
     )
-    transactions: int | None = None
-    """Of each client, instead of a duration; a driver that can count them declares it as an option."""
-    age: float = 0.0
-    """Updates of every row before the snapshot; a driver that can age its data declares it as an option."""
+
+    @property
+    def transactions(self) -> int | None:
+        """Of each client, instead of a duration; a driver that can count them declares it as an option."""
+        return None
+
+    @property
+    def age(self) -> float:
+        """Updates of every row before the snapshot; a driver that can age its data declares it as an option."""
+        return 0.0
 
     @property
     def timed_s(self) -> int | None:
@@ -117,6 +129,145 @@ class LoadOptions(Options):
     def connections(self) -> int:
         """How many connections the load opens at once."""
         return 1
+
+    def warm_up(self) -> Self:
+        """The options of the run that warms up: the same load for the length of the warm-up."""
+        return replace(self, duration_s=self.warmup_s, warmup_s=0)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What loads are made with: the folder of PostgreSQL's programs, who starts programs, the time, users' files."""
+
+    bindir: Path
+    runner: Runner
+    clock: Clock
+    hashes: FileHashes = field(default_factory=FileHashes)
+
+
+class BoundLoad(Protocol):
+    """A load with its options, as the lab uses it; `BaseLoad` has what most drivers share."""
+
+    @property
+    def name(self) -> str:
+        """The driver's name: `pgbench`, `sysbench` …"""
+
+    @property
+    def options(self) -> LoadOptions:
+        """What it was made with; defaults are filled in."""
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """What a run yields, whatever the options."""
+
+    def check(self) -> None:
+        """Raise `UsageError` for what cannot run here (a missing script or program); nothing is started by it."""
+
+    def data_key(self) -> Mapping[str, str]:
+        """The options, and hashes of the user's files, that the loaded data depend on: part of the snapshot's key."""
+
+    def estimated_bytes(self) -> int:
+        """About how many bytes the loaded data take, for the check before a run."""
+
+    def create(self, server: Server) -> None:
+        """Create the empty schema, so that table options can be set on it; raises `BenchError`."""
+
+    def fill(self, server: Server) -> None:
+        """Load the rows, build keys and indexes, VACUUM ANALYZE; raises `BenchError`."""
+
+    def age(self, server: Server) -> None:
+        """Wear the data as `load.age` asks, then let pruning and vacuum settle; raises `BenchError`."""
+
+    def run(self, server: Server, output: Path, seed: int) -> LoadResult:
+        """Run for `options.timed_s` or until the work is done; every raw output is kept in the folder `output`.
+
+        Never raises for what the load does to the server: that is among the result's problems.
+        """
+
+    def verify(self, server: Server) -> Mapping[str, str]:
+        """What is wrong with the data after a window, code to detail as in `LoadResult.problems`; empty if nothing is.
+
+        Asked once every counter of the window is read; never raises for what the server answers.
+        """
+
+
+Own = TypeVar("Own", bound=LoadOptions)
+
+
+class BaseLoad(Generic[Own]):
+    """The base of drivers: holds options and tools, and does nothing in the steps that a driver leaves out.
+
+    A driver adds `responses` and `run`, and whichever steps it has something to do in; see `Load` for what each means.
+    """
+
+    def __init__(self, options: Own, tools: Tools) -> None:
+        self.options = options
+        self.tools = tools
+
+    @property
+    def name(self) -> str:
+        """The driver's name, which its options know."""
+        return self.options.driver
+
+    def check(self) -> None:
+        """Refuse nothing."""
+
+    def data_key(self) -> Mapping[str, str]:
+        """No data, so no option that they depend on."""
+        return {}
+
+    def estimated_bytes(self) -> int:
+        """An empty cluster."""
+        return EMPTY_CLUSTER_BYTES
+
+    def create(self, server: Server) -> None:
+        """No schema."""
+
+    def fill(self, server: Server) -> None:
+        """No rows."""
+
+    def age(self, server: Server) -> None:
+        """No rows that could age."""
+
+    def verify(self, server: Server) -> Mapping[str, str]:
+        """Nothing is known of the data that could be wrong."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Driver(Generic[Own]):
+    """A load driver, as pgassay knows it: what it is, which options it takes, and how a load is made.
+
+    Another package's driver is found by its entry point in the group `pgassay.loads`, whose name is the driver's.
+    `make` imports what is heavy, so that naming the drivers costs nothing.
+    """
+
+    options: type[Own]
+    make: Callable[[Own, Tools], BoundLoad]
+    summary: str
+    program: str = ""
+    """The program that must be installed beside PostgreSQL; empty if there is none."""
+    program_hint: str = ""
+    """Where to get that program."""
+    timed: bool = True
+    """Does its window last a given time? Otherwise it ends when its work is done."""
+    work: str = "transaction"
+    """What the load calls a unit of its work: costs are given for one of it."""
+
+    @property
+    def name(self) -> str:
+        """The level of `load.driver`."""
+        return self.options.driver
+
+    def takes(self, name: str) -> bool:
+        """Does it understand this option (`clients`, without the namespace)?"""
+        return name == "driver" or any(each.option.name == name for each in factors_of(self.options))
+
+    @property
+    def own_factors(self) -> tuple[OptionFactor, ...]:
+        """Its options besides those that every driver has."""
+        common = {each.pattern for each in factors_of(LoadOptions)}
+        return tuple(each for each in factors_of(self.options) if each.pattern not in common)
 
 
 class Load(Protocol):

@@ -79,9 +79,9 @@ def _usual(arguments: argparse.Namespace) -> dict[str, str]:
         "warmup": "3s",
         "checkpoint": "wal",
     }
-    known = {driver.name: driver for driver in drivers.DRIVERS}.get(arguments.load)
+    known = {driver.name: driver for driver in drivers.known()}.get(arguments.load)
     if known is not None:
-        usual = {option: value for option, value in usual.items() if known.knows(option)}
+        usual = {option: value for option, value in usual.items() if known.takes(option)}
     if arguments.load == drivers.DEFAULT or arguments.select_only or arguments.skip_some_updates:
         usual["script"] = "select-only" if arguments.select_only else "simple-update"
     return {"driver": arguments.load, **usual}

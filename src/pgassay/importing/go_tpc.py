@@ -1,7 +1,7 @@
 """go-tpc's output as a foreign run, in both of its styles: `--output json`, and plain lines, its default.
 
 A plain line is `[Summary] NEW_ORDER - Takes(s): 10.0, Count: 4433, TPM: 26653.5, …`, with the same names as in JSON, so
-it is turned into JSON and read where the load reads it (`load.go_tpc.output`). The number of threads is not printed,
+it is turned into JSON and read where the load reads it (`load.go_tpc`). The number of threads is not printed,
 but each thread says at the end that it stopped, and these lines are counted: go-tpc counts a transaction that the end
 cut short as failed, one for each thread at most, and these are no failures.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Options, Reader
 from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second
-from pgassay.load.go_tpc import output, responses
+from pgassay.load import go_tpc
 from pgassay.record.values import Reason
 
 _PLAIN = re.compile(r"^\[(Summary|Current)\] ([A-Z_]+)\s+- (Takes\(s\): .*)$", re.MULTILINE)
@@ -45,14 +45,14 @@ def is_go_tpc(text: str) -> bool:
 
 def read_go_tpc(place: str, text: str) -> Reading | str:
     """The one run of an output, or the reason why there is none."""
-    said = output.parse(text if _JSON.search(text) else _as_json(text))
-    failure = output.first_failure(text)
-    if not output.committed(said.summary):
+    said = go_tpc.parse(text if _JSON.search(text) else _as_json(text))
+    failure = go_tpc.first_failure(text)
+    if not go_tpc.count_committed(said.summary):
         if failure:
             return f"go-tpc gave up without a result: {failure}"
         return "is go-tpc's output without its summary: it was cut short, or the program died"
     threads = len(set(_STOPPED.findall(text)))
-    values = responses.of_run(said, threads)
+    values = go_tpc.of_run(said, threads)
     run = ForeignRun(
         place=place,
         fields={"threads": str(threads) if threads else ""},
@@ -62,7 +62,7 @@ def read_go_tpc(place: str, text: str) -> Reading | str:
         series=tuple(_series(said.seconds)),
     )
     remark = "go-tpc's output does not tell its threads, so transactions that the end cut short count as failed"
-    return Reading("go-tpc", (run,), responses.RESPONSES, remarks=() if threads else (remark,))
+    return Reading("go-tpc", (run,), go_tpc.RESPONSES, remarks=() if threads else (remark,))
 
 
 def _as_json(text: str) -> str:
@@ -81,13 +81,13 @@ def _as_json(text: str) -> str:
     return "\n".join(json.dumps(each) for each in found)
 
 
-def _length_s(operations: Sequence[output.Operation]) -> float | None:
+def _length_s(operations: Sequence[go_tpc.Operation]) -> float | None:
     """How long transactions were made: the number of the commonest by its rate, which is printed with more digits."""
     commonest = max(operations, key=lambda each: each.count)
     return commonest.count * 60 / commonest.per_minute if commonest.per_minute else None
 
 
-def _series(intervals: Sequence[Sequence[output.Operation]]) -> Iterator[Second]:
+def _series(intervals: Sequence[Sequence[go_tpc.Operation]]) -> Iterator[Second]:
     """Each interval's rate at its end, which is a whole number of seconds (go-tpc's `--interval`)."""
     moment_ns = 0
     for operations in intervals:

@@ -12,10 +12,8 @@ from pgassay.errors import PgassayError
 from pgassay.importing.reader import ForeignFile, Options, Reader
 from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second
 from pgassay.load.pgbench.log import latencies
-from pgassay.load.pgbench.outcome import problems_of_log, problems_of_summary
-from pgassay.load.pgbench.progress import first_abort, parse_progress
-from pgassay.load.pgbench.responses import RESPONSES, of_summary
-from pgassay.load.pgbench.summary import Summary, parse_summary
+from pgassay.load.pgbench.output import Summary, first_abort, parse_progress, parse_summary
+from pgassay.load.pgbench.results import RESPONSES, of_summary, problems_of_log, problems_of_summary
 from pgassay.record.values import Reason
 
 _COLUMNS = 6

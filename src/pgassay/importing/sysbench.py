@@ -1,6 +1,6 @@
 """sysbench's output of a database test as a foreign run.
 
-What is printed is read where the load reads it (`load.sysbench.summary`); a text without the totals is no run.
+What is printed is read where the load reads it (`load.sysbench.output`); a text without the totals is no run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Options, Reader
 from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second, response
-from pgassay.load.sysbench import summary
+from pgassay.load.sysbench import output as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 

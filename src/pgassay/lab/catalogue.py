@@ -33,10 +33,10 @@ def every_factor() -> FactorCatalogue:
     """The factors of every room of the bench, then those of other packages; raises `PluginError` for a broken one."""
     from pgassay.drive.factors import FACTORS as DRIVE
     from pgassay.host.factors import FACTORS as HOST
-    from pgassay.load.factors import FACTORS as LOAD
+    from pgassay.load.drivers import factors as load_factors
     from pgassay.postgres.factors import FACTORS as POSTGRES
 
-    ours = (*POSTGRES, *LOAD, *DRIVE.values(), *HOST)
+    ours = (*POSTGRES, *load_factors(), *DRIVE.values(), *HOST)
     return FactorCatalogue((*ours, *_foreign_factors([each.pattern for each in ours])))
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from pgassay.bench.load import Load
+from pgassay.bench.file_hashes import FileHashes
+from pgassay.bench.load import Load, Tools
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.host import accounts
@@ -31,7 +32,6 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
 from pgassay.load import drivers, yardstick
-from pgassay.load.file_hashes import FileHashes
 from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
@@ -164,7 +164,8 @@ class Workbench:
 
     def load(self, name: str, installation: Installation) -> Load:
         """The load driver of that name."""
-        return drivers.find(name).make(drivers.Tools(installation.bindir, self.runner, self.clock, self._hashes))
+        tools = Tools(installation.bindir, self.runner, self.clock, self._hashes)
+        return drivers.UnboundLoad(drivers.find(name), tools)
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
         """What every probe reads on this server."""

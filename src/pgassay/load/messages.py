@@ -6,24 +6,15 @@ from pathlib import Path
 from pgassay.bench.errors import LoadError
 from pgassay.errors import UsageError
 
-
-def not_a_count(name: str, text: str, least: int) -> UsageError:
-    """A whole number was wanted."""
-    return UsageError(f'"{name}" must be a whole number of at least {least}, not "{text}"')
+SYSBENCH_HINT = "it is the package sysbench: apt install sysbench, dnf install sysbench (EPEL)"
+FIO_HINT = "it is the package fio: apt install fio, dnf install fio"
+GO_TPC_HINT = 'build it from github.com/pingcap/go-tpc and put it into PATH; load.driver = "tpcc" needs nothing else'
 
 
 def not_a_row(name: str, text: str, least: int, most: int) -> UsageError:
     """A row's width was wanted."""
     return UsageError(
         f'"{name}" must be the bytes of a row from {least} to {most}, not "{text}"', "pgbench's own has 100"
-    )
-
-
-def not_seconds(name: str, text: str, least: int) -> UsageError:
-    """A length in whole seconds was wanted."""
-    return UsageError(
-        f'"{name}" must be a length of whole seconds, at least {least}s, not "{text}"',
-        'for example 60, "60s", "10min"; pgbench takes no fractions of a second',
     )
 
 
@@ -43,21 +34,6 @@ def not_a_multiple(name: str, text: str) -> UsageError:
         f'"{name}" must be none or a multiple of the number of rows, not "{text}"',
         'for example "2x": that many updates for each row before the snapshot',
     )
-
-
-def not_a_choice(name: str, text: str, choices: Iterable[str]) -> UsageError:
-    """One of a few words was wanted."""
-    return UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(choices)}")
-
-
-def not_a_switch(name: str, text: str) -> UsageError:
-    """On or off was wanted."""
-    return UsageError(f'"{name}" must be on or off, not "{text}"')
-
-
-def no_value(name: str) -> UsageError:
-    """An empty level."""
-    return UsageError(f'"{name}" has no value')
 
 
 def foreign_option(name: str, driver: str, owners: Iterable[str], known: Iterable[str]) -> UsageError:
@@ -113,13 +89,6 @@ def too_many_rows(name: str, rows: int, most: int) -> UsageError:
     return UsageError(f'"{name}" = {rows} is more than the {most} that an INTEGER key can number', "raise load.tables")
 
 
-def no_sysbench(program: str) -> UsageError:
-    """sysbench is not installed."""
-    return UsageError(
-        f'"{program}" is not installed', "it is the package sysbench: apt install sysbench, dnf install sysbench (EPEL)"
-    )
-
-
 def filling_failed(detail: str) -> LoadError:
     """A COPY or an index build failed."""
     return LoadError(f"the tables could not be filled: {detail.splitlines()[0]}")
@@ -169,11 +138,9 @@ def copy_failed(table: str, detail: str) -> LoadError:
     return LoadError(f"loading {table} failed: {lines[0]}")
 
 
-def no_program(program: str) -> UsageError:
-    """A load's program is not installed."""
-    return UsageError(
-        f'"{program}" is not installed', f"it is the package {program}: apt install {program}, dnf install {program}"
-    )
+def no_program(program: str, hint: str) -> UsageError:
+    """A load's program is not installed; `hint` says where to get it."""
+    return UsageError(f'"{program}" is not installed', hint)
 
 
 def fio_needs_warmup() -> UsageError:
@@ -216,14 +183,6 @@ def not_cores(name: str, text: str) -> UsageError:
 def no_such_cores(text: str, missing: str, there: int) -> UsageError:
     """CPUs that this machine does not have, or does not let us use."""
     return UsageError(f'"load.cores" of {text} names CPUs that cannot be used here: {missing}', f"there are {there}")
-
-
-def no_go_tpc(program: str) -> UsageError:
-    """go-tpc is not installed."""
-    return UsageError(
-        f'"{program}" is not installed',
-        'build it from github.com/pingcap/go-tpc and put it into PATH; load.driver = "tpcc" needs nothing else',
-    )
 
 
 def no_lua(folder: Path | None) -> UsageError:

@@ -4,8 +4,8 @@ A driver's own options derive from the classes here that fit it, so that a level
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Self, TypeVar
 
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, whole
@@ -13,7 +13,7 @@ from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import declared_options, option, rows_of
 from pgassay.errors import UsageError
 from pgassay.load import messages
-from pgassay.load.placing import parse_cores
+from pgassay.load.program import parse_cores
 from pgassay.study.units import format_number, parse_time_ms
 
 PROTOCOLS = ("simple", "extended", "prepared")
@@ -79,6 +79,10 @@ class CountedOptions(LoadOptions):
         default=None,
         summary="pgbench -t: of each client, instead of a duration",
     )
+
+    def warm_up(self) -> Self:
+        """For the length of the warm-up, also where the window counts transactions."""
+        return replace(super().warm_up(), transactions=None)
 
 
 @dataclass(frozen=True, kw_only=True)

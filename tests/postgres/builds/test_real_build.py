@@ -11,6 +11,7 @@ import pytest
 
 from pgassay.bench.errors import LoadError
 from pgassay.bench.factor import Readable
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
@@ -18,6 +19,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.lab.building import Building
 from pgassay.lab.failures import code_of
 from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.builds.builder import Builder, verify
 from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
 from pgassay.postgres.factors import FACTORS
@@ -80,15 +82,17 @@ def _read_back(server: Server) -> None:
 
 def _load(server: Server, installation: LocalInstallation, output: Path) -> None:
     """pgbench of the same build works on its pages; a row that no page of 4 kB can hold is named."""
-    load = PgbenchLoad(installation.bindir, real.runner(), SystemClock())
-    wide = {**LOAD, "row_bytes": "5000"}
-    load.create(server, wide)
+    tools = Tools(installation.bindir, real.runner(), SystemClock())
+    load, wide = (
+        PgbenchLoad(PgbenchOptions.from_levels(each), tools) for each in (LOAD, {**LOAD, "row_bytes": "5000"})
+    )
+    wide.create(server)
     with pytest.raises(LoadError, match=r"row is too big: size 50\d+, maximum size 4064") as caught:
-        load.fill(server, wide)
+        wide.fill(server)
     assert code_of(caught.value.message, "not_prepared") == "row_too_large"
-    load.create(server, LOAD)
-    load.fill(server, LOAD)
-    result = load.run(server, LOAD, output / "out", 1)
+    load.create(server)
+    load.fill(server)
+    result = load.run(server, output / "out", 1)
     assert (result.status, dict(result.problems)) == (0, {})
     assert result.transactions > 0
     ((pages, size),) = server.query(

@@ -1,4 +1,4 @@
-"""`bench.load.Load` by cacheprobe: 100 index probes, a sequential scan of the whole table, 100 index probes again.
+"""A load by cacheprobe: 100 index probes, a sequential scan of the whole table, 100 index probes again.
 
 The lab's warm-up of this load is the published one: pg_prewarm of the table, then of the index, then probes for a while
 (pg_prewarm alone is not enough). Blocks read and hit are differences over the window, which is what the published reset
@@ -10,16 +10,13 @@ from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import QueryError
-from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock, Runner
+from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.server import Server
-from pgassay.load import messages, values
-from pgassay.load.cacheprobe import responses, table
-from pgassay.load.cacheprobe.options import DEFAULTS, Options, read_options
+from pgassay.load import messages
+from pgassay.load.cacheprobe import phases, table
+from pgassay.load.cacheprobe.options import INDEX_SHARE, PAGE_BYTES, ROWS_PER_PAGE, CacheprobeOptions
 from pgassay.load.cacheprobe.phases import SCRIPTS, Outcome, Phase, command, outcome
 from pgassay.load.cacheprobe.residency import residency
-from pgassay.load.cacheprobe.sizes import INDEX_SHARE, PAGE_BYTES, ROWS_PER_PAGE
-from pgassay.study.responses import Response
 
 _LONGEST_S = 86400.0
 _FLUSHED_SINCE = 15
@@ -31,74 +28,60 @@ _COUNTERS = (
 )
 
 
-class CacheprobeLoad:
-    """See `bench.load.Load`."""
+class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
+    """Three phases of pgbench, and what the server and the kernel count over them."""
 
-    def __init__(self, bindir: Path, runner: Runner, clock: Clock) -> None:
-        self._pgbench = bindir / "pgbench"
-        self._runner = runner
-        self._clock = clock
+    responses = phases.RESPONSES
 
     @property
-    def name(self) -> str:
-        """`cacheprobe`."""
-        return "cacheprobe"
+    def _pgbench(self) -> Path:
+        return self.tools.bindir / "pgbench"
 
-    @property
-    def responses(self) -> tuple[Response, ...]:
-        """What it can yield."""
-        return responses.RESPONSES
-
-    def check(self, options: Mapping[str, str]) -> None:
-        """Refuse a length, and a run without a warm-up; raises `UsageError`."""
-        read_options(options)
-        if "duration" in options:
-            raise messages.no_length("cacheprobe")
-        if values.parse_seconds("load.warmup", options.get("warmup", DEFAULTS["warmup"]), least=0) == 0:
-            raise messages.needs_warm_up("cacheprobe")
+    def check(self) -> None:
+        """Refuse a length, a run without a warm-up, and a missing pgbench."""
+        if self.options.duration_s is not None:
+            raise messages.no_length(self.name)
+        if self.options.warmup_s == 0:
+            raise messages.needs_warm_up(self.name)
         if not self._pgbench.exists():
             raise messages.missing_program(self._pgbench, "which runs the probes")
 
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
+    def data_key(self) -> Mapping[str, str]:
         """The number of rows, whichever way it was said, and the words that the data carry."""
-        wanted = read_options(options)
-        return {"rows": str(wanted.rows), "size": str(wanted.size)}
+        return {"rows": str(self.options.rows), "size": str(self.options.size)}
 
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
+    def estimated_bytes(self) -> int:
         """Heap and index."""
-        return int(read_options(options).rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))
+        return int(self.options.rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))
 
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
+    def create(self, server: Server) -> None:
         """Create the empty table."""
         table.create(server)
 
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+    def fill(self, server: Server) -> None:
         """Load the rows, build the index, VACUUM ANALYZE; raises `LoadError`."""
-        table.fill(server, read_options(options))
+        table.fill(server, self.options)
 
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """Nothing writes to this table."""
-
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+    def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """The three phases, or with a duration the warm-up alone."""
-        wanted = read_options(options)
+        options = self.options
         output.mkdir(parents=True, exist_ok=True)
         for name, text in SCRIPTS.items():
             (output / f"{name}.sql").write_text(text + "\n", encoding="utf-8")
-        began = self._clock.monotonic_ns(), self._clock.wall_ns()
-        if wanted.warm_up_s is not None:
-            found, problems = self._warm_up(server, wanted.warm_up_s, output)
+        began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        if options.duration_s is not None:
+            found, problems = self._warm_up(server, options.duration_s, output)
         else:
-            found, problems = self._protocol(server, wanted, output)
+            found, problems = self._protocol(server, output)
         return LoadResult(
             status=0 if not problems else 1,
             began=began,
-            ended=(self._clock.monotonic_ns(), self._clock.wall_ns()),
-            transactions=2 * wanted.probes + 1,
-            responses=responses.derived(found),
+            ended=(self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()),
+            transactions=2 * options.probes + 1,
+            responses=phases.derived(found),
             series=tuple[Sample, ...](),
             problems=problems,
-            read_back={"load.probes": str(wanted.probes), "load.method": "each" if wanted.each else "published"},
+            read_back={"load.probes": str(options.probes), "load.method": options.method},
         )
 
     def _warm_up(
@@ -111,9 +94,8 @@ class CacheprobeLoad:
             return {}, {"not_prewarmed": error.message}
         return {}, self._phase(server, Phase("warmup", seconds=seconds), output).problems
 
-    def _protocol(
-        self, server: Server, options: Options, output: Path
-    ) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
+    def _protocol(self, server: Server, output: Path) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
+        options = self.options
         found: dict[str, float | None] = {}
         problems: dict[str, str] = {}
         try:
@@ -125,14 +107,14 @@ class CacheprobeLoad:
                 Phase("idx2", options.probes, each=options.each),
             ):
                 yielded = self._phase(server, phase, output)
-                found |= responses.of_phase(phase.name, yielded.mean_ms, yielded.each_ms)
+                found |= phases.of_phase(phase.name, yielded.mean_ms, yielded.each_ms)
                 problems |= yielded.problems
                 if yielded.problems:
                     break
                 if phase.name == "seq":
                     found |= _shares(server, "scan")
             after = self._blocks(server)
-            found |= {name: end - start for name, start, end in zip(responses.BLOCKS, before, after, strict=True)}
+            found |= {name: end - start for name, start, end in zip(phases.BLOCKS, before, after, strict=True)}
             found |= _sizes(server)
         except QueryError as error:
             problems.setdefault("server", error.message)
@@ -141,7 +123,7 @@ class CacheprobeLoad:
     def _phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
         """Run one pgbench to its end, whatever that is; its outputs stay."""
         arguments = command(self._pgbench, server.endpoint, phase, output)
-        running = self._runner.start(
+        running = self.tools.runner.start(
             arguments,
             stdout=output / f"{phase.name}.out",
             stderr=output / f"{phase.name}.err",
@@ -157,7 +139,7 @@ class CacheprobeLoad:
 
     def _blocks(self, server: Server) -> tuple[int, ...]:
         if server.version.major < _FLUSHED_SINCE:
-            self._clock.sleep(_COLLECTOR_S)
+            self.tools.clock.sleep(_COLLECTOR_S)
         rows = server.query(_COUNTERS)
         return tuple(int(value or 0) for value in rows[0]) if rows else (0, 0, 0, 0)
 

@@ -1,43 +1,108 @@
-"""From the levels of a cacheprobe load to checked values."""
+"""The options of a cacheprobe load, each declared once; pure but for asking how much memory the machine has.
+
+The table's size is rows, bytes, or a multiple of the memory that the server may have. A row is a real, and an array of
+20 double precision: 37 to a page of 8 kB, so 75 million make 15.5 GB as published.
+"""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 
-from pgassay.load import values
-from pgassay.load.cacheprobe.factors import EACH
-from pgassay.load.cacheprobe.sizes import Size, parse_size
+from pgassay.bench.factor import Stage
+from pgassay.bench.kinds import Kind, choice, optional, seconds, whole
+from pgassay.bench.load import LoadOptions
+from pgassay.bench.options import answer_to, option
+from pgassay.errors import UsageError
+from pgassay.load import messages
+from pgassay.study.units import format_bytes, format_number, parse_memory
 
-DEFAULTS: Mapping[str, str] = {"size": "2x", "probes": "100", "method": EACH, "warmup": "10s"}
+EACH, PUBLISHED = "each", "published"
+COPIES = 20
+"""Of the key, in each row's array."""
+ROWS_PER_PAGE = 37
+PAGE_BYTES = 8192
+INDEX_SHARE = 0.11
+"""An index entry of 16 bytes and its line pointer, nine tenths full, against a row of 221."""
+ROWS_MIN = 1000
 
 
 @dataclass(frozen=True)
-class Options:
-    """`memory_bytes` is what the server may have; `warm_up_s` is set in the run that only warms up."""
+class Size:
+    """One of the three is above 0."""
 
-    size: Size
-    probes: int
-    each: bool
-    memory_bytes: int
-    warm_up_s: int | None
+    rows: int = 0
+    bytes: int = 0
+    multiple: float = 0.0
+
+    def __str__(self) -> str:
+        if self.rows:
+            return f"{self.rows}rows"
+        return f"{format_number(self.multiple)}x" if self.multiple else format_bytes(self.bytes)
+
+    def in_rows(self, memory_bytes: int) -> int:
+        """How many rows the table gets, with this much memory for the server."""
+        if self.rows:
+            return self.rows
+        wanted = self.bytes or int(self.multiple * memory_bytes)
+        return max(ROWS_MIN, wanted // PAGE_BYTES * ROWS_PER_PAGE)
+
+
+def parse_size(name: str, text: str) -> Size:
+    """`75000000rows`, `1GB`, `2x`; raises `UsageError`."""
+    stripped = text.strip().replace("_", "")
+    rows = re.fullmatch(r"(\d{1,12})\s*rows", stripped)
+    if rows and int(rows[1]) >= ROWS_MIN:
+        return Size(rows=int(rows[1]))
+    multiple = re.fullmatch(r"(\d+\.?\d*|\.\d+)x", stripped)
+    if multiple and float(multiple[1]) > 0:
+        return Size(multiple=float(multiple[1]))
+    try:
+        size = parse_memory(stripped)
+    except UsageError:
+        raise messages.not_a_table_size(name, text) from None
+    if size < PAGE_BYTES * ROWS_MIN // ROWS_PER_PAGE:
+        raise messages.not_a_table_size(name, text)
+    return Size(bytes=size)
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheprobeOptions(LoadOptions):
+    """A cacheprobe load. It takes no duration of its own: with one, a run is the warm-up alone."""
+
+    driver = "cacheprobe"
+
+    size: Size = option(
+        Kind(parse_size, str, "rows, bytes, or a multiple of the memory: 75000000rows, 16GB, 2x"),
+        default=Size(multiple=2.0),
+        stage=Stage.DATA,
+        summary="cacheprobe's table: 75000000rows, 16GB, or 2x the memory that the server may have",
+        read_back=answer_to("SELECT coalesce(obj_description(to_regclass('random'), 'pg_class'), 'no table')"),
+    )
+    probes: int = option(whole(), default=100, summary="cacheprobe: index probes before and after the scan")
+    method: str = option(
+        choice(EACH, PUBLISHED),
+        default=EACH,
+        summary="cacheprobe: each probe's own latency, or pgbench's means as published",
+    )
+    duration_s: int | None = option(
+        optional(seconds()), name="duration", default=None, unit="s", summary="length of the measured window"
+    )
+    warmup_s: int = option(
+        seconds(least=0), name="warmup", default=10, unit="s", summary="length of a run of its own before the window"
+    )
+    memory_bytes: int = field(default_factory=_memory_bytes)
+    """What the server may have."""
 
     @property
     def rows(self) -> int:
         """Of the table."""
         return self.size.in_rows(self.memory_bytes)
 
-
-def read_options(levels: Mapping[str, str]) -> Options:
-    """The options for these levels (names without `load.`); raises `UsageError`.
-
-    The lab runs a load for the length of its warm-up by giving it a duration: cacheprobe takes no other.
-    """
-    given = {**DEFAULTS, **levels}
-    duration = given.get("duration")
-    return Options(
-        size=parse_size(given["size"]),
-        probes=values.parse_count("load.probes", given["probes"]),
-        each=given["method"] == EACH,
-        memory_bytes=int(given.get("memory") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
-        warm_up_s=values.parse_seconds("load.duration", duration) if duration else None,
-    )
+    @property
+    def each(self) -> bool:
+        """Is the latency of each probe asked for?"""
+        return self.method == EACH

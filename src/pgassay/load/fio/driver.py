@@ -1,90 +1,59 @@
-"""`bench.load.Load` by the real fio, on a file of our own in the cluster's directory: the very file system under test.
+"""A load by the real fio, on a file of our own in the cluster's directory: the very file system under test.
 
 The server idles meanwhile. The file is laid out by the warm-up and goes with the trial's clone, also after a kill.
 """
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadResult, Moment
-from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.bench.load import EMPTY_CLUSTER_BYTES, BaseLoad, LoadResult, Moment
+from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
-from pgassay.load import messages, values, watching
-from pgassay.load.fio import command, fileio, responses, result
-from pgassay.load.fio.options import Options, read_options
-from pgassay.study.responses import Response
+from pgassay.load import messages, program
+from pgassay.load.fio import fileio, result
+from pgassay.load.fio.options import PROGRAM, FioOptions, layout_command, run_command
 
 FILE = "pgassay_fio.tmp"
-_CLUSTER_BYTES = 40 << 20
 _LAYOUT_BYTES_PER_S = 5e6
 """No drive that anybody measures is slower; a layout that takes longer hangs."""
 _SOURCE = "fio"
 
 
-class FioLoad:
+class FioLoad(BaseLoad[FioOptions]):
     """The fio (or sysbench) that is installed."""
 
-    def __init__(self, runner: Runner, clock: Clock) -> None:
-        self._runner = runner
-        self._clock = clock
+    responses = result.RESPONSES
 
-    @property
-    def name(self) -> str:
-        """`fio`."""
-        return "fio"
-
-    @property
-    def responses(self) -> tuple[Response, ...]:
-        """What it can yield."""
-        return responses.RESPONSES
-
-    def check(self, options: Mapping[str, str]) -> None:
-        """Refuse what cannot run; raises `UsageError`."""
-        wanted = read_options(options)
-        programs = (command.PROGRAM,) if wanted.tool == "fio" else (command.PROGRAM, fileio.PROGRAM)
-        for program in programs:
-            if shutil.which(program) is None:
-                raise messages.no_program(program)
-        if wanted.tool == "sysbench":
-            fileio.check(wanted)
-        if values.parse_seconds("load.warmup", options.get("warmup", "0s"), least=0) < 1:
+    def check(self) -> None:
+        """Refuse a pattern that sysbench cannot make, a missing sysbench, and a run without a warm-up."""
+        if self.options.tool == "sysbench":
+            if shutil.which(fileio.PROGRAM) is None:
+                raise messages.no_program(fileio.PROGRAM, messages.SYSBENCH_HINT)
+            fileio.check(self.options)
+        if self.options.warmup_s < 1:
             raise messages.fio_needs_warmup()
 
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """Nothing is loaded: all fio trials of a build start from one empty cluster."""
-        return {}
-
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
+    def estimated_bytes(self) -> int:
         """An empty cluster and the file beside it."""
-        return _CLUSTER_BYTES + read_options(options).file_bytes
+        return EMPTY_CLUSTER_BYTES + self.options.file_bytes
 
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
-        """No schema."""
-
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
-        """No rows."""
-
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """No rows that could age."""
-
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+    def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """Run it; the raw output goes to `output`. The first run in a clone lays the file out before its time."""
-        wanted = read_options(options)
+        options = self.options
         output.mkdir(parents=True, exist_ok=True)
         file = Path(str(server.query("SHOW data_directory")[0][0])) / FILE
-        problems = self._lay_out(file, wanted)
-        began = self._clock.monotonic_ns(), self._clock.wall_ns()
-        done = Completed((command.PROGRAM,), 1, "", "")
+        problems = self._lay_out(file)
+        began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        done = Completed((PROGRAM,), 1, "", "")
         if not problems:
-            done, problems = self._work(server, file, wanted, output, seed)
-        ended = self._clock.monotonic_ns(), self._clock.wall_ns()
-        found = result.Result(responses.complete({}), 0, 0)
+            done, problems = self._work(server, file, output, seed)
+        ended = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        found = result.Result(result.complete({}), 0, 0)
         if done.status == 0 and not problems:
             try:
-                found = fileio.parse(done.stdout) if wanted.tool == "sysbench" else result.parse(done.stdout)
+                found = fileio.parse(done.stdout) if self.options.tool == "sysbench" else result.parse(done.stdout)
             except LoadError as error:
                 problems = {"no_summary": error.message}
             problems = problems or _none_done(found)
@@ -95,28 +64,26 @@ class FioLoad:
             transactions=found.operations,
             responses=found.responses,
             series=_series(output, began),
-            problems=problems or watching.short(wanted.tool, wanted.duration_s, ended[0] - began[0]),
+            problems=problems or program.short(self.options.tool, options.timed_s, ended[0] - began[0]),
         )
 
-    def _lay_out(self, file: Path, wanted: Options) -> dict[str, str]:
-        if file.exists() and file.stat().st_size >= wanted.file_bytes:
+    def _lay_out(self, file: Path) -> dict[str, str]:
+        if file.exists() and file.stat().st_size >= self.options.file_bytes:
             return {}
         try:
-            patience_s = 60.0 + wanted.file_bytes / _LAYOUT_BYTES_PER_S
-            done = self._runner.run(command.layout(file, wanted), timeout_s=patience_s)
+            patience_s = 60.0 + self.options.file_bytes / _LAYOUT_BYTES_PER_S
+            done = self.tools.runner.run(layout_command(file, self.options), timeout_s=patience_s)
         except TimeoutError as error:
             return {"layout": str(error)}
         return _problems(done, "layout")
 
-    def _work(
-        self, server: Server, file: Path, wanted: Options, output: Path, seed: int
-    ) -> tuple[Completed, dict[str, str]]:
-        if wanted.tool == "sysbench":
-            arguments = fileio.run(file, wanted, seed)
+    def _work(self, server: Server, file: Path, output: Path, seed: int) -> tuple[Completed, dict[str, str]]:
+        if self.options.tool == "sysbench":
+            arguments = fileio.run_command(file, self.options, seed)
         else:
-            arguments = command.run(file, wanted, seed, output / _SOURCE)
-        watched = watching.watch(self._runner, self._clock, server, arguments, output, _SOURCE, wanted.duration_s)
-        done, problems = watched
+            arguments = run_command(file, self.options, seed, output / _SOURCE)
+        runner, clock = self.tools.runner, self.tools.clock
+        done, problems = program.watch(runner, clock, server, arguments, output, _SOURCE, self.options.timed_s)
         return done, problems or _problems(done, "refused")
 
 

@@ -8,21 +8,20 @@ import re
 from pathlib import Path
 
 from pgassay.load import messages
-from pgassay.load.fio.options import REREAD, SEQUENTIAL_READ, WAL, Options
-from pgassay.load.fio.responses import complete
-from pgassay.load.fio.result import Result
+from pgassay.load.fio.options import REREAD, SEQUENTIAL_READ, WAL, FioOptions
+from pgassay.load.fio.result import Result, complete
 
 PROGRAM = "sysbench"
 _NAME = "test_file.0"
 
 
-def check(options: Options) -> None:
+def check(options: FioOptions) -> None:
     """Refuse the patterns that sysbench cannot make; raises `UsageError`."""
     if options.pattern in (WAL, REREAD) or options.depth > 1:
         raise messages.not_for_fileio(options.pattern if options.depth == 1 else f"load.depth={options.depth}")
 
 
-def run(file: Path, options: Options, seed: int) -> list[str]:
+def run_command(file: Path, options: FioOptions, seed: int) -> list[str]:
     """The command; it runs in the file's directory by way of a link with sysbench's own name."""
     link = file.parent / _NAME
     if not link.exists():
@@ -34,7 +33,7 @@ def run(file: Path, options: Options, seed: int) -> list[str]:
         mode = [f"--file-test-mode={'rndrd' if share else 'rndwr'}"]
     else:
         mode = ["--file-test-mode=rndrw", f"--file-rw-ratio={share / (100 - share):g}"]
-    flags = ["--file-extra-flags=direct"] if options.direct else []
+    flags = ["--file-extra-flags=direct"] if options.around_cache else []
     return [
         "env", "-C", str(file.parent), PROGRAM, "fileio", "--file-num=1", f"--file-total-size={options.file_bytes}",
         f"--file-block-size={options.io_bytes}", *mode, *flags, f"--threads={options.threads}",

@@ -1,73 +1,34 @@
-"""The options of a fio load as checked values: an access pattern, the size of an I/O, threads and depth.
+"""The options of a fio load, each declared once, and the command lines that they make; pure.
 
 Patterns are those of PostgreSQL and of a published study: random I/O with a share of reads, one sequential stream, WAL
 (a write and an fdatasync in turn, through the page cache) and `reread`, which tells a cache beneath the guest.
+
+The file is written out whole first, as PostgreSQL's segments are: on blocks that were only reserved an fdatasync has to
+write the file system's journal too. No shell is used, and every value is checked before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from pgassay.bench.kinds import SWITCH, Kind, choice, whole
+from pgassay.bench.messages import not_a_choice
+from pgassay.bench.options import option
 from pgassay.errors import UsageError
-from pgassay.load import messages, values
+from pgassay.load import messages
+from pgassay.load.options import ThreadedOptions
 from pgassay.study.units import format_bytes, parse_memory
 
+PROGRAM = "fio"
 SEQUENTIAL_READ, SEQUENTIAL_WRITE, WAL, REREAD = "read", "write", "wal", "reread"
 _RANDOM = "random:"
 WORDS = ("random:N% (N % reads)", SEQUENTIAL_READ, SEQUENTIAL_WRITE, WAL, REREAD)
-ENGINES = ("auto", "psync", "libaio", "io_uring")
-TOOLS = ("fio", "sysbench")
 IO_BYTES_MIN, IO_BYTES_MAX = 512, 16 << 20
 FILE_BYTES_MIN = 16 << 20
-DEFAULTS: Mapping[str, str] = {
-    "pattern": "random:100%",
-    "io_size": "8kB",
-    "threads": "1",
-    "depth": "1",
-    "file_size": "1GB",
-    "direct": "on",
-    "engine": "auto",
-    "duration": "60s",
-    "tool": "fio",
-}
-
-
-@dataclass(frozen=True)
-class Options:
-    """A fio load. `read_share` is set for random patterns only."""
-
-    pattern: str
-    read_share: int | None
-    io_bytes: int
-    threads: int
-    depth: int
-    file_bytes: int
-    direct: bool
-    engine: str
-    duration_s: int
-    tool: str
-
-
-def read_options(levels: Mapping[str, str]) -> Options:
-    """The options for these levels (names without `load.`); raises `UsageError`."""
-    given = {**DEFAULTS, **levels}
-    pattern = parse_pattern("load.pattern", given["pattern"])
-    random = pattern.startswith(_RANDOM)
-    found = Options(
-        pattern=pattern,
-        read_share=int(pattern.removeprefix(_RANDOM).removesuffix("%")) if random else None,
-        io_bytes=parse_io_size("load.io_size", given["io_size"]),
-        threads=values.parse_count("load.threads", given["threads"]),
-        depth=values.parse_count("load.depth", given["depth"]),
-        file_bytes=parse_file_size("load.file_size", given["file_size"]),
-        # As PostgreSQL writes its WAL: through the page cache, then fdatasync.
-        direct=values.parse_switch("load.direct", given["direct"]) and pattern != WAL,
-        engine=given["engine"],
-        duration_s=values.parse_seconds("load.duration", given["duration"]),
-        tool=given["tool"],
-    )
-    if found.file_bytes < found.threads * found.io_bytes * 2:
-        raise messages.file_too_small(format_bytes(found.file_bytes), found.threads)
-    return found
+PERCENTILES = "50:95:99:99.9"
+HOT_BYTES = 16 << 20
+"""The region that `reread` reads again and again: small enough for any cache beneath."""
+_SEQUENTIAL = {SEQUENTIAL_READ: "read", SEQUENTIAL_WRITE: "write", WAL: "write"}
 
 
 def parse_pattern(name: str, text: str) -> str:
@@ -79,7 +40,7 @@ def parse_pattern(name: str, text: str) -> str:
             return f"{_RANDOM}{int(number)}%"
     elif word in (SEQUENTIAL_READ, SEQUENTIAL_WRITE, WAL, REREAD):
         return word
-    raise messages.not_a_choice(name, text, WORDS)
+    raise not_a_choice(name, text, WORDS)
 
 
 def parse_io_size(name: str, text: str) -> int:
@@ -103,3 +64,112 @@ def _size(name: str, text: str) -> int:
         return parse_memory(text)
     except UsageError:
         raise messages.not_an_io_size(name, text) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FioOptions(ThreadedOptions):
+    """A fio load: an access pattern, the size of an I/O, threads and depth."""
+
+    driver = "fio"
+
+    pattern: str = option(
+        Kind(parse_pattern, str, ", ".join(WORDS)),
+        default="random:100%",
+        summary="random:70% (reads), read, write, wal (write and fdatasync), reread",
+    )
+    io_bytes: int = option(
+        Kind(parse_io_size, format_bytes, "a multiple of 512 bytes up to 16MB"),
+        name="io_size",
+        default=8192,
+        unit="bytes",
+        summary="fio --bs: the size of one I/O",
+    )
+    depth: int = option(whole(), default=1, summary="fio --iodepth: I/Os under way in each thread")
+    file_bytes: int = option(
+        Kind(parse_file_size, format_bytes, f"a size of at least {format_bytes(FILE_BYTES_MIN)}"),
+        name="file_size",
+        default=1 << 30,
+        unit="bytes",
+        summary="fio --size: of the file, beside the cluster's own, that all threads share",
+    )
+    direct: bool = option(
+        SWITCH, default=True, summary="fio --direct: around the page cache; WAL always goes through it"
+    )
+    engine: str = option(
+        choice("auto", "psync", "libaio", "io_uring"),
+        default="auto",
+        summary="fio --ioengine; auto: psync at depth 1, else io_uring",
+    )
+    tool: str = option(
+        choice("fio", "sysbench"), default="fio", summary="fio, or sysbench fileio as a published study used it"
+    )
+
+    def __post_init__(self) -> None:
+        if self.file_bytes < self.threads * self.io_bytes * 2:
+            raise messages.file_too_small(format_bytes(self.file_bytes), self.threads)
+
+    @property
+    def read_share(self) -> int | None:
+        """Reads in percent of all I/Os; None for patterns that are not random."""
+        if not self.pattern.startswith(_RANDOM):
+            return None
+        return int(self.pattern.removeprefix(_RANDOM).removesuffix("%"))
+
+    @property
+    def around_cache(self) -> bool:
+        """Does it go around the page cache? PostgreSQL's WAL goes through it, then fdatasync."""
+        return self.direct and self.pattern != WAL
+
+    @property
+    def connections(self) -> int:
+        """None: the server idles."""
+        return 0
+
+
+def layout_command(file: Path, options: FioOptions) -> list[str]:
+    """Write the whole file and sync it."""
+    return [
+        PROGRAM, "--name=layout", f"--filename={file}", f"--size={options.file_bytes}", "--rw=write", "--bs=1M",
+        "--ioengine=psync", "--end_fsync=1", "--output-format=json",
+    ]  # fmt: skip
+
+
+def run_command(file: Path, options: FioOptions, seed: int, log_prefix: Path) -> list[str]:
+    """Work on the file for the asked time; JSON with histograms on stdout, I/Os a second in `log_prefix`."""
+    shared = [
+        PROGRAM, f"--filename={file}", f"--bs={options.io_bytes}", f"--ioengine={engine(options)}",
+        f"--iodepth={options.depth}", f"--direct={int(options.around_cache)}", "--thread", "--group_reporting",
+        "--randrepeat=1", "--allrandrepeat=1", f"--randseed={seed}", "--time_based", f"--percentile_list={PERCENTILES}",
+        "--log_avg_msec=1000", "--per_job_logs=0", f"--write_iops_log={log_prefix}", "--output-format=json+",
+    ]  # fmt: skip
+    if options.pattern == REREAD:
+        return shared + _reread(options)
+    shared += ["--name=load", f"--numjobs={options.threads}", f"--runtime={options.duration_s}"]
+    if options.read_share is not None:
+        return [*shared, f"--size={options.file_bytes}", *_random(options.read_share), "--norandommap"]
+    part = options.file_bytes // options.threads // options.io_bytes * options.io_bytes
+    shared += [f"--rw={_SEQUENTIAL[options.pattern]}", f"--size={part}", f"--offset_increment={part}"]
+    return [*shared, "--fdatasync=1"] if options.pattern == WAL else shared
+
+
+def engine(options: FioOptions) -> str:
+    """`psync` is what a PostgreSQL backend does; deeper queues need an asynchronous one."""
+    if options.engine != "auto":
+        return options.engine
+    return "psync" if options.depth == 1 else "io_uring"
+
+
+def _random(read_share: int) -> Sequence[str]:
+    if read_share in (0, 100):
+        return (f"--rw={'randread' if read_share else 'randwrite'}",)
+    return ("--rw=randrw", f"--rwmixread={read_share}")
+
+
+def _reread(options: FioOptions) -> list[str]:
+    """Half the time over the whole file, no block twice; then half the time in one small region."""
+    half = max(1, (options.duration_s or 0) // 2)
+    each = [f"--numjobs={options.threads}", f"--runtime={half}", "--rw=randread"]
+    return [
+        "--name=fresh", *each, f"--size={options.file_bytes}",
+        "--name=repeated", "--stonewall", "--new_group", *each, f"--size={HOT_BYTES}", "--norandommap",
+    ]  # fmt: skip

@@ -1,4 +1,6 @@
-"""fio's JSON (format json+) to responses: rates, and latencies of reads, writes and fdatasyncs.
+"""What a fio run yields, read from fio's JSON (format json+): rates, and latencies of reads, writes and fdatasyncs.
+
+An I/O stands where a transaction stands elsewhere: costs are per I/O.
 
 An fdatasync's latencies are in `sync`, whose own count of I/Os is 0 in fio 3.33 although its histogram is full. Numbers
 are from fio's histograms: percentiles within about 1 %.
@@ -10,9 +12,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgassay.load import messages
-from pgassay.load.fio.responses import complete
+from pgassay.load import responses as shared
+from pgassay.study.responses import Better, Response, Scale
 
 _NS_PER_MS = 1e6
+_LOWER, _HIGHER = Better.LOWER, Better.HIGHER
+
+
+def _declared_latencies(kind: str, words: str) -> tuple[Response, ...]:
+    return (
+        Response(f"{kind}_latency_ms", f"mean latency of {words}", "ms", _LOWER),
+        Response(f"{kind}_latency_p50_ms", f"median latency of {words}", "ms", _LOWER),
+        Response(f"{kind}_latency_p95_ms", f"95th percentile of the latency of {words}", "ms", _LOWER),
+        Response(f"{kind}_latency_p99_ms", f"99th percentile of the latency of {words}", "ms", _LOWER),
+        Response(f"{kind}_latency_max_ms", f"greatest latency of {words}", "ms", _LOWER),
+    )
+
+
+RESPONSES: tuple[Response, ...] = (
+    Response("iops", "reads and writes per second", "1/s", _HIGHER),
+    Response("bytes_per_s", "bytes read and written per second", "bytes", _HIGHER),
+    Response("read_iops", "reads per second", "1/s", _HIGHER, Scale.DIFFERENCE),
+    Response("write_iops", "writes per second", "1/s", _HIGHER, Scale.DIFFERENCE),
+    Response("flushes_per_s", "fdatasyncs per second", "1/s", _HIGHER, Scale.DIFFERENCE),
+    Response("io_latency_ms", "mean latency of an I/O", "ms", _LOWER),
+    Response("io_latency_p95_ms", "95th percentile of the latency of an I/O", "ms", _LOWER),
+    Response("io_latency_p99_ms", "99th percentile of the latency of an I/O", "ms", _LOWER),
+    Response("io_latency_max_ms", "greatest latency of an I/O", "ms", _LOWER),
+    *_declared_latencies("read", "reads"),
+    *_declared_latencies("write", "writes"),
+    *_declared_latencies("flush", "fdatasyncs"),
+    Response("reread_speedup", "reads of a small region again, by reads of fresh blocks", "", Better.NEITHER),
+)
 _PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
 
 
@@ -121,3 +152,8 @@ def per_second(text: str) -> Sequence[tuple[int, float, float]]:
         if direction in (0, 1):
             found.setdefault(second, [0.0, 0.0])[direction] += value
     return [(second, *found[second]) for second in sorted(found)]  # type: ignore[misc]
+
+
+def complete(found: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Every declared response, None where it was not found."""
+    return shared.complete(RESPONSES, found)

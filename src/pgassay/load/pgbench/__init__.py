@@ -1,9 +1,17 @@
 """pgbench as a load: options to arguments, its three text streams to values.
 
-pgbench has no machine-readable output in any version, so its summary (`summary`), its progress report (`progress`) and
-its per-transaction log (`log`) are parsed; what is not understood is an error, never a silent number.
+pgbench has no machine-readable output in any version, so its summary and progress (`output`) and its per-transaction
+log (`log`) are parsed; what is not understood is an error, never a silent number.
 """
 
-from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.load.pgbench.options import PgbenchOptions
 
-__all__ = ["PgbenchLoad"]
+
+def _make(options: PgbenchOptions, tools: Tools) -> BoundLoad:
+    from pgassay.load.pgbench.driver import PgbenchLoad
+
+    return PgbenchLoad(options, tools)
+
+
+DRIVER = Driver(PgbenchOptions, _make, "PostgreSQL's own benchmark, or your scripts in it")

@@ -1,147 +1,146 @@
-"""`bench.load.Load` by the real pgbench: prepare, run, read what it says.
+"""A load by the real pgbench: prepare, run, read what it says.
 
 `run` never raises for what the load does to the server: an abort, failed transactions, a dead server or a summary that
 never came are problems of the result, under a code each.
 """
 
 import re
+import shutil
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.bench.load import BaseLoad, LoadResult
+from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
-from pgassay.load import messages, placing, watching
-from pgassay.load.file_hashes import FileHashes
-from pgassay.load.options import read_levels
-from pgassay.load.pgbench import ageing, command, echo, log, outcome, preparing, progress, responses, summary
-from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.scripts import check_scripts
-from pgassay.study.responses import Response
+from pgassay.load import messages, program
+from pgassay.load.pgbench import data, log, output, results
+from pgassay.load.pgbench.options import MAX_TRIES_SINCE, PgbenchOptions, check_scripts, run_command
+
+SOURCE = "pgbench"
 
 
-class PgbenchLoad:
+class PgbenchLoad(BaseLoad[PgbenchOptions]):
     """pgbench of one installation."""
 
-    def __init__(self, bindir: Path, runner: Runner, clock: Clock, hashes: FileHashes | None = None) -> None:
-        self._bindir = bindir
-        self._runner = runner
-        self._clock = clock
-        self._hashes = hashes or FileHashes()
+    responses = results.RESPONSES
 
     @property
-    def name(self) -> str:
-        """`pgbench`."""
-        return "pgbench"
-
-    @property
-    def responses(self) -> tuple[Response, ...]:
-        """What it can yield."""
-        return responses.RESPONSES
+    def _program(self) -> Path:
+        return self.tools.bindir / "pgbench"
 
     @cached_property
     def version(self) -> int:
-        """The major version of the program (it may differ from the server's)."""
-        program = self._bindir / "pgbench"
-        if not program.exists():
-            raise messages.missing_program(program, "which runs the load")
-        text = self._runner.run([str(program), "--version"]).stdout
+        """The major version of the program, which may differ from the server's; raises `UsageError`, `LoadError`."""
+        if not self._program.exists():
+            raise messages.missing_program(self._program, "which runs the load")
+        text = self.tools.runner.run([str(self._program), "--version"]).stdout
         match = re.search(r"\(PostgreSQL\) (\d+)", text)
         if match is None:
-            raise messages.unknown_version(program, text)
+            raise messages.unknown_version(self._program, text)
         return int(match[1])
 
-    def check(self, options: Mapping[str, str]) -> None:
-        """Refuse what cannot run; raises `UsageError`."""
-        wanted = read_levels(PgbenchOptions, options)
-        check_scripts(wanted.scripts)
-        placing.check(wanted.cores)
-        if wanted.max_tries > 1 and self.version < command.MAX_TRIES_SINCE:
-            raise messages.needs_version("load.max_tries", command.MAX_TRIES_SINCE, str(self.version))
-        if wanted.init is None:
+    def check(self) -> None:
+        """Refuse missing scripts, CPUs, programs and data files, and options that these do not take."""
+        options = self.options
+        check_scripts(options.scripts)
+        program.check(options.cores)
+        if options.max_tries > 1 and self.version < MAX_TRIES_SINCE:
+            raise messages.needs_version("load.max_tries", MAX_TRIES_SINCE, str(self.version))
+        if options.init is None:
             return
-        if not wanted.init.is_file():
-            raise messages.missing_init(wanted.init)
-        if wanted.age:
+        if not options.init.is_file():
+            raise messages.missing_init(options.init)
+        if options.age:
             raise messages.no_age_for_own_data()
-        for name, value in (("row_bytes", wanted.row_bytes), ("row_storage", wanted.row_storage)):
+        for name, value in (("row_bytes", options.row_bytes), ("row_storage", options.row_storage)):
             if value is not None:
                 raise messages.no_rows_for_own_data(f"load.{name}")
-        program = preparing.client_program(self._bindir, wanted.init)
-        if not program.exists():
-            raise messages.missing_program(program, 'which reads "load.init"')
+        client = data.client_program(self.tools.bindir, options.init)
+        if not client.exists():
+            raise messages.missing_program(client, 'which reads "load.init"')
 
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The options and the hash of the user's file that the data depend on."""
-        return preparing.data_key(read_levels(PgbenchOptions, options), self._hashes)
+    def data_key(self) -> Mapping[str, str]:
+        """The scale, age and width of the rows; for the user's own data the hash of their file alone."""
+        return data.data_key(self.options, self.tools.hashes)
 
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
-        """About how much room the data take."""
-        return preparing.estimated_bytes(read_levels(PgbenchOptions, options))
+    def estimated_bytes(self) -> int:
+        """By scale and width of the rows, or by the size of the user's file."""
+        return data.estimated_bytes(self.options)
 
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
+    def create(self, server: Server) -> None:
         """Create the empty schema; a plain SQL `init` runs whole; raises `LoadError`."""
-        preparing.create(self._bindir, self._runner, server, read_levels(PgbenchOptions, options))
+        data.create(self.tools.bindir, self.tools.runner, server, self.options)
 
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+    def fill(self, server: Server) -> None:
         """Load the rows, build keys, VACUUM ANALYZE; raises `LoadError`."""
-        preparing.fill(self._bindir, self._runner, server, read_levels(PgbenchOptions, options))
+        data.fill(self.tools.bindir, self.tools.runner, server, self.options)
 
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """Wear pgbench's accounts as `age` asks; `none` does nothing."""
-        wanted = read_levels(PgbenchOptions, options)
-        if wanted.age:
-            ageing.age(server, wanted.scale, wanted.age)
+    def age(self, server: Server) -> None:
+        """Update pgbench's accounts as often as `load.age` asks; `none` does nothing."""
+        if self.options.age:
+            data.wear(server, self.options.scale, self.options.age)
 
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
-        """Run it; raw outputs go to `output`. A warm-up is a run of its own, which the lab makes."""
-        wanted = read_levels(PgbenchOptions, options)
-        output.mkdir(parents=True, exist_ok=True)
-        outcome.keep_scripts(wanted, output)
-        return self._measure(server, wanted, output, "pgbench", seed)
-
-    def _measure(self, server: Server, options: PgbenchOptions, output: Path, source: str, seed: int) -> LoadResult:
-        prefix = output / f"{source}_log"
-        arguments = command.run_command(
-            self._bindir / "pgbench", server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
+    def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
+        """Run it; raw outputs and the user's scripts go to `folder`."""
+        options = self.options
+        folder.mkdir(parents=True, exist_ok=True)
+        keep_scripts(options, folder)
+        prefix = folder / f"{SOURCE}_log"
+        arguments = run_command(
+            self._program, server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
         )
-        began = self._clock.monotonic_ns(), self._clock.wall_ns()
-        nowhere = placing.problem(options.cores, server)
-        if nowhere:
-            done, problems = Completed(tuple(arguments), 1, "", ""), nowhere
-        else:
-            place = placing.place(options.cores, server)
-            done, problems = watching.watch(
-                self._runner, self._clock, server, arguments, output, source, options.timed_s, placement=place
-            )
-        ended = self._clock.monotonic_ns(), self._clock.wall_ns()
-        problems = problems | outcome.problems_of_status(done)
+        began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        done, problems = self._play(server, arguments, folder)
+        ended = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
+        problems = problems | results.problems_of_status(done)
         found: dict[str, float | None] = {}
-        told: dict[str, str] = {}
+        read_back: dict[str, str] = {}
         processed = 0
         logged = log.read_log(prefix, options, began[1])
         problems |= logged.problems
         try:
-            said = summary.parse_summary(done.stdout)
+            summary = output.parse_summary(done.stdout)
         except LoadError as error:
             problems.setdefault("no_summary", error.message)
         else:
-            found, told, processed = responses.of_summary(said), echo.read_back(said, options), said.processed
-            problems |= outcome.problems_of_summary(said)
+            found, processed = results.of_summary(summary), summary.processed
+            read_back = results.read_back(summary, options)
+            problems |= results.problems_of_summary(summary)
             if done.status == 0 and logged.log is not None:
-                problems |= outcome.problems_of_log(said, logged.count)
-        problems = problems or watching.short("pgbench", options.timed_s, ended[0] - began[0])
-        log.put_away(prefix, output / f"{source}_latency.json", logged, keep=options.keep_log)
-        series = log.series(logged, progress.parse_progress(done.stderr), source, began)
+                problems |= results.problems_of_log(summary, logged.count)
+        problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
+        log.put_away(prefix, folder / f"{SOURCE}_latency.json", logged, keep=options.keep_log)
         return LoadResult(
             status=done.status,
             began=began,
             ended=ended,
             transactions=processed or logged.count,
-            responses=responses.complete({**found, **logged.latencies}),
-            series=series,
+            responses=results.complete({**found, **logged.latencies}),
+            series=log.series(logged, output.parse_progress(done.stderr), SOURCE, began),
             problems=problems,
-            read_back=told,
+            read_back=read_back,
         )
+
+    def _play(self, server: Server, arguments: list[str], folder: Path) -> tuple[Completed, dict[str, str]]:
+        nowhere = program.problem(self.options.cores, server)
+        if nowhere:
+            return Completed(tuple(arguments), 1, "", ""), nowhere
+        return program.watch(
+            self.tools.runner,
+            self.tools.clock,
+            server,
+            arguments,
+            folder,
+            SOURCE,
+            self.options.timed_s,
+            placement=program.place(self.options.cores, server),
+        )
+
+
+def keep_scripts(options: PgbenchOptions, output: Path) -> None:
+    """Copy the user's scripts beside the outputs: the record can be repeated elsewhere."""
+    for number, script in enumerate(options.scripts, start=1):
+        if not script.builtin and script.path.is_file():
+            shutil.copyfile(script.path, output / f"script_{number}_{script.path.name}")

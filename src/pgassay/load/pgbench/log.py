@@ -17,9 +17,9 @@ from pathlib import Path
 from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
 from pgassay.bench.counters import Sample
 from pgassay.bench.load import Moment
-from pgassay.load.latencies import QUANTILES
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.load.pgbench.progress import Progress
+from pgassay.load.pgbench.output import Progress
+from pgassay.load.responses import QUANTILES
 
 FORMAT = 1
 _SERIES = (

@@ -1,20 +1,32 @@
-"""The options of a pgbench load, declared once.
+"""The options of a pgbench load, each declared once, its scripts, and the command line that they make; pure.
 
-Defaults are pgbench's own (PostgreSQL manual, "pgbench"), except that a run lasts 60 s where nothing else is said.
+Defaults are pgbench's own (PostgreSQL manual, "pgbench"), except that a run lasts 60 s if nothing else is asked.
+
+Scripts are pgbench's own by name, or the user's files, each with a weight: `a.sql@3,b.sql@1`, as in pgbench's own -f
+and -b. A list in a study file arrives with a line for each script, so that a path may hold a comma.
+
+Nothing is left to pgbench's defaults that could differ between versions; -n because VACUUM is the lab's business, and
+-P 1 because without it old versions print no deviation.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import PATH, Kind, choice, optional, whole
+from pgassay.bench.messages import no_value
 from pgassay.bench.options import answer_to, option, rows_of
+from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.options import AGE, CORES, PgbenchClientOptions
-from pgassay.load.pgbench.scripts import Script, parse_scripts, show_scripts
-from pgassay.study.units import parse_memory
+from pgassay.study.units import format_number, parse_memory
 
+EXIT_ON_ABORT_SINCE = 17
+MAX_TRIES_SINCE = 15
+_SEED_MODULUS = 1 << 31
+"""pgbench reads its seed as an unsigned 32-bit or 64-bit number, by version; 31 bits fit all."""
 ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
 """A filler of some bytes at least; no page has more than 32 kB."""
 BESIDE_FILLER = 16
@@ -27,6 +39,69 @@ READ_BYTES = f"SELECT atttypmod - 4 + {BESIDE_FILLER} {_FILLER}"
 READ_STORAGE = (
     f"SELECT CASE attstorage WHEN 'p' THEN 'plain' WHEN 'e' THEN 'toasted' ELSE attstorage::text END {_FILLER}"
 )
+BUILTINS = {
+    "tpcb-like": "<builtin: TPC-B (sort of)>",
+    "simple-update": "<builtin: simple update>",
+    "select-only": "<builtin: select only>",
+}
+"""pgbench's own scripts, and how its summary calls them (13 to 18 alike)."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """One script: a built-in by `name`, or a file by its absolute path."""
+
+    name: str
+    weight: int = 1
+
+    @property
+    def builtin(self) -> bool:
+        """Is it one of pgbench's own?"""
+        return self.name in BUILTINS
+
+    @property
+    def path(self) -> Path:
+        """The file (not for built-ins)."""
+        return Path(self.name)
+
+    @property
+    def echo(self) -> str:
+        """How pgbench's summary names it."""
+        return BUILTINS.get(self.name, self.name)
+
+
+def parse_scripts(text: str) -> tuple[Script, ...]:
+    """The scripts in order; whether files exist is `check_scripts`' business; raises `UsageError`."""
+    parts = text.splitlines() if "\n" in text else text.split(",")
+    scripts = tuple(_parse_script(part.strip()) for part in parts if part.strip())
+    if not scripts:
+        raise no_value("load.script")
+    return scripts
+
+
+def _parse_script(text: str) -> Script:
+    name, at, weight = text.rpartition("@")
+    if not at:
+        name, weight = text, "1"
+    if not (weight.isascii() and weight.isdigit()) or int(weight) < 1:
+        raise messages.bad_weight(text)
+    return Script(name if name in BUILTINS else str(Path(name).expanduser().absolute()), int(weight))
+
+
+def show_scripts(scripts: tuple[Script, ...]) -> str:
+    """The canonical form: a lone script without its weight, several with theirs."""
+    if len(scripts) == 1:
+        return scripts[0].name
+    parts = [f"{script.name}@{script.weight}" for script in scripts]
+    return ("\n" if any("," in part for part in parts) else ",").join(parts)
+
+
+def check_scripts(scripts: tuple[Script, ...]) -> None:
+    """Refuse scripts that do not exist; raises `UsageError`."""
+    for script in scripts:
+        if not script.builtin and not script.path.is_file():
+            near = get_close_matches(script.path.name, BUILTINS, n=1)
+            raise messages.missing_script(script.path, BUILTINS, near[0] if near else None)
 
 
 def _parse_row_bytes(name: str, text: str) -> int:
@@ -51,6 +126,8 @@ SCRIPTS: Kind[tuple[Script, ...]] = Kind(
 @dataclass(frozen=True, kw_only=True)
 class PgbenchOptions(PgbenchClientOptions):
     """A pgbench load; `transactions` of each client prevail over `duration_s`."""
+
+    driver = "pgbench"
 
     scale: int = option(
         whole(),
@@ -97,3 +174,48 @@ class PgbenchOptions(PgbenchClientOptions):
     def custom(self) -> bool:
         """Are all scripts the user's own?"""
         return not any(script.builtin for script in self.scripts)
+
+
+def connection(endpoint: Endpoint) -> list[str]:
+    """Where to: explicit, so that no environment or service file leads elsewhere."""
+    return ["-h", str(endpoint.socket_directory), "-p", str(endpoint.port), "-U", endpoint.user, endpoint.database]
+
+
+def create_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:
+    """Drop and create pgbench's tables, empty."""
+    return [str(program), "-i", "-I", "dt", "-q", "-s", str(scale), *connection(endpoint)]
+
+
+def fill_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:
+    """Generate the rows and build the primary keys.
+
+    Client-side generation: COPY with FREEZE (from 14) beats the server-side INSERT … SELECT on time and on WAL.
+    """
+    return [str(program), "-i", "-I", "gp", "-q", "-s", str(scale), *connection(endpoint)]
+
+
+def run_command(
+    program: Path, endpoint: Endpoint, options: PgbenchOptions, *, version: int, seed: int, log_prefix: Path | None
+) -> list[str]:
+    """The measured run; with `log_prefix` every transaction goes into a log."""
+    command = [str(program), "-n", "-P", "1", "-M", options.protocol]
+    command += ["-c", str(options.clients), "-j", str(options.threads), f"--random-seed={seed % _SEED_MODULUS}"]
+    if options.transactions is None:
+        command += ["-T", str(options.duration_s)]
+    else:
+        command += ["-t", str(options.transactions)]
+    if options.rate_tps is not None:
+        command += ["-R", format_number(options.rate_tps)]
+    if options.latency_limit_ms is not None:
+        command += ["-L", format_number(options.latency_limit_ms)]
+    if options.max_tries != 1:
+        command += [f"--max-tries={options.max_tries}"]
+    if version >= EXIT_ON_ABORT_SINCE:
+        command += ["--exit-on-abort"]
+    if log_prefix is not None:
+        command += ["-l", f"--log-prefix={log_prefix}"]
+    if options.custom:
+        command += ["-s", str(options.scale)]  # What :scale means; with a built-in script pgbench counts branches.
+    for script in options.scripts:
+        command += ["-b" if script.builtin else "-f", f"{script.name}@{script.weight}"]
+    return command + connection(endpoint)

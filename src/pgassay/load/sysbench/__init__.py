@@ -4,6 +4,21 @@ The packaged sysbench (1.0.20) has traps that are dealt with here: it cannot giv
 when they are missing, and prints a single percentile (its histogram has them all).
 """
 
-from pgassay.load.sysbench.driver import SysbenchLoad
+from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.load import messages
+from pgassay.load.sysbench.options import PROGRAM, SysbenchOptions
 
-__all__ = ["SysbenchLoad"]
+
+def _make(options: SysbenchOptions, tools: Tools) -> BoundLoad:
+    from pgassay.load.sysbench.driver import SysbenchLoad
+
+    return SysbenchLoad(options, tools)
+
+
+DRIVER = Driver(
+    SysbenchOptions,
+    _make,
+    "the oltp_* tests of the installed sysbench",
+    program=PROGRAM,
+    program_hint=messages.SYSBENCH_HINT,
+)

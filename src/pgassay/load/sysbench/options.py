@@ -1,14 +1,26 @@
-"""The options of a sysbench load as checked values, read from the canonical texts of the `load.*` levels.
+"""The options of a sysbench load, each declared once, and the command line that they make; pure.
 
-Names and defaults are sysbench's own (`sysbench oltp_read_write help`), except that a run lasts 60 s where nothing else
-is said. `protocol` keeps pgbench's words: `prepared` is sysbench's --db-ps-mode=auto, `simple` is `disable`.
+Names and defaults are sysbench's own (`sysbench --help`, `sysbench oltp_read_write help`), except that a run lasts 60 s
+if nothing else is asked. The scenario has a word of its own, not `load.script`, since it names one of sysbench's tests
+and never a file. `protocol` keeps pgbench's words: `prepared` is sysbench's --db-ps-mode=auto, `simple` is `disable`.
+
+The endpoint is given in full, for sysbench's defaults (localhost, user sbtest) fit nobody. The histogram is asked for
+since only it holds every percentile.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgassay.load import messages, values
+from pgassay.bench.factor import Stage
+from pgassay.bench.kinds import SWITCH, Kind, choice, whole
+from pgassay.bench.options import answer_to, option, rows_of
+from pgassay.bench.places import Endpoint
+from pgassay.load import messages
+from pgassay.load.options import CountedOptions, RatedOptions, ThreadedOptions
+from pgassay.study.units import format_number
 
+PROGRAM = "sysbench"
+PERCENTILE = 99
+"""The one percentile that sysbench reports each second."""
 SCENARIOS = (
     "oltp_read_write",
     "oltp_read_only",
@@ -24,32 +36,27 @@ PROTOCOLS = {"prepared": "auto", "simple": "disable"}
 """The word of `load.protocol` to sysbench's --db-ps-mode."""
 ROWS_MAX = 2**31 - 1
 """`id` is an INTEGER."""
+_SEED_MODULUS = 2**31 - 1
+"""sysbench takes a signed 32-bit seed, and one of 0 would mean the time of day."""
+_TABLES = "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ '^sbtest[0-9]+$'"
+_INDEXES = (
+    "SELECT CASE WHEN count(*) > 0 THEN 'on' ELSE 'off' END"
+    " FROM pg_class WHERE relkind = 'i' AND relname ~ '^k_[0-9]+$'"
+)
 
-DEFAULTS: Mapping[str, str] = {
-    "scenario": "oltp_read_write",
-    "protocol": "prepared",
-    "threads": "1",
-    "tables": "1",
-    "rows": "10000",
-    "secondary_index": "on",
-    "distribution": "special",
-    "duration": "60s",
-    "transactions": "none",
-    "rate": "none",
-}
+
+def _parse_rows(name: str, text: str) -> int:
+    rows = whole().parse(name, text)
+    if rows > ROWS_MAX:
+        raise messages.too_many_rows(name, rows, ROWS_MAX)
+    return rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
-    """What every test that sysbench plays takes, its own and others' scripts.
+class SysbenchClientOptions(ThreadedOptions, CountedOptions):
+    """How sysbench plays a test, its own or others' scripts; `transactions` prevail over `duration_s`."""
 
-    Exactly one of `duration_s` and `transactions` (of each thread) is set; the latter prevails.
-    """
-
-    protocol: str
-    threads: int
-    duration_s: int | None
-    transactions: int | None
+    protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="sysbench --db-ps-mode: prepared or simple")
 
     @property
     def ps_mode(self) -> str:
@@ -58,15 +65,34 @@ class Played:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Played):
+class SysbenchOptions(SysbenchClientOptions, RatedOptions):
     """A load by sysbench's own oltp_* tests."""
 
-    scenario: str
-    tables: int
-    rows: int
-    secondary_index: bool
-    distribution: str
-    rate_tps: float | None
+    driver = "sysbench"
+
+    tables: int = option(
+        whole(), default=1, stage=Stage.DATA, summary="sysbench --tables: sbtest1 …", read_back=answer_to(_TABLES)
+    )
+    rows: int = option(
+        Kind(_parse_rows, str, f"a whole number from 1 to {ROWS_MAX}"),
+        default=10_000,
+        stage=Stage.DATA,
+        summary="sysbench --table_size: rows of each table (about 220 bytes)",
+        read_back=rows_of("sbtest1"),
+    )
+    secondary_index: bool = option(
+        SWITCH,
+        default=True,
+        stage=Stage.DATA,
+        summary="sysbench --create_secondary: an index on k beside the primary key",
+        read_back=answer_to(_INDEXES),
+    )
+    scenario: str = option(
+        choice(*SCENARIOS), default="oltp_read_write", summary=f"sysbench's test: {', '.join(SCENARIOS)}"
+    )
+    distribution: str = option(
+        choice(*DISTRIBUTIONS), default="special", summary="sysbench --rand-type: which rows are picked"
+    )
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -74,25 +100,42 @@ class Options(Played):
         return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
 
 
-def read_options(levels: Mapping[str, str]) -> Options:
-    """The options for these levels (names without `load.`); raises `UsageError`."""
-    given = {**DEFAULTS, **levels}
-    for option, words in (("scenario", SCENARIOS), ("protocol", tuple(PROTOCOLS)), ("distribution", DISTRIBUTIONS)):
-        if given[option] not in words:
-            raise messages.not_a_choice(f"load.{option}", given[option], words)
-    rows = values.parse_count("load.rows", given["rows"])
-    if rows > ROWS_MAX:
-        raise messages.too_many_rows("load.rows", rows, ROWS_MAX)
-    transactions = values.parse_optional_count("load.transactions", given["transactions"])
-    return Options(
-        scenario=given["scenario"],
-        protocol=given["protocol"],
-        threads=values.parse_count("load.threads", given["threads"]),
-        tables=values.parse_count("load.tables", given["tables"]),
-        rows=rows,
-        secondary_index=values.parse_switch("load.secondary_index", given["secondary_index"]),
-        distribution=given["distribution"],
-        duration_s=None if transactions else values.parse_seconds("load.duration", given["duration"]),
-        transactions=transactions,
-        rate_tps=values.parse_rate("load.rate", given["rate"]),
-    )
+def run_command(program: str, endpoint: Endpoint, options: SysbenchOptions, seed: int) -> list[str]:
+    """The arguments of the measured run."""
+    command = [
+        program,
+        options.scenario,
+        *client_arguments(endpoint, options, seed),
+        f"--tables={options.tables}",
+        f"--table_size={options.rows}",
+        f"--create_secondary={'on' if options.secondary_index else 'off'}",
+        f"--rand-type={options.distribution}",
+    ]
+    if options.rate_tps is not None:
+        command += [f"--rate={format_number(options.rate_tps)}"]
+    return [*command, "run"]
+
+
+def client_arguments(endpoint: Endpoint, options: SysbenchClientOptions, seed: int) -> list[str]:
+    """The arguments that every test takes: where the server is, how long to play, and to report everything."""
+    return [
+        "--db-driver=pgsql",
+        f"--pgsql-host={endpoint.socket_directory}",
+        f"--pgsql-port={endpoint.port}",
+        f"--pgsql-user={endpoint.user}",
+        f"--pgsql-db={endpoint.database}",
+        f"--db-ps-mode={options.ps_mode}",
+        f"--threads={options.threads}",
+        f"--rand-seed={seed % _SEED_MODULUS + 1}",
+        "--report-interval=1",
+        f"--percentile={PERCENTILE}",
+        "--histogram=on",
+        *_length(options),
+    ]
+
+
+def _length(options: SysbenchClientOptions) -> list[str]:
+    """A time, or as many events as all threads' transactions."""
+    if options.transactions is None:
+        return [f"--time={options.duration_s}", "--events=0"]
+    return ["--time=0", f"--events={options.transactions * options.threads}"]

@@ -3,6 +3,14 @@
 It is not audited and its results are no tpmC: no keying or think times, no terminals, and a database as small as asked.
 """
 
-from pgassay.load.tpcc.driver import TpccLoad
+from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.load.tpcc.options import TpccOptions
 
-__all__ = ["TpccLoad"]
+
+def _make(options: TpccOptions, tools: Tools) -> BoundLoad:
+    from pgassay.load.tpcc.driver import TpccLoad
+
+    return TpccLoad(options, tools)
+
+
+DRIVER = Driver(TpccOptions, _make, "nine tables and five transactions like TPC-C's, not audited, played by pgbench")

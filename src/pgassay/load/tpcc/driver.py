@@ -1,70 +1,87 @@
-"""`bench.load.Load` by five pgbench scripts and a PL/pgSQL function each: pgbench is wherever PostgreSQL is.
+"""The tpcc load: five pgbench scripts and a PL/pgSQL function each, since pgbench is wherever PostgreSQL is.
 
-What pgbench tells of each script becomes a rate and latency by type; the consistency conditions are asked after the
-window, when every counter has been read (`verify`).
+What pgbench tells of each script becomes a rate and latency by type; latencies by type come from the sketches that the
+pgbench driver keeps of each script.
 """
 
+import base64
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
+from pgassay.load import responses as shared
 from pgassay.load.pgbench.driver import PgbenchLoad
-from pgassay.load.pgbench.summary import parse_summary
-from pgassay.load.tpcc import preparing, responses
-from pgassay.load.tpcc.options import read_options
-from pgassay.load.tpcc.tables import TpccTables
+from pgassay.load.pgbench.output import Summary, parse_summary
+from pgassay.load.pgbench.results import RESPONSES as PGBENCH
+from pgassay.load.tpcc import tables
+from pgassay.load.tpcc.options import WEIGHTS, TpccOptions
+from pgassay.load.tpcc.responses import BY_TYPE
 from pgassay.study.responses import Response
 
+RESPONSES: tuple[Response, ...] = (*PGBENCH, *BY_TYPE)
 _ECHOED = ("clients", "jobs", "protocol", "duration", "transactions", "max_tries")
 
 
-class TpccLoad(TpccTables):
+class TpccLoad(tables.TpccTables[TpccOptions]):
     """TPC-C-like, not audited."""
 
-    def __init__(self, bindir: Path, runner: Runner, clock: Clock) -> None:
-        self._pgbench = PgbenchLoad(bindir, runner, clock)
+    responses = RESPONSES
+
+    def check(self) -> None:
+        """Refuse what pgbench refuses."""
+        self._pgbench.check()
 
     @property
-    def name(self) -> str:
-        """`tpcc`."""
-        return "tpcc"
+    def _pgbench(self) -> PgbenchLoad:
+        return PgbenchLoad(self.options.pgbench, self.tools)
 
-    @property
-    def responses(self) -> tuple[Response, ...]:
-        """What it can yield."""
-        return responses.RESPONSES
-
-    def check(self, options: Mapping[str, str]) -> None:
-        """Refuse what cannot run; raises `UsageError`."""
-        self._pgbench.check(read_options(options).pgbench)
-
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
+    def create(self, server: Server) -> None:
         """Create the empty tables with their indexes, and the functions."""
-        super().create(server, options)
-        preparing.create_functions(server)
+        super().create(server)
+        tables.create_functions(server)
 
-    def warehouses(self, options: Mapping[str, str]) -> int:
-        """`load.warehouses`, with all other options checked; raises `UsageError`."""
-        return read_options(options).warehouses
-
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
-        """Run the mix; every raw output of pgbench goes to `output`. A warm-up is a run of its own."""
-        result = self._pgbench.run(server, read_options(options).pgbench, output, seed)
+    def run(self, server: Server, output: Path, seed: int) -> LoadResult:
+        """Run the mix; every raw output of pgbench goes to `output`."""
+        result = self._pgbench.run(server, output, seed)
         found = dict(result.responses)
         try:
-            said = parse_summary((output / "pgbench.out").read_text(encoding="utf-8"))
+            summary = parse_summary((output / "pgbench.out").read_text(encoding="utf-8"))
         except LoadError:
             pass  # pgbench's driver has named the problem
         else:
-            found |= responses.of_scripts(said, responses.sketches_in(output / "pgbench_latency.json"))
-        told = {name: result.read_back[f"load.{name}"] for name in _ECHOED if f"load.{name}" in result.read_back}
+            found |= of_scripts(summary, sketches_in(output / "pgbench_latency.json"))
+        names = [f"load.{name}" for name in _ECHOED]
         return replace(
             result,
-            responses=responses.complete(found),
+            responses=shared.complete(RESPONSES, found),
             series=tuple(replace(sample, source=self.name) for sample in result.series),
-            read_back={f"load.{name}": value for name, value in told.items()},
+            read_back={name: result.read_back[name] for name in names if name in result.read_back},
         )
+
+
+def of_scripts(summary: Summary, sketches: Mapping[str, str]) -> dict[str, float | None]:
+    """By type, from the summary's scripts in order and their sketches (base64 by number, as text)."""
+    from pgassay._core import LatencySketch
+
+    found: dict[str, float | None] = {}
+    for number, name in enumerate(WEIGHTS):
+        script = next((each for each in summary.scripts if Path(each.name).stem == name), None)
+        found[f"{name}_tps"] = script.tps if script else None
+        found[f"{name}_latency_ms"] = script.latency_ms if script else None
+        packed = sketches.get(str(number))
+        p90_us = LatencySketch.from_bytes(base64.b64decode(packed)).quantile(0.9) if packed else None
+        found[f"{name}_latency_p90_ms"] = None if p90_us is None else p90_us / 1000
+    tps = found["new_order_tps"]
+    found["new_orders_per_minute"] = None if tps is None else tps * 60
+    return found
+
+
+def sketches_in(path: Path) -> Mapping[str, str]:
+    """The sketches of each script that the pgbench driver wrote; empty if it wrote none."""
+    if not path.exists():
+        return {}
+    return {str(number): str(text) for number, text in json.loads(path.read_text("utf-8"))["scripts"].items()}

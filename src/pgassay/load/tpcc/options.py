@@ -1,30 +1,30 @@
-"""The options of a tpcc load: warehouses, and what its pgbench needs."""
+"""The options of a tpcc load, each declared once: warehouses, and how pgbench plays the five scripts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from pgassay.load import values
+from pgassay.bench.kinds import choice
+from pgassay.bench.options import option
+from pgassay.load.options import PROTOCOLS, PgbenchClientOptions, WarehouseOptions
+from pgassay.load.pgbench.options import PgbenchOptions, Script
 
 FOLDER = Path(__file__).parent
 WEIGHTS: Mapping[str, int] = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 """The mix of clause 5.2.3 at its limits, as everybody runs it: script to weight, in pgbench's order."""
-_PGBENCH = ("protocol", "clients", "jobs", "duration", "transactions", "rate", "latency_limit", "max_tries", "keep_log")
-DEFAULTS: Mapping[str, str] = {"warehouses": "1", "protocol": "prepared"}
 
 
-@dataclass(frozen=True)
-class Options:
-    """A tpcc load; `pgbench` are the levels for pgbench, its scripts and scale among them."""
+@dataclass(frozen=True, kw_only=True)
+class TpccOptions(WarehouseOptions, PgbenchClientOptions):
+    """A tpcc load."""
 
-    warehouses: int
-    pgbench: Mapping[str, str]
+    driver = "tpcc"
 
+    protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="pgbench -M: how statements are sent")
 
-def read_options(levels: Mapping[str, str]) -> Options:
-    """The options for these levels (names without `load.`); raises `UsageError`."""
-    given = {**DEFAULTS, **levels}
-    warehouses = values.parse_count("load.warehouses", given["warehouses"])
-    scripts = "\n".join(f"{FOLDER / 'scripts' / name}.sql@{weight}" for name, weight in WEIGHTS.items())
-    passed = {name: given[name] for name in _PGBENCH if name in given}
-    return Options(warehouses, {**passed, "script": scripts, "scale": str(warehouses)})
+    @property
+    def pgbench(self) -> PgbenchOptions:
+        """What pgbench is asked: the same as its client, with the five scripts and the warehouses for a scale."""
+        scripts = tuple(Script(str(FOLDER / "scripts" / f"{name}.sql"), weight) for name, weight in WEIGHTS.items())
+        client = {each.name: getattr(self, each.name) for each in fields(PgbenchClientOptions)}
+        return PgbenchOptions(**client, scripts=scripts, scale=self.warehouses)

@@ -1,25 +1,52 @@
-"""Preparing a database for pgbench: its own tables in two steps, or the user's SQL or dump; then VACUUM ANALYZE.
+"""The data of a pgbench load: its own tables in two steps, or the user's SQL or dump; wider rows; ageing.
 
-pgbench's steps are parted so that table options can be set on empty tables. A dump in pg_dump's custom format is parted
-the same way by its sections; plain SQL cannot be, so it runs whole and table options are left to rewriting.
+pgbench's steps are apart so that table options can be set on empty tables. A dump in pg_dump's custom format is divided
+in the same way by its sections; plain SQL cannot be, so it runs whole.
+
+`row_bytes` counts as TPC-B does: 100 is pgbench's own row, of which 84 are filler. `plain` keeps all of it in the page
+and lets a row that no page can hold fail; `toasted` moves it out of line, uncompressed, once a row exceeds a quarter of
+a page: PostgreSQL's own threshold, so the page size decides (manual, "TOAST"; Coelho 2014, second part, did the same).
+
+Ageing makes as many updates as asked for, in random order, with vacuum in between, as in a server's life. Batches of
+random rows in transactions of their own let pruning and HOT work between them; a VACUUM follows each fifth of the rows,
+as autovacuum's default scale factor would have it. The random numbers come from a fixed seed, so that every treatment
+starts from the same data.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages
-from pgassay.load.file_hashes import FileHashes
-from pgassay.load.pgbench import command, rows
-from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.load.pgbench import options as command
+from pgassay.load.pgbench.options import BESIDE_FILLER, STORAGES, PgbenchOptions
 
 BYTES_PER_SCALE = 16_000_000
 """Heap, keys and what a load adds, of one unit of scale: 15 MB as filled (manual, "pgbench -s"), with some air."""
 _DUMP_MAGIC = b"PGDMP"
 _INIT_GROWTH = 4
 """Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
+_ROWS_PER_SCALE = 100_000
+OWN_BYTES = 100
+"""pgbench's own row."""
+_OVERHEAD_BYTES = 60
+"""Of a row: its header and line pointer (28), its key in the index (about 20), and some air."""
+
+_SMALLEST_PAGE = 1024
+BATCH_SHARE = 0.01
+"""Rows of one transaction, as a share of the table: about half a row in each page."""
+VACUUM_SHARE = 0.2
+"""autovacuum_vacuum_scale_factor's default."""
+_SEED = 0.42
+
+_SWEEP = (
+    "WITH picked AS (SELECT DISTINCT 1 + floor(random() * %s)::int AS aid FROM generate_series(1, %s)),"
+    " worn AS (UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid IN (SELECT aid FROM picked) RETURNING 1)"
+    " SELECT count(*) FROM worn"
+)
 
 
 def is_dump(path: Path) -> bool:
@@ -48,7 +75,7 @@ def estimated_bytes(options: PgbenchOptions) -> int:
         return options.init.stat().st_size * _INIT_GROWTH
     fresh = options.scale * BYTES_PER_SCALE
     if options.row_bytes is not None:
-        fresh = max(fresh, rows.estimated_bytes(options))
+        fresh = max(fresh, accounts_bytes(options))
     return int(fresh * (1 + min(options.age, 1.0)))
 
 
@@ -57,7 +84,7 @@ def create(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions
     endpoint = server.endpoint
     if options.init is None:
         _run(runner, endpoint, command.create_command(bindir / "pgbench", endpoint, options.scale))
-        rows.widen(server, options)
+        widen(server, options)
     elif is_dump(options.init):
         _restore(bindir, runner, endpoint, options.init, "pre-data")
     else:
@@ -87,3 +114,38 @@ def _run(runner: Runner, endpoint: Endpoint, arguments: list[str]) -> None:
     done = runner.run(arguments, environment=environment)
     if done.status != 0:
         raise messages.preparing_failed(Path(arguments[0]).name, done.status, done.stderr)
+
+
+def widen(server: Server, options: PgbenchOptions) -> None:
+    """Give the empty table its width and storage; nothing where neither was asked for."""
+    if options.row_bytes is None and options.row_storage is None:
+        return
+    length = (options.row_bytes or OWN_BYTES) - BESIDE_FILLER
+    storage = STORAGES[options.row_storage or "plain"]
+    server.execute(
+        f"ALTER TABLE pgbench_accounts ALTER COLUMN filler TYPE char({length}),"
+        f" ALTER COLUMN filler SET STORAGE {storage}"
+    )
+
+
+def accounts_bytes(options: PgbenchOptions) -> int:
+    """Room of the accounts and their key. A page holds whole rows only, so wide ones may waste up to half of it."""
+    row = (options.row_bytes or OWN_BYTES) + _OVERHEAD_BYTES
+    waste = min(1.0, row / _SMALLEST_PAGE) if options.row_storage != "toasted" else 0.1
+    return int(options.scale * _ROWS_PER_SCALE * row * (1 + waste))
+
+
+def wear(server: Server, scale: int, multiple: float) -> int:
+    """Update `multiple` times as many rows as the table has; returns how many updates were made."""
+    rows = scale * _ROWS_PER_SCALE
+    target = round(rows * multiple)
+    batch = max(1, round(rows * BATCH_SHARE))
+    done = vacuumed = 0
+    server.query("SELECT setseed(%s)", (_SEED,))
+    while done < target:
+        done += int(server.query(_SWEEP, (rows, min(batch, target - done)))[0][0])
+        if done - vacuumed >= rows * VACUUM_SHARE:
+            server.execute("VACUUM pgbench_accounts")
+            vacuumed = done
+    server.execute("VACUUM (ANALYZE) pgbench_accounts")
+    return done

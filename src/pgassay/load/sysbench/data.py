@@ -8,7 +8,7 @@ from functools import partial
 
 from pgassay.bench.server import Server
 from pgassay.load import bulk
-from pgassay.load.sysbench.options import Options
+from pgassay.load.sysbench.options import SysbenchOptions
 
 BYTES_PER_ROW = 300
 """Heap (about 220 as filled), both indexes, and what a load adds."""
@@ -20,7 +20,7 @@ TABLE = (
 INDEX = "CREATE INDEX k_{number} ON {name} (k)"
 
 
-def data_key(options: Options) -> dict[str, str]:
+def data_key(options: SysbenchOptions) -> dict[str, str]:
     """What the loaded data depend on: `k` follows the distribution."""
     return {
         "tables": str(options.tables),
@@ -30,12 +30,12 @@ def data_key(options: Options) -> dict[str, str]:
     }
 
 
-def estimated_bytes(options: Options) -> int:
+def estimated_bytes(options: SysbenchOptions) -> int:
     """About how much room the data take."""
     return options.tables * options.rows * BYTES_PER_ROW
 
 
-def create(server: Server, options: Options) -> None:
+def create(server: Server, options: SysbenchOptions) -> None:
     """Drop and create the tables with their indexes, empty."""
     for number, name in enumerate(options.table_names, start=1):
         server.execute(f"DROP TABLE IF EXISTS {name}")
@@ -44,7 +44,7 @@ def create(server: Server, options: Options) -> None:
             server.execute(INDEX.format(number=number, name=name))
 
 
-def fill(server: Server, options: Options) -> None:
+def fill(server: Server, options: SysbenchOptions) -> None:
     """Fill all tables beside each other, build the indexes, set the sequences, VACUUM ANALYZE; raises `LoadError`."""
     from pgassay.load.sysbench import rows
 
@@ -61,7 +61,7 @@ def fill(server: Server, options: Options) -> None:
     bulk.run_all(server.endpoint, works)
 
 
-def missing_tables(server: Server, options: Options) -> list[str]:
+def missing_tables(server: Server, options: SysbenchOptions) -> list[str]:
     """The tables that a run would look for in vain: sysbench dies of SIGSEGV without them."""
     rows = server.query(
         "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL", [list(options.table_names)]

@@ -1,12 +1,24 @@
-"""What sysbench 1.0 prints of a database test: totals, latencies, its histogram and its seconds; pure.
+"""What sysbench 1.0 prints of a database test, and what that makes of a run: responses, problems and samples; pure.
 
 Errors go to the same stream as results, and the program may die between them: a FATAL line makes a run aborted, a text
 without the totals is no run. See the sysbench manual, "General command line options".
+
+tps and qps are sysbench's own, without the transactions that it gave up and began anew (deadlocks, serialization
+failures, duplicate keys). Latencies run from the event's start; with a rate, from when it left the queue. Others'
+scripts that sysbench plays (sysbench-tpcc) are read by the same functions.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from pgassay.bench.counters import Sample
+from pgassay.bench.load import LoadResult, Moment
+from pgassay.bench.running import Completed
+from pgassay.load import program
+from pgassay.load import responses as shared
+from pgassay.load.sysbench.options import PROGRAM
+from pgassay.study.responses import Better, Response, Scale
 
 _BANNER = re.compile(r"^sysbench \d+\.\d+", re.MULTILINE)
 _THREADS = re.compile(r"^Number of threads: (\d+)$", re.MULTILINE)
@@ -24,6 +36,18 @@ _SECOND = re.compile(
     re.MULTILINE,
 )
 _NAMES = {"min": "latency_min_ms", "avg": "latency_ms", "max": "latency_max_ms"}
+_LOWER, _HIGHER = Better.LOWER, Better.HIGHER
+_DIFFERENCE = Scale.DIFFERENCE
+
+RESPONSES: tuple[Response, ...] = (
+    Response("tps", "transactions per second", "1/s", _HIGHER),
+    Response("qps", "statements per second", "1/s", _HIGHER),
+    Response("latency_ms", "mean latency", "ms", _LOWER),
+    *shared.LATENCIES,
+    Response("failed_share", "share of transactions that failed and were begun anew", "share", _LOWER, _DIFFERENCE),
+    Response("deletes_per_second", "rows that oltp_delete really deleted, per second", "1/s", _HIGHER, _DIFFERENCE),
+    Response("empty_delete_share", "share of oltp_delete's deletes that found no row", "share", _LOWER, _DIFFERENCE),
+)
 
 
 @dataclass(frozen=True)
@@ -131,3 +155,84 @@ def quantile_ms(histogram: Sequence[tuple[float, int]], share: float) -> float |
 def _latencies(text: str) -> dict[str, float]:
     block = text.partition("Latency (ms):")[2].partition("Threads fairness:")[0]
     return {_NAMES.get(match[1]) or f"latency_p{match[2]}_ms": float(match[3]) for match in _LATENCY.finditer(block)}
+
+
+def of_totals(totals: Totals, scenario: str) -> dict[str, float | None]:
+    """Every response; what oltp_delete alone has is None for the others."""
+    due = totals.transactions + totals.ignored_errors
+    found: dict[str, float | None] = {
+        "tps": totals.tps,
+        "qps": totals.qps,
+        "latency_ms": totals.latencies.get("latency_ms"),
+        "latency_max_ms": totals.latencies.get("latency_max_ms"),
+        "failed_share": totals.ignored_errors / due if due else None,
+        **{name: quantile_ms(totals.histogram, share) for name, share in shared.QUANTILES.items()},
+    }
+    statements = totals.write + totals.other
+    if scenario == "oltp_delete" and statements and totals.seconds:
+        # One DELETE a transaction, outside BEGIN: sysbench counts one that found no row as "other".
+        found["deletes_per_second"] = totals.write / totals.seconds
+        found["empty_delete_share"] = totals.other / statements
+    return complete(found)
+
+
+def complete(found: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Every declared response, None where it was not found."""
+    return shared.complete(RESPONSES, found)
+
+
+def result(
+    done: Completed,
+    totals: Totals | None,
+    responses: Mapping[str, float | None],
+    problems: Mapping[str, str],
+    began: Moment,
+    ended: Moment,
+    duration_s: int | None,
+    source: str,
+) -> LoadResult:
+    """The whole of it; `problems` are those that were seen while it ran, `began` and `ended` monotonic and wall ns."""
+    return LoadResult(
+        status=done.status,
+        began=began,
+        ended=ended,
+        transactions=totals.transactions if totals else 0,
+        responses=responses,
+        series=series(done.stdout, began, ended[0], source),
+        problems=problems or problems_of(done, totals) or program.short(PROGRAM, duration_s, ended[0] - began[0]),
+        read_back={"load.threads": str(totals.threads)} if totals and totals.threads else {},
+    )
+
+
+def problems_of(done: Completed, totals: Totals | None) -> dict[str, str]:
+    """What exit status and words tell."""
+    text = f"{done.stdout}\n{done.stderr}"
+    fatal = first_fatal(text)
+    if done.status < 0:
+        died = f"sysbench was ended by signal {-done.status}"
+        return {"killed": f"{died}: {fatal}" if fatal else died}
+    if fatal:
+        return {"aborted": fatal}
+    if done.status:
+        lines = [line for line in text.strip().splitlines() if line.strip()]
+        return {"refused": lines[-1] if lines else "no message"}
+    if totals is None:
+        return {"no_summary": "sysbench's output has no totals"}
+    return {} if totals.transactions else {"no_transactions": "no transaction was processed"}
+
+
+def series(text: str, began: Moment, finished_ns: int, source: str) -> tuple[Sample, ...]:
+    """Samples at the end of each second, counted from the start of the program."""
+    samples = []
+    for second in parse_seconds(text):
+        moment = began[0] + second.elapsed_s * 10**9, began[1] + second.elapsed_s * 10**9
+        if moment[0] > finished_ns:
+            break
+        samples += [
+            Sample(*moment, source, "tps", "1/s", second.tps),
+            Sample(*moment, source, "qps", "1/s", second.qps),
+            Sample(*moment, source, "writes", "1/s", second.writes),
+            Sample(*moment, source, f"latency_p{second.percentile}_ms", "ms", second.latency_ms),
+            Sample(*moment, source, "failed", "1/s", second.errors),
+        ]
+    return tuple(samples)

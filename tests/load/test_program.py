@@ -9,7 +9,7 @@ import pytest
 from pgassay.bench.hosting import ANYWHERE
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.load import placing
+from pgassay.load import program
 
 
 def server(pid: int) -> Server:
@@ -26,32 +26,32 @@ def _eight(monkeypatch: pytest.MonkeyPatch) -> None:
     ("typed", "canonical"), [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5")]
 )
 def test_a_level_stands_for_itself(typed: str, canonical: str) -> None:
-    assert placing.parse_cores("load.cores", typed) == canonical
-    assert placing.parse_cores("load.cores", canonical) == canonical
+    assert program.parse_cores("load.cores", typed) == canonical
+    assert program.parse_cores("load.cores", canonical) == canonical
 
 
 @pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1"])
 def test_nonsense_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
-        placing.parse_cores("load.cores", typed)
+        program.parse_cores("load.cores", typed)
 
 
 @pytest.mark.usefixtures("_eight")
 def test_more_cores_than_there_are_is_refused_before_anything_runs() -> None:
-    placing.check("cpu:0,7")
+    program.check("cpu:0,7")
     with pytest.raises(UsageError, match="cannot be used here: 8,9"):
-        placing.check("cpu:7,8,9")
+        program.check("cpu:7,8,9")
 
 
 @pytest.mark.usefixtures("_eight")
 def test_the_rest_is_what_the_server_may_not_use() -> None:
-    assert placing.place("rest", server(1)).cpus == (2, 3, 4, 5, 6, 7)
-    assert placing.problem("rest", server(1)) == {}
-    assert placing.place("cpu:3", server(1)).cpus == (3,)
-    assert placing.place("all", server(1)) is ANYWHERE
+    assert program.place("rest", server(1)).cpus == (2, 3, 4, 5, 6, 7)
+    assert program.problem("rest", server(1)) == {}
+    assert program.place("cpu:3", server(1)).cpus == (3,)
+    assert program.place("all", server(1)) is ANYWHERE
 
 
 @pytest.mark.usefixtures("_eight")
 def test_a_server_on_every_cpu_leaves_no_rest() -> None:
-    assert "no_cores" in placing.problem("rest", server(2))
-    assert placing.place("rest", server(2)).cpus == ()
+    assert "no_cores" in program.problem("rest", server(2))
+    assert program.place("rest", server(2)).cpus == ()

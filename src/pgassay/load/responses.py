@@ -1,17 +1,24 @@
-"""The latency responses that pgbench and sysbench share, so that their studies read alike.
+"""Responses that several loads share, so that their studies read alike.
 
-The mean stands apart: each program tells it in its own way.
+The mean latency is each driver's own, since each program tells it in its own way.
 """
+
+from collections.abc import Mapping, Sequence
 
 from pgassay.study.responses import Better, Response
 
 QUANTILES = {"latency_p50_ms": 0.5, "latency_p95_ms": 0.95, "latency_p99_ms": 0.99, "latency_p999_ms": 0.999}
 """Response to the share of transactions that are no slower."""
 
-RESPONSES: tuple[Response, ...] = (
+LATENCIES: tuple[Response, ...] = (
     Response("latency_p50_ms", "median latency", "ms", Better.LOWER),
     Response("latency_p95_ms", "95th percentile of latency", "ms", Better.LOWER),
     Response("latency_p99_ms", "99th percentile of latency", "ms", Better.LOWER),
     Response("latency_p999_ms", "99.9th percentile of latency", "ms", Better.LOWER),
     Response("latency_max_ms", "greatest latency", "ms", Better.LOWER),
 )
+
+
+def complete(responses: Sequence[Response], found: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Every declared response by name, None where it was not found."""
+    return {response.name: found.get(response.name) for response in responses}

@@ -1,0 +1,118 @@
+"""sysbench with Percona's TPC-C scripts as a load: their transactions on tables that we fill.
+
+Their `prepare` sleeps half a minute and knows no table options for PostgreSQL; so tables are made under their names
+(`warehouse1`, `new_orders1` …) and filled by COPY. READ COMMITTED: their default gives up every seventh transaction.
+The scripts build every statement as a text, so prepared ones have nothing to gain. TPC-C-like, not audited.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.kinds import PATH, choice, optional
+from pgassay.bench.load import Driver, LoadResult
+from pgassay.bench.options import option
+from pgassay.bench.places import Endpoint
+from pgassay.bench.server import Server
+from pgassay.load import messages, program
+from pgassay.load import responses as shared
+from pgassay.load.options import WarehouseOptions
+from pgassay.load.sysbench import output
+from pgassay.load.sysbench.options import PROGRAM, PROTOCOLS, SysbenchClientOptions, client_arguments
+from pgassay.load.tpcc.tables import TABLES, Names, TpccTables
+from pgassay.study.responses import Better, Response, Scale
+
+SCRIPT = "tpcc.lua"
+NAMES: Names = {
+    name: f"{ {'new_order': 'new_orders'}.get(name, name)}1" for name in TABLES
+}  # fmt: skip
+"""What the scripts call the tables of their first and only set."""
+RESPONSES: tuple[Response, ...] = (
+    Response("tps", "transactions per second", "1/s", Better.HIGHER),
+    Response("qps", "statements per second", "1/s", Better.HIGHER),
+    Response("latency_ms", "mean latency", "ms", Better.LOWER),
+    *shared.LATENCIES,
+    Response(
+        "failed_share", "share of transactions that failed or were rolled back as asked", "share", Better.LOWER,
+        Scale.DIFFERENCE,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class SysbenchTpccOptions(WarehouseOptions, SysbenchClientOptions):
+    """A sysbench-tpcc load."""
+
+    driver = "sysbench-tpcc"
+
+    protocol: str = option(choice(*PROTOCOLS), default="simple", summary="sysbench --db-ps-mode: prepared or simple")
+    lua: Path | None = option(
+        optional(PATH),
+        default=None,
+        summary="folder of sysbench-tpcc's Lua files; none for that of a tpcc.lua in PATH",
+    )
+
+
+class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
+    """The installed sysbench with the scripts that the user has."""
+
+    names = NAMES
+    responses = RESPONSES
+
+    def check(self) -> None:
+        """Refuse a folder without the scripts."""
+        folder_of(self.options)
+
+    def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
+        """Run it; the raw output goes to `folder`."""
+        options, clock, scripts = self.options, self.tools.clock, folder_of(self.options)
+        folder.mkdir(parents=True, exist_ok=True)
+        began = clock.monotonic_ns(), clock.wall_ns()
+        done, problems = program.watch(
+            self.tools.runner,
+            clock,
+            server,
+            run_command(PROGRAM, scripts, server.endpoint, options, seed),
+            folder,
+            PROGRAM,
+            options.timed_s,
+            environment={"LUA_PATH": f"{scripts}/?.lua;;"},
+        )
+        ended = clock.monotonic_ns(), clock.wall_ns()
+        totals = output.parse_totals(done.stdout)
+        found = shared.complete(RESPONSES, output.of_totals(totals, "") if totals else {})
+        return output.result(done, totals, found, problems, began, ended, options.timed_s, self.name)
+
+
+DRIVER = Driver(
+    SysbenchTpccOptions,
+    SysbenchTpccLoad,
+    "the same under sysbench with Percona's scripts, not audited",
+    program=PROGRAM,
+    program_hint=messages.SYSBENCH_HINT,
+)
+
+
+def folder_of(options: SysbenchTpccOptions) -> Path:
+    """Where the Lua files are; raises `UsageError` where there is no `tpcc.lua`."""
+    if options.lua is not None:
+        if not (options.lua / SCRIPT).is_file():
+            raise messages.no_lua(options.lua)
+        return options.lua
+    found = shutil.which(SCRIPT)
+    if found is None:
+        raise messages.no_lua(None)
+    return Path(found).resolve().parent
+
+
+def run_command(program: str, folder: Path, endpoint: Endpoint, options: SysbenchTpccOptions, seed: int) -> list[str]:
+    """The measured run."""
+    return [
+        program,
+        str(folder / SCRIPT),
+        *client_arguments(endpoint, options, seed),
+        "--trx_level=RC",
+        "--tables=1",
+        f"--scale={options.warehouses}",
+        "run",
+    ]

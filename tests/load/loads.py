@@ -1,0 +1,61 @@
+"""Loads from the texts of their levels, as tests write them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pgassay.bench.load import Tools
+from pgassay.bench.running import Clock, Runner
+from pgassay.host.clock import SystemClock
+from pgassay.load.cacheprobe.driver import CacheprobeLoad
+from pgassay.load.cacheprobe.options import CacheprobeOptions
+from pgassay.load.fio.driver import FioLoad
+from pgassay.load.fio.options import FioOptions
+from pgassay.load.go_tpc import GoTpcLoad, GoTpcOptions
+from pgassay.load.pgbench.driver import PgbenchLoad
+from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.load.sysbench.driver import SysbenchLoad
+from pgassay.load.sysbench.options import SysbenchOptions
+from pgassay.load.sysbench_tpcc import SysbenchTpccLoad, SysbenchTpccOptions
+from pgassay.load.tpcc.driver import TpccLoad
+from pgassay.load.tpcc.options import TpccOptions
+from pgassay.testing import real
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.runner import FakeRunner
+
+
+def real_tools(bindir: Path | None = None) -> Tools:
+    """The real PostgreSQL's programs, or those of another folder."""
+    return Tools(bindir or real.installation().bindir, real.runner(), SystemClock())
+
+
+def fake_tools(runner: Runner | None = None, clock: Clock | None = None, bindir: Path = Path("/nowhere")) -> Tools:
+    """No program is there unless the runner is given some."""
+    return Tools(bindir, runner or FakeRunner(), clock or FakeClock())
+
+
+def pgbench(levels: Mapping[str, str], tools: Tools | None = None) -> PgbenchLoad:
+    return PgbenchLoad(PgbenchOptions.from_levels(levels), tools or real_tools())
+
+
+def sysbench(levels: Mapping[str, str], tools: Tools | None = None) -> SysbenchLoad:
+    return SysbenchLoad(SysbenchOptions.from_levels(levels), tools or real_tools())
+
+
+def cacheprobe(levels: Mapping[str, str], tools: Tools | None = None) -> CacheprobeLoad:
+    return CacheprobeLoad(CacheprobeOptions.from_levels(levels), tools or real_tools())
+
+
+def fio(levels: Mapping[str, str], tools: Tools | None = None) -> FioLoad:
+    return FioLoad(FioOptions.from_levels(levels), tools or real_tools())
+
+
+def tpcc(levels: Mapping[str, str], tools: Tools | None = None) -> TpccLoad:
+    return TpccLoad(TpccOptions.from_levels(levels), tools or real_tools())
+
+
+def go_tpc(levels: Mapping[str, str], tools: Tools | None = None) -> GoTpcLoad:
+    return GoTpcLoad(GoTpcOptions.from_levels(levels), tools or real_tools())
+
+
+def sysbench_tpcc(levels: Mapping[str, str], tools: Tools | None = None) -> SysbenchTpccLoad:
+    return SysbenchTpccLoad(SysbenchTpccOptions.from_levels(levels), tools or real_tools())
