@@ -29,7 +29,8 @@ from pgassay.record.series import SCHEMA, parquet
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report.collection import paused
 from pgassay.report.findings import Findings
-from pgassay.report.plain import everything, to_json
+from pgassay.report.forms import document
+from pgassay.report.json_values import to_json
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
 
@@ -162,7 +163,7 @@ def analyse(path: Path) -> None:
     for kept in KEPT:
         kept.cache_clear()
     with paused():  # as the command does
-        to_json(everything(Findings(Run.open(path))))
+        to_json(document(Findings(Run.open(path))))
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from pgassay.bench.places import Mount
 from pgassay.cli import disks
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from tests.report.test_diagnosing import make_disk
+from tests.report.test_bottleneck import make_disk
 
 MOUNT = Mount(Path("/d"), Path("/"), "ext4", "/dev/a", "rw", 1, 1, reflink=False)
 

@@ -18,8 +18,7 @@ from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
-from pgassay.report.calibration import CalibrationFindings
-from pgassay.report.calibration_text import as_plain, render
+from pgassay.report.calibration import CalibrationFindings, document, render
 from pgassay.study.findings import Severity
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Status
@@ -124,12 +123,12 @@ def test_planted_noise_is_found_from_the_record(tmp_path: Path) -> None:
     shown = render(found)
     assert "3 clusters × 30 restarts × 2 runs" in shown
     assert "nan" not in shown
-    assert as_plain(found)["noise"]["tps"]["response"] == "tps"
+    assert document(found)["noise"]["tps"]["response"] == "tps"
 
 
 def test_a_run_that_fails_ends_its_restart_and_leaves_its_block_out(tmp_path: Path) -> None:
     found = CalibrationFindings(Calibrated(tmp_path, aborts=5).conduct())
-    assert [each.status for each in found.spoilt()] == [Status.OUTCOME]
+    assert [each.status for each in found.discarded()] == [Status.OUTCOME]
     assert len(found.run.trials) == 4 * 3 * 2 - 1
     assert isinstance(found.primary, Noise)
     assert [text.partition(":")[0] for text in found.primary.left_out] == ["block 2"]

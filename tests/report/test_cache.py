@@ -12,12 +12,12 @@ from pgassay.record.errors import RecordError
 from pgassay.record.export import write_cacheprobe_csv
 from pgassay.record.reading import Run
 from pgassay.report import page, text
-from pgassay.report.boxes import box_of
-from pgassay.report.cache import CacheFindings, parts
-from pgassay.report.cache_figures import boxes, residency
+from pgassay.report.cache import SECTION, CacheFindings
+from pgassay.report.charts import box_of
 from pgassay.report.findings import Findings
-from pgassay.report.plain import as_plain
+from pgassay.report.section import Surface
 from tests.report import made
+from tests.report.blocks import plain
 from tests.report.cacherun import make_run
 
 MB = 1 << 20
@@ -48,9 +48,9 @@ def test_terminal_and_json_say_the_same(run: Run) -> None:
     assert "Recommended shared_buffers for this pattern" in said
     assert "100% → 0%" in said, "the scan washes the index out of the page cache"
     assert "too short" not in said, "a load without seconds is not blamed for them"
-    plain = as_plain(Findings(run))["cache"]
-    assert plain["recovery"]["host.huge_pages=none"]["recovered_from"] == 256 * MB
-    assert plain["recommended"][0]["recommendation"]["size"] == 256 * MB
+    cache = plain(Findings(run))["cache"]
+    assert cache["recovery"]["host.huge_pages=none"]["recovered_from"] == 256 * MB
+    assert cache["recommended"][0]["recommendation"]["size"] == 256 * MB
 
 
 def test_the_claims_are_tested_one_by_one(run: Run) -> None:
@@ -71,7 +71,7 @@ def test_the_claims_are_tested_one_by_one(run: Run) -> None:
 def test_the_order_that_was_kept_and_what_the_costs_are_of_is_said(run: Run) -> None:
     findings = Findings(run)
     said = text.render(findings)
-    body = page.html(findings, ())
+    body = page.html(findings, page.chapters(findings, drawn=False))
     for form in (said, body):
         assert "host.huge_pages keeps its order inside every block" in form
         assert "in random order" not in form
@@ -87,27 +87,15 @@ def test_the_order_that_was_kept_and_what_the_costs_are_of_is_said(run: Run) -> 
 
 def test_the_page_has_its_figures(run: Run) -> None:
     findings = Findings(run)
-    for time in ("idx1", "seq", "idx2"):
-        chart = boxes(findings, time)
-        assert chart is not None
-        chart.to_dict()
-    found = residency(findings)
-    assert found is not None
-    found.to_dict()
-    from pgassay.report.figures import figures
-
-    made_figures = figures(findings)
-    written = page.html(findings, made_figures)
+    written = page.html(findings, page.chapters(findings))
     for name in ("cache-idx1", "cache-seq", "cache-idx2", "cache-residency"):
         assert f'id="{name}"' in written
 
 
 def test_other_runs_have_none_of_it(other: Run) -> None:
     findings = Findings(other)
-    assert tuple(parts(findings)) == ()
-    assert boxes(findings, "idx1") is None
-    assert residency(findings) is None
-    assert as_plain(findings)["cache"] is None
+    assert SECTION.shown(findings, Surface.PAGE) == ()
+    assert plain(findings)["cache"] is None
 
 
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=60))

@@ -42,7 +42,7 @@ def test_claims_are_marked(findings: Findings) -> None:
 
 
 def test_spoilt_trials_and_outcomes_are_told_apart_and_left_out(findings: Findings) -> None:
-    assert [trial.status for trial in findings.spoilt] == ["invalid"]
+    assert [trial.status for trial in findings.discarded] == ["invalid"]
     assert [trial.status for trial in findings.outcomes] == ["outcome"]
     assert all(row.n == BLOCKS for row in findings.summaries(findings.primary))
 

@@ -9,9 +9,9 @@ import pytest
 
 from pgassay.report import page, text
 from pgassay.report.configuration import Row, levels_read_back, merged, side_by_side
-from pgassay.report.figures import distribution, figures
 from pgassay.report.findings import Findings
-from pgassay.report.plain import as_plain
+from pgassay.report.measurements import distribution
+from tests.report.blocks import body, figures, plain
 from tests.report.made import make_run
 
 
@@ -28,9 +28,9 @@ def test_the_text_gives_verdict_table_reason_and_doubts(findings: Findings) -> N
 
 
 def test_json_has_no_nan_and_the_same_verdicts(findings: Findings) -> None:
-    plain = json.loads(json.dumps(as_plain(findings), allow_nan=False))
-    assert [each["verdict"] for each in plain["verdicts"]] == ["better", "equivalent"]
-    assert plain["trials"] == {"all": 26, "invalid": 1, "outcome": 1}
+    found = json.loads(json.dumps(plain(findings), allow_nan=False))
+    assert [each["verdict"] for each in found["verdicts"]] == ["better", "equivalent"]
+    assert found["trials"] == {"all": 26, "invalid": 1, "outcome": 1}
 
 
 def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Path) -> None:
@@ -50,13 +50,14 @@ def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Pat
 
 
 def test_costs_are_headed_as_people_write_units_and_sizes_agree_with_the_axes(findings: Findings) -> None:
-    body = page.html(findings, ())
-    assert "except what keeps the server private" in body
+    shown = body(findings)
+    assert "except what keeps the server private" in shown
     for raw in (">us<", ">share<", ">count<"):
-        assert f'<span class="small"{raw}' not in body
+        assert f'<span class="small"{raw}' not in shown
     size = next(each for each in findings.run.responses if each.name == "table_bytes")
-    (values,) = [figure for figure in [distribution(findings, size)] if figure is not None]
-    drawn = json.dumps(values.specification)
+    values = distribution(findings, size)
+    assert values is not None
+    drawn = json.dumps(values.chart.to_dict())
     assert ", MB" in drawn
     assert "100000000" not in drawn
 

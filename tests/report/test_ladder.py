@@ -5,6 +5,8 @@ from pathlib import Path
 from pgassay.probe.registry import Probes
 from pgassay.report import ladder
 from pgassay.report.findings import Findings
+from pgassay.report.section import Surface
+from tests.report.blocks import tables
 from tests.report.made import WAL, make_run
 
 
@@ -19,11 +21,13 @@ def test_rungs_stand_in_order_with_the_planted_bytes(tmp_path: Path) -> None:
 
 
 def test_a_rung_that_nothing_tells_says_so(tmp_path: Path) -> None:
-    (found,) = ladder.ladders_of(Findings(make_run(tmp_path / "run")))
-    rows = ladder.text(found)
-    nand = next(row for row in rows if row[0] == "NAND writes")
-    assert nand[1:] == [ladder.NOT_AVAILABLE] * len(found.treatments)
-    assert all(rung.source for rung in found.rungs)
+    findings = Findings(make_run(tmp_path / "run"))
+    (shown,) = tables(ladder.SECTION, findings, Surface.TERMINAL)
+    nand = next(row for row in shown.rows if row[0] == "NAND writes")
+    assert nand[1:] == (ladder.NOT_AVAILABLE,) * len(findings.study.treatments)
+    (page,) = tables(ladder.SECTION, findings)
+    assert page.head[-1] == "source"
+    assert all(row[-1] for row in page.rows)
 
 
 def test_what_the_server_tells_is_declared_by_the_probes() -> None:

@@ -9,7 +9,7 @@ from pgassay.importing.benchmark import of_run
 from pgassay.record.reading import Run
 from pgassay.report import page, text
 from pgassay.report.findings import Findings
-from pgassay.report.plain import as_plain
+from tests.report.blocks import plain
 from tests.report.made import make_run
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
@@ -30,17 +30,17 @@ def test_text_page_and_json_name_what_is_left_out(damaged: Path) -> None:
     findings = Findings(Run.open(damaged, leave_out=True))
     trial = "trial 3 cannot be read and is left out: trials/000003/trial.json is not what was committed"
     series = "the seconds of trial 5 cannot be read, so nothing shows how it went: trials/000005/series.parquet"
-    plain = as_plain(findings)
-    assert plain["unread"][0] == trial
-    assert plain["unread"][1].startswith(series)
-    assert plain["trials"]["all"] == 25
-    assert [each["blocks"] for each in plain["verdicts"]] == [7, 8]
-    assert "block 1: table.fillfactor=75 is missing, so there is nothing to compare" in plain["verdicts"][0]["left_out"]
+    found = plain(findings)
+    assert found["unread"][0] == trial
+    assert found["unread"][1].startswith(series)
+    assert found["trials"]["all"] == 25
+    assert [each["blocks"] for each in found["verdicts"]] == [7, 8]
+    assert "block 1: table.fillfactor=75 is missing, so there is nothing to compare" in found["verdicts"][0]["left_out"]
     shown = text.render(findings)
     assert trial in shown
     assert series in shown
     assert "block 1: table.fillfactor=75 is missing" in shown
-    body = page.html(findings, ())
+    body = page.html(findings, page.chapters(findings, drawn=False))
     assert "Trial 3 cannot be read and is left out" in body
     assert "The seconds of trial 5 cannot be read" in body
 
@@ -63,7 +63,7 @@ def test_a_run_of_which_nothing_can_be_read_has_no_numbers(tmp_path: Path) -> No
     (run / "index.parquet").unlink()
     for file in run.glob("trials/*/trial.json"):
         file.write_bytes(PNG)
-    plain = as_plain(Findings(Run.open(run, leave_out=True)))
-    assert len(plain["unread"]) == 26
-    assert {each["estimate"] for each in plain["verdicts"]} == {None}
-    assert {each["verdict"] for each in plain["verdicts"]} == {"unresolved"}
+    found = plain(Findings(Run.open(run, leave_out=True)))
+    assert len(found["unread"]) == 26
+    assert {each["estimate"] for each in found["verdicts"]} == {None}
+    assert {each["verdict"] for each in found["verdicts"]} == {"unresolved"}

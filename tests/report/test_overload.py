@@ -10,10 +10,10 @@ from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import page, text
 from pgassay.report.findings import Findings
 from pgassay.report.overload import overloads
-from pgassay.report.plain import as_plain
-from pgassay.report.series_figures import per_second
+from pgassay.report.seconds import drawing
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
+from tests.report.blocks import plain
 from tests.report.made import Row
 
 STARTED_NS = 1_700_000_000 * 10**9
@@ -79,7 +79,7 @@ def test_falling_behind_is_told_with_the_worst_trial() -> None:
 def test_text_json_and_page_warn(tmp_path: Path) -> None:
     findings = Findings(make_offered(tmp_path / "run"))
     shown = text.render(findings)
-    told = as_plain(findings)["overloads"]
+    told = plain(findings)["overloads"]
     assert len(told) == 6
     html = page.write(findings, tmp_path / "report", pictures=False).read_text(encoding="utf-8")
     distrust = html[html.index("What to distrust</h2>") :]
@@ -92,12 +92,12 @@ def test_text_json_and_page_warn(tmp_path: Path) -> None:
 
 def test_one_block_gives_points_in_order_and_no_made_up_band(tmp_path: Path) -> None:
     findings = Findings(make_offered(tmp_path / "run"))
-    points = [point.covariate for point in findings.companions.curves[0].points]
+    points = [point.covariate for point in findings.curves[0].points]
     assert points == ["load.clients=2", "load.clients=8", "load.clients=16"]
-    plain = as_plain(findings)
-    for point in (*plain["beside"]["curves"][0]["points"], *plain["verdicts"]):
+    found = plain(findings)
+    for point in (*found["beside"]["curves"][0]["points"], *found["verdicts"]):
         assert (point["low"], point["high"]) == (None, None)
-    assert {each["unit"] for each in plain["verdicts"]} == {"1/s"}
+    assert {each["unit"] for each in found["verdicts"]} == {"1/s"}
     shown = text.render(findings)
     curve = shown[shown.index("Curve of ") :].splitlines()
     assert "not known  not known" in curve[2]
@@ -107,9 +107,9 @@ def test_one_block_gives_points_in_order_and_no_made_up_band(tmp_path: Path) -> 
 
 
 def test_a_single_second_is_a_point_in_a_panel_of_its_condition(tmp_path: Path) -> None:
-    chart = per_second(Findings(make_offered(tmp_path / "run")))
-    assert chart is not None
-    made = chart.to_dict()
+    found = drawing(Findings(make_offered(tmp_path / "run")))
+    assert found is not None
+    made = found.chart.to_dict()
     assert made["spec"]["mark"]["point"] is True
     panels = made["facet"]["row"]["sort"]
     assert len(panels) == 12

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report import page
-from pgassay.report.figures import figures
 from pgassay.report.findings import Findings
+from tests.report.blocks import body, figures
 from tests.report.crossed import make_crossed
 
 
@@ -23,11 +22,11 @@ def test_summaries_come_in_the_studys_order(findings: Findings) -> None:
 
 
 def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
-    text = page.html(findings, figures(findings))
-    costs = text[text.index('id="why"') : text.index('id="beside"')]
+    text = body(findings)
+    costs = text[text.index('id="why"') : text.index('id="bottleneck"')]
     for place in ("load.clients=1", "load.clients=8"):
         assert f"<h3>{place}</h3>" in costs
-    assert costs.count("<td>server CPU, per transaction") == 2
+    assert costs.count(">server CPU, per transaction<br>") == 2
 
 
 def test_each_panel_of_costs_draws_its_own_arm_only(findings: Findings) -> None:
@@ -44,7 +43,7 @@ def test_each_panel_of_costs_draws_its_own_arm_only(findings: Findings) -> None:
 
 
 def test_a_treatment_is_applied_once(findings: Findings) -> None:
-    text = page.html(findings, figures(findings))
+    text = body(findings)
     applying = text[text.index('id="apply"') : text.index('id="trust"')]
     names = [judged.effect.treatment for judged in findings.verdicts if judged.verdict.kind == "better"]
     assert len(names) > len(set(names))

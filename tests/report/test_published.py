@@ -6,9 +6,10 @@ import pytest
 
 from pgassay.report import page
 from pgassay.report.findings import Findings
-from pgassay.report.published import beside
+from pgassay.report.published import SECTION
 from pgassay.report.words import MISSING
 from pgassay.study.model import Published
+from tests.report.blocks import tables
 from tests.report.made import make_run
 
 
@@ -25,16 +26,17 @@ def _with(findings: Findings, *rows: Published) -> Findings:
 def test_ones_own_figures_stand_beside_the_row_of_their_treatment(findings: Findings) -> None:
     dense = Published({"fill": "100", "tps": "890"}, {"table.fillfactor": "100"})
     loose = Published({"fill": "75", "note": "one run"}, {"table.fillfactor": "75"})
-    table = beside(_with(findings, dense, loose))
-    assert table.columns == ("fill", "tps", "note")
-    assert table.ours == ("here: avg ± stdev", "here: median", "here: against table.fillfactor=100")
-    first, second = table.rows
-    assert (first.cells, second.cells) == (("100", "890", ""), ("75", "", "one run"))
+    table, *_ = tables(SECTION, _with(findings, dense, loose))
+    ours = ("here: avg ± stdev", "here: median", "here: against table.fillfactor=100")
+    assert table.head == ("fill", "tps", "note", *ours)
+    assert list(table.shaded) == [3, 4, 5]
+    first, second = ([str(cell) for cell in row] for row in table.rows)
+    assert (first[:3], second[:3]) == (["100", "890", ""], ["75", "", "one run"])
     (summary, *_) = findings.summaries(findings.primary)
-    assert first.ours[0].startswith(f"{summary.avg:,.0f} ± " if summary.avg >= 1000 else f"{summary.avg:.1f} ± ")
-    assert first.ours[2] == MISSING  # the baseline against itself
-    assert second.ours[2].startswith(("+19.", "+20."))  # 20 % are planted
-    assert f'<td class="ours">{second.ours[2]}' in page.html(findings, ())
+    assert first[3].startswith(f"{summary.avg:,.0f} ± " if summary.avg >= 1000 else f"{summary.avg:.1f} ± ")
+    assert first[5] == MISSING  # the baseline against itself
+    assert second[5].startswith(("+19.", "+20."))  # 20 % are planted
+    assert f' ours">{second[5]}' in page.html(findings, page.chapters(findings, drawn=False))
 
 
 def test_a_row_without_its_treatment_or_response_here_has_dashes(findings: Findings) -> None:
@@ -44,11 +46,11 @@ def test_a_row_without_its_treatment_or_response_here_has_dashes(findings: Findi
         Published({"fill": "75"}, {"table.fillfactor": "75"}, "not_measured_ms"),
         Published({"fill": "drive of theirs"}),
     )
-    rows = beside(_with(findings, here, *others)).rows
-    assert rows[0].ours[0] != MISSING
-    assert {row.ours for row in rows[1:]} == {(MISSING,) * 3}
+    table, *_ = tables(SECTION, _with(findings, here, *others))
+    assert table.rows[0][1] != MISSING
+    assert {tuple(row[1:]) for row in table.rows[1:]} == {(MISSING,) * 3}
 
 
 def test_a_table_that_names_no_treatment_has_no_columns_of_ours(findings: Findings) -> None:
-    table = beside(_with(findings, Published({"drive": "SSD"})))
-    assert (table.ours, table.rows[0].ours) == ((), ())
+    table, *_ = tables(SECTION, _with(findings, Published({"drive": "SSD"})))
+    assert (table.head, table.rows, list(table.shaded)) == (("drive",), [("SSD",)], [])

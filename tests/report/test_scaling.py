@@ -10,11 +10,9 @@ import pytest
 from pgassay.analysis.claims import Mark
 from pgassay.analysis.curve_fit import Estimate
 from pgassay.report import page, text, words
-from pgassay.report.figures import figures
 from pgassay.report.findings import Findings
-from pgassay.report.plain import as_plain
-from pgassay.report.scaling import BAD_FIT, scaling
-from pgassay.report.scaling_text import part, sentences
+from pgassay.report.scaling import BAD_FIT, SECTION, scaling, sentences
+from tests.report.blocks import figures, plain, tables
 from tests.report.crossed import make_crossed
 from tests.report.scaled import CORES, GAIN, READ, WRITE, make_scaled
 
@@ -25,7 +23,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 
 def test_the_planted_kink_and_gain_are_found(findings: Findings) -> None:
-    found = {each.condition: each for each in findings.companions.scalings}
+    found = {each.condition: each for each in findings.scalings}
     kink = found[READ].kink
     assert kink is not None
     assert kink.located
@@ -51,10 +49,10 @@ def test_the_planted_kink_and_gain_are_found(findings: Findings) -> None:
 def test_an_extrapolation_lies_beyond_what_was_measured(
     findings: Findings, value: float, high: float, said: str
 ) -> None:
-    curve = next(each for each in findings.companions.scalings if each.condition == WRITE)
+    curve = next(each for each in findings.scalings if each.condition == WRITE)
     assert curve.law is not None
     law = replace(curve.law, peak_clients=Estimate(value, 6.0, high))
-    *_, told = sentences(replace(curve, law=law), findings.companions.processors, findings.primary)
+    *_, told = sentences(replace(curve, law=law), findings.processors, findings.primary)
     assert told.endswith(said)
 
 
@@ -85,9 +83,9 @@ def test_every_form_says_it(findings: Findings, tmp_path: Path) -> None:
     assert "CPU yardstick" in said
     assert "load.script=tpcb-like: what stops it: WAL flush (1 to 8)" in said
     assert "load.script=select-only: what stops it: undecided (1 to 3), then CPU (4 to 8)" in said
-    plain = json.loads(json.dumps(as_plain(findings), allow_nan=False))
-    assert plain["beside"]["scalings"][1]["kink"]["located"] is True
-    assert plain["beside"]["scalings"][0]["universal_scalability_law"]["peak_seen"] is True
+    found = json.loads(json.dumps(plain(findings), allow_nan=False))
+    assert found["beside"]["scalings"][1]["kink"]["located"] is True
+    assert found["beside"]["scalings"][0]["universal_scalability_law"]["peak_seen"] is True
     html = page.write(findings, tmp_path, pictures=False).read_text(encoding="utf-8")
     body = html[: html.index('<script type="module">')]
     assert "one treatment, so there is a curve" in body
@@ -105,19 +103,16 @@ def test_the_figure_has_every_line(findings: Findings) -> None:
 @pytest.mark.parametrize("bad", [("kink",), ("law",), ("kink", "law")])
 def test_a_fit_that_is_not_told_is_not_drawn_either(tmp_path: Path, bad: tuple[str, ...]) -> None:
     badly = Findings(make_scaled(tmp_path / "run"))
-    fits = badly.companions.scalings
+    fits = badly.scalings
     misfits = [{name: replace(getattr(each, name), misfit=2 * BAD_FIT) for name in bad} for each in fits]
-    vars(badly.companions)["scalings"] = tuple(
-        replace(each, **misfit) for each, misfit in zip(fits, misfits, strict=True)
-    )
+    vars(badly)["scalings"] = tuple(replace(each, **misfit) for each, misfit in zip(fits, misfits, strict=True))
     drawn = json.dumps(next(each for each in figures(badly) if each.name == "scaling").specification)
     assert "measured" in drawn
     assert "sysbench cpu, scaled" in drawn
     assert ('"two lines with a kink"' in drawn) == ("kink" not in bad)
     assert ('"Universal Scalability Law"' in drawn) == ("law" not in bad)
-    table = part(badly.companions.scalings, badly.companions.processors, badly.primary)
-    assert table is not None
-    for _, kink, gain, contention, coherency, clients, peak, misfit in table.rows[1:]:
+    table, *_ = tables(SECTION, badly)
+    for _, kink, gain, contention, coherency, clients, peak, misfit in (map(str, row) for row in table.rows):
         assert ({kink, gain} == {words.MISSING}) == ("kink" in bad)
         assert ({contention, coherency, clients, peak} == {words.MISSING}) == ("law" in bad)
         assert "50.0%" in misfit
@@ -125,7 +120,7 @@ def test_a_fit_that_is_not_told_is_not_drawn_either(tmp_path: Path, bad: tuple[s
 
 def test_two_points_and_other_covariates_have_no_fit(tmp_path: Path) -> None:
     crossed = Findings(make_crossed(tmp_path / "run"))
-    assert all(each.kink is None and each.law is None for each in crossed.companions.scalings)
+    assert all(each.kink is None and each.law is None for each in crossed.scalings)
     assert all(figure.name != "scaling" for figure in figures(crossed))
 
 

@@ -11,6 +11,7 @@ from pgassay.report import drives, service_times
 from pgassay.report.findings import Findings
 from pgassay.study.levels import Level
 from pgassay.study.responses import Status
+from tests.report.blocks import tables
 from tests.report.made import make_run
 
 
@@ -55,10 +56,10 @@ def test_the_drives_table_tells_how_late_they_were(findings: Findings) -> None:
     assert not list(service_times.notes(findings.trials))
     trials = [timed(each, 0.3 if each.number == 2 else 0.02) for each in findings.trials]
     findings.__dict__["trials"] = tuple(trials)
-    (part,) = drives.parts(findings)
-    rows = {row[0]: row[1:] for row in part.rows}
+    (table,) = tables(drives.SECTION, findings)
+    rows = {row[0]: row[1:] for row in table.rows}
     assert rows["answered later than that by, mean"] == ("2.0%",) * 3
     assert rows["answers more than a tenth late"] == ("25.0%",) * 3
-    said = " ".join(part.notes)
+    said = " ".join(table.notes)
     assert "emulated service times (sata-ssd)" in said
     assert "up to 30% later" in said

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from pgassay.report.space import ROWS_MAX, parts
+from pgassay.report.space import ROWS_MAX, SECTION
+from tests.report.blocks import tables
 from tests.report.made import make_run
 
 
@@ -30,20 +31,19 @@ class Grown(Findings):
 
 
 def test_each_relation_is_set_against_the_baselines(tmp_path: Path) -> None:
-    (part,) = parts(Grown(make_run(tmp_path / "run")))
-    head, *rows = part.rows
-    assert head[1:] == ("table.fillfactor=100", "table.fillfactor=75", "table.fillfactor=50")
-    found = {row[0]: row[1:] for row in rows}
+    (table,) = tables(SECTION, Grown(make_run(tmp_path / "run")))
+    assert table.head[1:] == ("table.fillfactor=100", "table.fillfactor=75", "table.fillfactor=50")
+    found = {row[0]: row[1:] for row in table.rows}
     assert list(found) == ["database", "all tables", "table t1", "index t_pkey"], "no pg_wal was told"
     assert found["table t1"] == ("95.4 MB", "95.4 MB (1)", "190.7 MB (2)")
     assert found["index t_pkey"][2] == "9.5 MB (1)"
 
 
 def test_of_many_relations_the_largest_are_shown_and_the_others_counted(tmp_path: Path) -> None:
-    (part,) = parts(Grown(make_run(tmp_path / "run"), tables=30))
-    assert len(part.rows) == 1 + 2 + ROWS_MAX
-    assert "19 smaller relations are in the trials' counters" in part.notes
+    (table,) = tables(SECTION, Grown(make_run(tmp_path / "run"), tables=30))
+    assert len(table.rows) == 2 + ROWS_MAX
+    assert "19 smaller relations are in the trials' counters" in table.notes
 
 
 def test_a_record_without_sizes_has_no_table(tmp_path: Path) -> None:
-    assert not list(parts(Findings(make_run(tmp_path / "run"))))
+    assert not tables(SECTION, Findings(make_run(tmp_path / "run")))

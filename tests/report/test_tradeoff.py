@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.report.findings import Findings
-from pgassay.report.tradeoff import CYCLES, Point, as_plain, front, parts
-from pgassay.report.tradeoff_figures import space_against_speed
+from pgassay.report.forms import document
+from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
 from pgassay.study.levels import Level
+from tests.report.blocks import drawing, tables
 from tests.report.driven import make_driven
 from tests.report.made import make_run
 
@@ -44,10 +45,10 @@ def test_the_life_of_flash_follows_from_what_is_programmed_a_second() -> None:
 
 
 def test_a_run_has_a_table_with_every_treatment(tmp_path: Path) -> None:
-    (part,) = parts(Findings(make_run(tmp_path / "run")))
-    head, *rows = part.rows
+    (table,) = tables(SECTION, Findings(make_run(tmp_path / "run")))
+    head = table.head
     assert "WA" not in head, "no drive counted"
-    found = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    found = {row[0]: dict(zip(head, row, strict=True)) for row in table.rows}
     assert found["table.fillfactor=100"]["to the baseline"] == "×1.00"
     assert found["table.fillfactor=75"]["to the baseline"] == "×1.25"
     assert found["table.fillfactor=75"]["to its drive's first"] in ("×1.19", "×1.20", "×1.21")
@@ -57,7 +58,7 @@ def test_a_run_has_a_table_with_every_treatment(tmp_path: Path) -> None:
 
 
 def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> None:
-    updates, deletes = as_plain(Findings(make_driven(tmp_path / "run")))
+    updates, deletes = document(Findings(make_driven(tmp_path / "run")))["tradeoff"]
     assert "oltp_update_non_index" in updates["condition"]
     found = {each["treatment"]: each for each in updates["points"]}
     assert all(each["on_the_front"] for each in found.values()), "on its own drive each is smaller or faster"
@@ -68,9 +69,8 @@ def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> Non
 
 
 def test_the_figure_draws_a_front_for_each_drive(tmp_path: Path) -> None:
-    figure = space_against_speed(Findings(make_driven(tmp_path / "run")))
-    assert figure is not None
-    values = figure.to_dict()["data"]["values"]
+    figure = drawing(SECTION, Findings(make_driven(tmp_path / "run")), "space-against-speed")
+    values = figure.chart.to_dict()["data"]["values"]
     medians = [row for row in values if row["kind"] == "median"]
     assert {row["drives"] for row in medians} == {"drive.data=ssd", "drive.data=csd"}
     assert len({row["place"] for row in medians}) == 2

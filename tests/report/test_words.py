@@ -9,7 +9,7 @@ import pytest
 from pgassay.record.values import LevelRecord
 from pgassay.report import words
 from pgassay.report.adoption import adopted_by, advice
-from pgassay.report.hostfacts import host_rows
+from pgassay.report.provenance import facts
 from pgassay.study.levels import Combination, Level
 from pgassay.study.responses import Better, Response, Scale
 from tests.report.made import make_run
@@ -88,7 +88,7 @@ def test_what_a_setting_takes_is_the_servers_own_word(tmp_path: Path) -> None:
 
 
 def test_facts_become_rows() -> None:
-    assert host_rows({"cpu": {"model": "x", "flags": ["a", "b"]}, "none": None, "disks": [{"name": "vda"}]}) == [
+    assert facts({"cpu": {"model": "x", "flags": ["a", "b"]}, "none": None, "disks": [{"name": "vda"}]}) == [
         ("cpu.model", "x"),
         ("cpu.flags", "a, b"),
         ("disks[0].name", "vda"),

@@ -29,25 +29,30 @@ class Explanation:
     against: tuple[Effect, ...]
 
 
-def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Response]) -> Explanation:
-    """Say which of `costs` (of the same treatment, condition and covariate; others are ignored) moved with `effect`."""
+def explain(
+    effect: Effect, costs: Sequence[Effect], responses: Sequence[Response], work: str = "transaction"
+) -> Explanation:
+    """Say which of `costs` (of the same treatment, condition and covariate; others are ignored) moved with `effect`.
+
+    `work` is what they are costs of, as in "per transaction".
+    """
     by_name = {response.name: response for response in responses}
     mine = [cost for cost in costs if cost.place == effect.place and cost.response in by_name]
     moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
     response = by_name[effect.response]
     head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"
     if not mine and not effect.refused:
-        return Explanation(f"{head}; no cost per transaction was measured that could explain it", (), ())
+        return Explanation(f"{head}; no cost per {work} was measured that could explain it", (), ())
     if effect.refused:
         told = f"; of the costs, which do compare: {_listed(moved, by_name)}" if moved else ""
         return Explanation(f"{head}{told}", (), tuple(moved))
     if not _differs(effect):
-        return _still(head, moved, by_name)
+        return _still(head, moved, by_name, work)
     gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
     along = tuple(cost for cost in moved if _gain(cost, by_name[cost.response]) in (gain, 0))
     against = tuple(cost for cost in moved if cost not in along)
     if not along:
-        text = f"{head}; no cost per transaction moved with it, so the costs measured do not explain it"
+        text = f"{head}; no cost per {work} moved with it, so the costs measured do not explain it"
     else:
         text = f"{head}, with {_listed(along, by_name)}"
     if against:
@@ -55,9 +60,9 @@ def explain(effect: Effect, costs: Sequence[Effect], responses: Sequence[Respons
     return Explanation(text, along, against)
 
 
-def _still(head: str, moved: Sequence[Effect], by_name: dict[str, Response]) -> Explanation:
+def _still(head: str, moved: Sequence[Effect], by_name: dict[str, Response], work: str) -> Explanation:
     if not moved:
-        return Explanation(f"{head}, and neither can any cost per transaction", (), ())
+        return Explanation(f"{head}, and neither can any cost per {work}", (), ())
     return Explanation(f"{head}, although {_listed(moved, by_name)}", (), tuple(moved))
 
 

@@ -179,18 +179,18 @@ def _end(status: int, path: Path, bench: "Workbench", *, as_json: bool) -> int:
 
 def _show(path: Path, *, as_json: bool) -> None:
     from pgassay.record.reading import Run
-    from pgassay.report import calibration_text
+    from pgassay.report import calibration
     from pgassay.report.calibration import CalibrationFindings
-    from pgassay.report.plain import to_json
+    from pgassay.report.json_values import to_json
 
     run = Run.open(path)
     if run.header.study != STUDY:
         raise messages.no_calibration(path)
     found = CalibrationFindings(run)
     if as_json:
-        print(to_json(calibration_text.as_plain(found)))
+        print(to_json(calibration.document(found)))
         return
-    print(calibration_text.render(found))
+    print(calibration.render(found))
     print(f"record: {run.path}")
 
 

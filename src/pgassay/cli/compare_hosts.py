@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.collection import paused
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import to_json
+    from pgassay.report.json_values import to_json
 
     with paused():
         found = side_by_side([Findings(open_run(path)) for path in arguments.runs])

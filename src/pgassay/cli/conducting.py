@@ -125,7 +125,8 @@ def report(path: Path, *, as_json: bool) -> None:
     """Write the page and print the text (or the JSON)."""
     from pgassay.report import page, text
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import everything, to_json
+    from pgassay.report.forms import document
+    from pgassay.report.json_values import to_json
 
     findings = Findings(Run.open(path, leave_out=True))
     disks.remember(findings)
@@ -134,7 +135,7 @@ def report(path: Path, *, as_json: bool) -> None:
     except OSError as error:
         raise messages.report_failed(path, error) from error
     if as_json:
-        print(to_json({**everything(findings), "report": str(written)}))
+        print(to_json({**document(findings), "report": str(written)}))
         return
     print(text.render(findings))
     print(f"report: {written}")

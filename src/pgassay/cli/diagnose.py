@@ -23,15 +23,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print; exit status 0 whatever the verdict."""
     from pgassay.report import messages as refusals
     from pgassay.report.collection import paused
-    from pgassay.report.diagnosing import diagnosed
-    from pgassay.report.disk_capacities import is_disk, of_study
+    from pgassay.report.disk import is_disk, measured_by
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import to_json
+    from pgassay.report.json_values import to_json
 
     with paused():
-        disk = of_study(Findings(open_run(arguments.disk))) if arguments.disk else None
+        disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
         findings = Findings(open_run(arguments.run), disk)
-        found = diagnosed(findings)
+        found = findings.bottlenecks
         if not found:
             disk_study = any(map(is_disk, findings.trials))
             raise (refusals.disk_study_alone if disk_study else refusals.nothing_to_diagnose)(arguments.run)

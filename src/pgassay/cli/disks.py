@@ -27,13 +27,13 @@ def known(mount: Mount) -> dict[str, Any]:
 
 def remember(findings: "Findings") -> None:
     """Keep what a finished disk study found, unless it chose other drives than the data directory's."""
-    from pgassay.report.disk_capacities import CHOOSING, best
+    from pgassay.report.disk import CHOOSING, best
 
     study, place = findings.study, findings.run.host.get("place", {})
     names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
     if not findings.finished or "device" not in place or any(name.startswith(CHOOSING) for name in names):
         return
-    found = best(findings)
+    found = best(findings.trials)
     if not found:
         return
     new = disk_capacities.DiskCapacities(

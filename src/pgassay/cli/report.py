@@ -24,11 +24,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Write."""
     from pgassay.report import page
     from pgassay.report.collection import paused
-    from pgassay.report.disk_capacities import of_study
+    from pgassay.report.disk import measured_by
     from pgassay.report.findings import Findings
 
     with paused():
-        disk = of_study(Findings(open_run(arguments.disk))) if arguments.disk else None
+        disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
         found = open_run(arguments.run)
         path = page.write(
             Findings(found, disk), arguments.out or found.path / "report", pictures=not arguments.no_figures

@@ -18,9 +18,10 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report import text
     from pgassay.report.collection import paused
     from pgassay.report.findings import Findings
-    from pgassay.report.plain import everything, to_json
+    from pgassay.report.forms import document
+    from pgassay.report.json_values import to_json
 
     with paused():
         findings = Findings(Run.open(arguments.run, leave_out=True))
-        print(to_json(everything(findings)) + "\n" if arguments.json else text.render(findings), end="")
+        print(to_json(document(findings)) + "\n" if arguments.json else text.render(findings), end="")
     return messages.SUCCESS

@@ -1,15 +1,22 @@
-"""How to put a winner into practice, and what that risks; from the PostgreSQL manual, "Storage Parameters" and
-"Setting Parameters".
+"""How to put a winner into practice, and what that risks; from the PostgreSQL manual and the kernel's.
 
 Whether a setting takes a restart, the servers under test have told the record. What is not crash-safe is never
-recommended (see `crash_safety`), so its risks are not told here.
+recommended (see `crash_safety`), so its risks are not told here. For builds: PostgreSQL's manual ("Installation from
+Source Code", "pg_upgrade", "Limits") and its sources: pg_control holds both block sizes, the server refuses a cluster
+of others, and pg_upgrade refuses two that differ (check_control_data).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import build_adoption, host_adoption
+from pgassay.report import crash_safety, host_adoption, words
+from pgassay.report.section import Block, Listing, Section, Sentences, Surface
 from pgassay.study.levels import Combination
+from pgassay.study.units import format_bytes, parse_memory, split_quantity
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 _LOSES = ("off", "local", "false", "0", "no")
 """Levels of synchronous_commit that wait for less than a flush, or for no standby."""
@@ -17,6 +24,18 @@ _HOW = {
     "restart": "restart the server",
     "reload": "reload (SELECT pg_reload_conf()); sessions that set it themselves keep theirs",
 }
+_PAGE_HEADER_BYTES = 32
+"""Of a page beside its largest row: header and one line pointer (MaxHeapTupleSize)."""
+
+_OWN = (
+    "a PostgreSQL of your own, since packages are built with 8kB and no setting changes it: configure {option}, and the"
+    " same again for every minor release, with every extension"
+)
+_MOVE = (
+    "a new cluster: initdb, then pg_dump and pg_restore, or logical replication for little downtime; pg_upgrade,"
+    " physical standbys and base backups work only between servers of the same block sizes, so standbys and"
+    " restored backups need this build too"
+)
 
 
 def adopted_by(trials: Iterable[TrialRecord]) -> dict[str, str]:
@@ -30,7 +49,7 @@ def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
     for name, level in treatment.levels.items():
         how = adopted.get(name, "")
         told = how.splitlines() if how not in _HOW else []
-        own = told or build_adoption.steps(name, level.typed) or host_adoption.steps(name, level.typed)
+        own = told or build_steps(name, level.typed) or host_adoption.steps(name, level.typed)
         found += own or [_step(name, level.typed, how)]
     return list(dict.fromkeys(found))
 
@@ -64,3 +83,67 @@ def _setting(name: str, value: str, how: str) -> str:
     loses = name == "synchronous_commit" and value in _LOSES
     risk = "; risk: the last transactions before a crash may be lost, though nothing is damaged" if loses else ""
     return f"ALTER SYSTEM SET {name} = '{value}'; {step}{risk}"
+
+
+def build_steps(name: str, typed: str) -> list[str]:
+    """What a level of `build.*` or `init.*` takes to adopt; empty where it cannot tell."""
+    if name in ("build.block_size", "build.wal_block_size") and not (split_quantity(typed) or ("", ""))[1]:
+        return []  # an imported level is what its column held, and may have no unit
+    if name == "build.block_size":
+        kilobytes = parse_memory(typed) // 1024
+        limit = format_bytes(kilobytes * 1024 - _PAGE_HEADER_BYTES)
+        return [
+            f"{name} = {typed}: {_OWN.format(option=f'--with-blocksize={kilobytes}')}",
+            _MOVE,
+            f"limits change with the page: at most {limit} of a row in it (more goes to TOAST where the types allow), a"
+            " btree key about a third of it; settings counted in blocks change their bytes (shared_buffers and others"
+            " given in kB or MB do not)",
+        ]
+    if name == "build.wal_block_size":
+        option = f"--with-wal-blocksize={parse_memory(typed) // 1024}"
+        return [f"{name} = {typed}: {_OWN.format(option=option)}", _MOVE]
+    if name == "build.cflags":
+        return [f"{name} = {typed}: configure CFLAGS='{typed}'; the cluster stays, restart it with the new programs"]
+    if name == "build.version":
+        return [
+            f"{name} = {typed}: within one major version install and restart; to another major one pg_upgrade, or dump"
+            " and restore (read the release notes' migration section first)"
+        ]
+    if name == "build.source":
+        return [f"{name} = {typed}: a build of your own; the cluster stays if catalogue version and block sizes agree"]
+    if name == "init.data_checksums":
+        option = "--enable" if typed in ("on", "true", "yes", "1") else "--disable"
+        return [
+            f"{name} = {typed}: stop the cluster cleanly, pg_checksums {option}, which reads or rewrites every page"
+        ]
+    if name == "init.wal_segment_size":
+        return [
+            f"{name} = {typed}: stop the cluster cleanly, pg_resetwal --wal-segsize (in MB), check what archives WAL"
+        ]
+    return []
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    """Treatments that won somewhere, or if none did every one, each once with its verdicts and how to apply it.
+
+    None that gives up crash safety, whatever it won.
+    """
+    every = findings.study.treatments
+    by_name = {treatment.name: treatment for treatment in every if not crash_safety.risks(treatment.levels)}
+    texts: dict[str, list[str]] = {}
+    safe = [judged for judged in findings.verdicts if judged.effect.treatment in by_name]
+    won = [judged for judged in safe if judged.verdict.kind == "better"]
+    for judged in won or safe:
+        place = words.place(judged.effect.condition, judged.effect.covariate)
+        text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
+        texts.setdefault(judged.effect.treatment, []).append(text)
+    adopted = adopted_by(findings.trials)
+    for name, found in texts.items():
+        yield Listing(name, advice(by_name[name], adopted), "; ".join(found))
+    if not texts:
+        alone = len(every) < 2
+        none = "one treatment was run, so there is nothing to choose between"
+        yield Sentences((none if alone else "none of these treatments is one to recommend",))
+
+
+SECTION = Section("apply", "Applying it", _blocks, link="Applying it", on=Surface.PAGE)

@@ -1,20 +1,21 @@
 """What the cache study adds to a report: where idx2 recovers, a recommended shared_buffers, and both caches' contents.
 
-Only for runs of the load cacheprobe that vary `server.shared_buffers` as a factor; every other run has none of it.
+Only for runs of the load cacheprobe that vary `server.shared_buffers` as a factor; every other run has none of it. Box
+plots are computed here and not by Vega, so that a run of 13 554 trials makes a small page.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import fsum, log
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import places
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words
-from pgassay.report.part import Part
+from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Surface, Table
 from pgassay.study.levels import label
 from pgassay.study.responses import Status
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
@@ -32,6 +33,13 @@ SHARES = {
     "heap_buffers": "heap in shared_buffers",
 }
 MOMENTS = {"warm": "before the probes", "scan": "after the scan"}
+FLAT_SIZES = 12
+_TIMES = {
+    "idx1": "Index probes before the scan (idx1)",
+    "seq": "Sequential scan (seq)",
+    "idx2": "Index probes after the scan (idx2)",
+}
+_BOXES = "Bar: the middle half of the trials; line: median; whiskers: to 1.5 times the bar; dots beyond."
 
 
 @dataclass(frozen=True)
@@ -136,19 +144,26 @@ class CacheFindings:
         return tuple(found)
 
 
-def parts(findings: "Findings") -> Iterator[Part]:
-    """The tables; none for other runs."""
-    cache = findings.caches
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    cache = findings.once(CacheFindings)
     if not cache.spots or not any(trial.status is Status.VALID for trial in findings.trials):
         return
+    yield Sentences(("how each number is computed: docs/cache-study.md",), small=True, on=Surface.PAGE)
+    for time in _TIMES:
+        yield _times(cache, time)
     if any(each.points for each in cache.recoveries.values()):
-        yield _recovery_part(cache)
-    yield _advice_part(cache)
+        yield _recovery(cache)
+    yield _advice(cache)
     if cache.shares:
-        yield _shares_part(cache)
+        yield _shares(cache)
+        yield Figure("cache-residency", lambda: residency(cache))
 
 
-def _recovery_part(cache: CacheFindings) -> Part:
+def _times(cache: CacheFindings, time: str) -> Figure:
+    return Figure(f"cache-{time}", lambda: times(cache, time))
+
+
+def _recovery(cache: CacheFindings) -> Table:
     head = ("shared_buffers", *(each or "index probes after ÷ before the scan" for each in cache.series))
     points = {(name, point.size): point for name, each in cache.recoveries.items() for point in each.points}
     rows = []
@@ -164,7 +179,7 @@ def _recovery_part(cache: CacheFindings) -> Part:
                 cells.append(f"{point.ratio:.2f} [{point.low:.2f}, {point.high:.2f}]")
         rows.append((format_bytes(size), *cells))
     notes = [_recovery_note(series, each) for series, each in cache.recoveries.items()]
-    return Part("Index probes after the scan ÷ before it", (head, *rows), tuple(notes))
+    return Table(head, rows, "Index probes after the scan ÷ before it", notes)
 
 
 def _recovery_note(series: str, found: Recovery) -> str:
@@ -175,11 +190,11 @@ def _recovery_note(series: str, found: Recovery) -> str:
     return f"{where}{slow}; recovered (below {BEARABLE:g}) from {format_bytes(found.recovered_from)} on"
 
 
-def _advice_part(cache: CacheFindings) -> Part:
+def _advice(cache: CacheFindings) -> Table:
     head = (
         "with",
         "recommended shared_buffers",
-        "sizes not told from the best",
+        "sizes like the best",
         "its probes, median",
         "its probes ÷ the best size's",
     )
@@ -210,10 +225,10 @@ def _advice_part(cache: CacheFindings) -> Part:
     )
     if not rows:
         notes = ("nothing is recommended before five blocks", *notes[1:])
-    return Part("Recommended shared_buffers for this pattern", (head, *rows), notes)
+    return Table(head, rows, "Recommended shared_buffers for this pattern", notes)
 
 
-def _shares_part(cache: CacheFindings) -> Part:
+def _shares(cache: CacheFindings) -> Table:
     found = {(spot, name, moment): value for spot, name, moment, value in cache.shares}
     head = ("shared_buffers", "with", *SHARES.values())
     rows = []
@@ -226,8 +241,126 @@ def _shares_part(cache: CacheFindings) -> Part:
         "medians, before the first probes → right after the scan; shares of the relation, so that what lies in both"
         " caches counts twice",
     )
-    return Part("What lies in which cache", (head, *rows), notes)
+    return Table(head, rows, "What lies in which cache", notes)
 
 
 def _share(value: float | None) -> str:
     return words.MISSING if value is None else f"{value:.0%}"
+
+
+def times(cache: CacheFindings, time: str) -> Drawing | None:
+    """Box plots of one time (ms), sizes along the axis, a colour for each series; None where there is nothing."""
+    name = next((each for each in (f"{time}_trimmed_ms", f"{time}_ms") if cache.spots and cache.values(each)), None)
+    if name is None:
+        return None
+    import altair as alt
+
+    from pgassay.report.charts import FIVE, WIDTH, box_of, chart_of, legend_of
+
+    rows, points = [], []
+    for spot, values in cache.values(name).items():
+        box, outside = box_of(values)
+        place = {"size": format_bytes(spot.size), "series": spot.series or "all"}
+        rows.append({**place, **box})
+        points += [{**place, "value": value} for value in outside]
+    order = [format_bytes(size) for size in cache.sizes]
+    series = [each or "all" for each in cache.series]
+    colour = alt.Color("series:N", scale=_colours(series), sort=series, title=None, legend=legend_of(series))
+    x, offset = (
+        alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
+        alt.XOffset("series:N", sort=series),
+    )
+    scale = alt.Scale(type="log", nice=False, padding=8) if _wide(rows) else alt.Scale(zero=False, nice=True)
+    tooltip = [alt.Tooltip(each) for each in ("size:N", "series:N", "trials:Q")]
+    tooltip += [alt.Tooltip(f"{each}:Q", format=",.4~g") for each in FIVE]
+    y = alt.Y("low:Q", scale=scale, title=f"{time}, ms")
+    base = chart_of(rows).encode(x=x, xOffset=offset, color=colour, tooltip=tooltip)
+    layered = base.mark_rule().encode(y=y, y2="high:Q") + base.mark_bar(opacity=0.55).encode(
+        y=alt.Y("q1:Q", scale=scale, title=f"{time}, ms"), y2="q3:Q"
+    )
+    layered += base.mark_tick(thickness=2).encode(y=alt.Y("median:Q", scale=scale), color=alt.value("black"))
+    if points:
+        layered += (
+            chart_of(points)
+            .mark_point(size=14, opacity=0.6)
+            .encode(x=x, xOffset=offset, color=colour, y=alt.Y("value:Q", scale=scale))
+        )
+    return Drawing(f"{_TIMES[time]} over shared_buffers", _BOXES, layered.properties(width=WIDTH, height=260))
+
+
+def _wide(rows: Sequence[dict[str, Any]]) -> bool:
+    """A logarithmic axis where the boxes span more than a factor of ten."""
+    least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    return bool(least > 0 and most / least > 10)
+
+
+def _colours(series: Sequence[str]) -> Any:
+    import altair as alt
+
+    from pgassay.report.charts import PALETTE
+
+    return alt.Scale(domain=list(series), range=[PALETTE[place % len(PALETTE)] for place in range(len(series))])
+
+
+def _sizes(order: Sequence[str]) -> Any:
+    """Names of sizes lie flat while there is room for them."""
+    import altair as alt
+
+    return alt.Axis(labelAngle=0) if len(order) <= FLAT_SIZES else alt.Axis(labelAngle=-60)
+
+
+def residency(cache: CacheFindings) -> Drawing:
+    """Shares of index and heap in both caches along the sizes, before the probes and after the scan."""
+    import altair as alt
+
+    from pgassay.report.charts import WIDTH, chart_of, panels
+
+    rows = [
+        {
+            "size": format_bytes(spot.size),
+            "series": spot.series or "all",
+            "what": SHARES[name],
+            "when": MOMENTS[moment],
+            "share": value,
+        }
+        for spot, name, moment, value in cache.shares
+    ]
+    order = [format_bytes(size) for size in cache.sizes]
+    what = list(SHARES.values())
+    base = chart_of(rows).encode(
+        x=alt.X("size:N", sort=order, title=BUFFERS.removeprefix("server."), axis=_sizes(order)),
+        y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1], clamp=True), title="share"),
+        color=alt.Color("what:N", scale=_colours(what), sort=what, title=None, legend=alt.Legend(orient="top")),
+        tooltip=["size:N", "series:N", "what:N", "when:N", alt.Tooltip("share:Q", format=".0%")],
+    )
+    # Points in a layer of their own: with them the legend shows its dashes filled, which for strokes is invisible.
+    strokes = alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolStrokeColor="black")
+    dashes = alt.StrokeDash("when:N", sort=list(MOMENTS.values()), title=None, legend=strokes)
+    lines = base.mark_line().encode(strokeDash=dashes) + base.mark_point(filled=True, size=40, opacity=1).encode(
+        shape=alt.Shape("what:N", sort=what, legend=None)
+    )
+    lines = lines.properties(width=WIDTH, height=200)
+    if len(cache.series) > 1:
+        lines = lines.facet(row=panels("series", [each or "all" for each in cache.series]))
+    caption = "Medians. What lies in both caches counts in both: memory spent twice."
+    return Drawing("What lies in which cache", caption, lines)
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    """Null for every other run. Sizes in bytes, shares 0 … 1."""
+    cache = findings.once(CacheFindings)
+    if not cache.spots:
+        return {"cache": None}
+    return {
+        "cache": {
+            "recovery": {series: asdict(found) for series, found in cache.recoveries.items()},
+            "recommended": [asdict(each) for each in cache.advice],
+            "residency": [
+                {"shared_buffers_bytes": spot.size, "with": spot.series, "what": what, "moment": moment, "share": value}
+                for spot, what, moment, value in cache.shares
+            ],
+        }
+    }
+
+
+SECTION = Section("caches", "PostgreSQL's cache and the page cache", _blocks, _plain, secondary=True)

@@ -1,29 +1,36 @@
-"""What a calibration's run tells: noise, where it comes from, what can be resolved in which time, how best to repeat.
+"""A calibration's report: noise, where it comes from, what can be resolved in which time, how best to repeat.
 
-Computed from the record alone, so a calibration can be read again (`pgassay calibrate --show RUN`) by a later version.
+Computed from the record alone, so a calibration can be read again (`pgassay calibrate --show RUN`) by a later version;
+as text for a terminal, about a screen, and as JSON.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from statistics import median
+from typing import Any
 
-from pgassay.analysis.calibration import Measured, Noise, noise_of
-from pgassay.analysis.capacities import DRIVE
+from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
+from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
 from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, Calibration, NoiseRecord, Setting
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
+from pgassay.report import words
+from pgassay.report.json_values import finite
 from pgassay.study.responses import Response, Scale, Status
 
 PRIMARY = "tps"
 MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
 WIDTHS = (0.05, 0.02, 0.01)
+SHOWN_OTHERS = 8
 _HOUR_NS = 3.6e12
+_ROUNDING = 1e-12
+"""The logarithms of equal numbers and their mean may differ by as much."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ class CalibrationFindings:
         found = known if isinstance(known, Mapping) else {}
         return {name: float(found[name]) for name in DRIVE if isinstance(found.get(name), int | float)}
 
-    def spoilt(self) -> Iterator[TrialRecord]:
+    def discarded(self) -> Iterator[TrialRecord]:
         """Trials that do not count."""
         return (trial for trial in self.run.trials if trial.status is not Status.VALID)
 
@@ -166,3 +173,107 @@ def _record(noise: Noise) -> NoiseRecord:
         run=parts.run**0.5,
         drift=drift if isfinite(drift) else None,
     )
+
+
+def render(found: CalibrationFindings) -> str:
+    """The whole text, ending with a newline."""
+    return "\n".join(_lines(found)) + "\n"
+
+
+def _drive(capacities: Mapping[str, float]) -> str:
+    units = {
+        Resource.FLUSHES: (1.0, "flushes"),
+        Resource.WRITTEN_BYTES: (1e6, "MB written in sequence"),
+        Resource.READS: (1.0, "random reads"),
+    }
+    known = ((capacities[name] / unit, word) for name, (unit, word) in units.items() if name in capacities)
+    return ", ".join(f"{value:.0f} {word}" for value, word in known)
+
+
+def _lines(found: CalibrationFindings) -> Iterator[str]:
+    lengths, noise = found.lengths, found.primary
+    yield "Calibration: the same treatment again and again"
+    for trial in found.discarded():
+        yield f"  left out     trial {trial.number}: " + "; ".join(each.detail for each in trial.reasons)
+    if isinstance(noise, str):
+        yield f"  noise        not known: {noise}"
+        return
+    parts = noise.components
+    yield f"  plan         {parts.clusters} clusters × {parts.restarts} restarts × {parts.runs} runs"
+    yield (
+        f"  lengths      a new cluster {words.duration(lengths.cluster_s)}, a restart {lengths.restart_s:.1f} s,"
+        f" a run {lengths.run_s:.1f} s"
+    )
+    yield f"  noise        {_noise(noise)} of tps from trial to trial within a block"
+    of = shares(parts)
+    yield (
+        f"  from         clusters {of['cluster']:.0%}, restarts {of['restart']:.0%}, runs {of['run']:.0%}"
+        " of a run's variance"
+    )
+    if found.capacities:
+        yield f"  drive        {_drive(found.capacities)} a second, one stream each"
+    session = words.duration(noise.hours * 3600)
+    yield f"  drift        {_change(noise.drift)} over the session of {session}, which blocks take out"
+    yield f"  first run    {_change(noise.first_run)} against the later ones of a restart"
+    yield from (f"  left out     {reason}" for reason in noise.left_out)
+    yield ""
+    yield "What two treatments from one snapshot can be told apart by (95 % interval, looked at after every block)"
+    for row in found.resolutions(noise):
+        width = "too few blocks" if row.width is None else f"±{row.width * 100:.2g} %"
+        yield f"  {row.minutes:>4} min  {row.blocks:>5} blocks  {width}"
+    yield f"  Treatments that need clusters of their own: clusters alone differ by {_percent(parts.cluster**0.5)} (CV)."
+    yield ""
+    yield "The cheapest repetition of one treatment, new clusters included (Kalibera and Jones)"
+    for aim, plan in found.plans(noise).items():
+        if plan is None:
+            yield f"  ±{aim:.0%}  out of reach"
+        else:
+            yield (
+                f"  ±{aim:.0%}  {plan.clusters} clusters × {plan.restarts} restarts × {plan.runs} runs:"
+                f" {words.duration(plan.seconds)}"
+            )
+    others = [each for name, each in found.noises.items() if name != PRIMARY]
+    if others:
+        yield ""
+        yield "Noise of other responses"
+        for each in sorted(others, key=lambda each: each.noise)[:SHOWN_OTHERS]:
+            yield f"  {_noise(each)}  {found.responses[each.response].title}"
+
+
+def document(found: CalibrationFindings) -> Mapping[str, Any]:
+    """The same for scripts."""
+    noise = found.primary
+    plain: dict[str, Any] = {
+        "format": 1,
+        "run": str(found.run.path),
+        "lengths": asdict(found.lengths),
+        "noise": {name: asdict(each) for name, each in found.noises.items()},
+    }
+    if isinstance(noise, str):
+        return {**plain, "cannot_tell": noise}
+    plans = found.plans(noise)
+    plain |= {
+        "shares": shares(noise.components),
+        "resolution": [asdict(row) for row in found.resolutions(noise)],
+        "plans": [{"width": width, "plan": None if each is None else asdict(each)} for width, each in plans.items()],
+    }
+    made: Mapping[str, Any] = finite(plain)
+    return made
+
+
+def _noise(noise: Noise) -> str:
+    return f"{_percent(noise.noise)} [{_percent(noise.noise_low)}, {_percent(noise.noise_high)}]"
+
+
+def _percent(share: float) -> str:
+    if abs(share) < _ROUNDING:
+        return "0 %"
+    return f"{share * 100:.2g} %" if isfinite(share) else words.MISSING
+
+
+def _change(change: Change) -> str:
+    if not isfinite(change.high):
+        return words.MISSING
+    if change.high >= 3.0:
+        return f"×{1 + change.estimate:.2f} [×{1 + change.low:.2f}, ×{1 + change.high:.3g}]"
+    return f"{change.estimate * 100:+.1f} % [{change.low * 100:+.1f}, {change.high * 100:+.1f}]"

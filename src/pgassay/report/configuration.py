@@ -7,10 +7,16 @@ what each server said of itself.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.report import words
+from pgassay.report.section import Block, Cell, Section, Sentences, Surface, Table
+from pgassay.study.model import Study
 from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 Value = TypeVar("Value")
 LISTED_MAX = 12
@@ -126,3 +132,37 @@ def _said(level: LevelRecord) -> str:
     if level.read_back == level.canonical:
         return f"{level.typed}{_CONFIRMED}"
     return f"{level.typed} (the running system says {level.read_back})"
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    treatments = treatments_of(findings.trials)
+    heads, rows = merged(treatments, side_by_side(findings.trials, _varied(findings.study)))
+    if findings.imported:
+        yield Sentences(("imported runs tell no settings and nothing was read back",))
+    else:
+        about = [
+            "as the running servers said",
+            "everything else stood at PostgreSQL's built-in default, except what keeps the server private (socket"
+            " directory, port, file paths, locale)",
+            "marked: what differs between treatments although the study does not vary it",
+        ]
+        if len(heads) < len(treatments):
+            about.append("treatments whose servers were configured alike share a column")
+        yield Sentences(about, joined=True)
+    settings: list[Sequence[str | Cell]] = [(Cell(row.name, code=True), *row.values) for row in rows]
+    marked = [place for place, row in enumerate(rows) if row.unexpected]
+    yield Table(("setting", *(words.headed(names, "all trials") for names in heads)), settings, marked=marked)
+    levels: list[Sequence[str | Cell]] = []
+    for name, said in levels_read_back(findings.trials).items():
+        alike = len(said) == len(treatments) and len(set(said.values())) == 1
+        cells = list(said.values())[:1] if alike else [said.get(each, words.MISSING) for each in treatments]
+        levels.append((Cell(name, code=True), *cells))
+    yield Table(("level", *(words.headed(each, "all trials") for each in treatments)), levels, "Levels, read back")
+
+
+def _varied(study: Study) -> Sequence[str]:
+    """Factors, conditions and covariates, in order."""
+    return [*study.factors, *study.conditions, *study.covariates]
+
+
+SECTION = Section("configured", "What was effectively configured", _blocks, link="Configuration", on=Surface.PAGE)

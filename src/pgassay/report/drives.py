@@ -6,13 +6,16 @@ trials) say the same. What fails one of these is transient, and said to be.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
-from pgassay.report.findings import Findings
-from pgassay.report.part import Part
+from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import emulated
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 _SOURCES = ("drive", "drive_wal")
 _ROWS = (
@@ -35,16 +38,14 @@ AS_FOUND = "as it was found"
 _SETTLED = "write amplification that ageing settled at, in the model"
 
 
-def parts(findings: Findings) -> Iterator[Part]:
+def _blocks(findings: "Findings") -> Iterator[Block]:
     """A table for each condition and covariate point; nothing where no drive counts."""
-    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
-        found = _part(findings, mine, words.place(*place))
-        if found is not None:
-            yield found
-
-
-def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part | None:
     treatments = [each.name for each in findings.study.treatments]
+    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
+        yield from _tables(mine, treatments, words.place(*place))
+
+
+def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str) -> Iterator[Table]:
     known = by_treatment(trials)
     of = {each: known.get(each, ()) for each in treatments}
     rows = []
@@ -53,7 +54,7 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
         if any(value is not None for value in values.values()):
             rows.append((title, *(_shown(name, values[each]) for each in treatments)))
     if not rows:
-        return None
+        return
     rows.append(("start state", *(_states(of[each]) for each in treatments)))
     aged = {each: settled(of[each]) for each in treatments}
     if any(value is not None for value in aged.values()):
@@ -63,8 +64,7 @@ def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part
         shown = (_halves(halves[each]) for each in treatments)
         rows.append(("write amplification over time, first and second half", *shown))
     rows.append(("so its write amplification is", *(_verdict(of[each], halves[each]) for each in treatments)))
-    title = f"The drives by their own count{f': {where}' if where else ''}"
-    return Part(title, (("", *map(words.headed, treatments)), *rows), tuple(_notes(trials)))
+    yield Table(("", *map(words.headed, treatments)), rows, where, tuple(_notes(trials)))
 
 
 def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
@@ -163,3 +163,6 @@ def _shown(name: str, value: float | None) -> str:
     if name in _SHARES:
         return f"{value:.1%}"
     return words.size(value) if name.endswith("_bytes") else f"{value:.3g}"
+
+
+SECTION = Section("drives", "The drives by their own count", _blocks, secondary=True)

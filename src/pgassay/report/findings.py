@@ -1,17 +1,19 @@
-"""All that a report says, computed once from the record: text, page, CSV and JSON only put it into form.
+"""A run, analysed: what several sections of a report need, each computed once from the record.
 
 Everything comes from the run directory and the analysis; nothing here touches the machine, so a record made elsewhere
-reads the same.
+reads the same. What one section alone needs it computes itself, kept by `Findings.once`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from pgassay.analysis.capacities import MeasuredCapacity
 from pgassay.analysis.claims import ClaimJudgement
 from pgassay.analysis.comparable import Errors, without_refused
 from pgassay.analysis.compare import Looks, compare, cost_effects
+from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.observations import Layout, ResponseColumn
@@ -22,19 +24,17 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import claims, losses, overhead, service_times, words
-from pgassay.report.cache import CacheFindings
-from pgassay.report.companions import Companions
-from pgassay.report.courses import courses_of, told
-from pgassay.report.disk_capacities import recorded
+from pgassay.report import bottleneck, curves, disk, losses, overhead, published, scaling, service_times, words
 from pgassay.report.overload import overloads
 from pgassay.report.regimes import regimes_of
-from pgassay.report.seconds import Seconds
+from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.report.work import work_of
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
 from pgassay.study.responses import Response, Status
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Judged:
 
 
 class Findings:
-    """A run, analysed. Every part is computed when first asked for."""
+    """A run, analysed; what it offers is computed when first asked for, and then kept."""
 
     def __init__(self, run: Run, disk: Sequence[MeasuredCapacity] | None = None) -> None:
         """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
@@ -58,6 +58,14 @@ class Findings:
         self._observed: dict[str, ResponseColumn] = {}
         self.seconds = Seconds(run)
         self._summed: dict[str, tuple[Summary, ...]] = {}
+        self._kept: dict[object, Any] = {}
+
+    def once(self, compute: Callable[["Findings"], T]) -> T:
+        """What a function makes of this run, computed at its first call only: page and JSON ask for the same."""
+        if compute not in self._kept:
+            self._kept[compute] = compute(self)
+        found: T = self._kept[compute]
+        return found
 
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
@@ -67,12 +75,12 @@ class Findings:
     @cached_property
     def responses(self) -> Mapping[str, Response]:
         """Declared responses by name; a disk study's costs are those of an I/O, and are called so."""
-        return {each.name: replace(each, title=self.work.of(each.title)) for each in self.run.responses}
+        return {each.name: replace(each, title=self.work.titled(each)) for each in self.run.responses}
 
     @cached_property
     def disk(self) -> Sequence[MeasuredCapacity]:
         """What a disk study measured of the drive; nothing where this study itself chooses the drives."""
-        return recorded(self.run.host, self.study) if self._disk is None else self._disk
+        return disk.recorded(self.run.host, self.study) if self._disk is None else self._disk
 
     @property
     def primary(self) -> Response:
@@ -91,13 +99,13 @@ class Findings:
         return max((trial.block for trial in self.trials), default=0)
 
     @cached_property
-    def spoilt(self) -> tuple[TrialRecord, ...]:
-        """Trials spoilt from outside: kept, left out, run again."""
+    def discarded(self) -> tuple[TrialRecord, ...]:
+        """Trials that other programs disturbed: kept, left out, run again."""
         return tuple(trial for trial in self.trials if trial.status is Status.INVALID)
 
     @cached_property
     def outcomes(self) -> tuple[TrialRecord, ...]:
-        """Trials that failed by their treatment's own doing."""
+        """Trials that failed because of their treatment."""
         return tuple(trial for trial in self.trials if trial.status is Status.OUTCOME)
 
     @cached_property
@@ -220,28 +228,50 @@ class Findings:
         for cost in self.costs:
             costs.setdefault(cost.place, []).append(cost)
         declared = tuple(self.responses.values())
-        texts = (explain(each.effect, costs.get(each.effect.place, ()), declared) for each in self.verdicts)
-        return tuple(replace(each, text=self.work.of(each.text)) for each in texts)
+        work = self.work.name
+        return tuple(explain(each.effect, costs.get(each.effect.place, ()), declared, work) for each in self.verdicts)
 
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
         """The authors' findings, each marked."""
-        return tuple(claims.judged(self, claim) for claim in self.study.claims)
+        return tuple(published.judged(self, claim) for claim in self.study.claims)
 
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:
         """How each trial went second by second, by number."""
-        return courses_of(self.trials, self.seconds.gather if told(self.run.responses) else None)
+        return courses_of(self.trials, self.seconds.gather if has_seconds(self.run.responses) else None)
 
     @cached_property
-    def caches(self) -> CacheFindings:
-        """What the cache study adds."""
-        return CacheFindings(self)
+    def curves(self) -> tuple[Curve, ...]:
+        """The primary along the covariates; empty without any."""
+        return curves.curves_of(self.study, self.observations(self.primary.name), self.primary, self.looks)
 
     @cached_property
-    def companions(self) -> Companions:
-        """What stands beside the verdicts."""
-        return Companions(self)
+    def processors(self) -> scaling.Processors:
+        """Of the machine that the record was made on."""
+        return scaling.processors_of(self.run.host)
+
+    @cached_property
+    def scalings(self) -> tuple[scaling.Scaling, ...]:
+        """Kink and Universal Scalability Law of each curve over clients; empty for other covariates."""
+        return scaling.scalings(self.study, self.observations(self.primary.name), self.processors)
+
+    @cached_property
+    def yardsticks(self) -> tuple[scaling.Scaling, ...]:
+        """The same of the CPU yardstick that was measured beside the load, where it was."""
+        if scaling.YARDSTICK not in self.responses:
+            return ()
+        return scaling.scalings(self.study, self.observations(scaling.YARDSTICK), self.processors)
+
+    @cached_property
+    def bottlenecks(self) -> tuple[bottleneck.Diagnosed, ...]:
+        """What stops each arm; empty where nothing tells."""
+        return bottleneck.diagnoses(self.study, self.trials, self.responses, self.run.host, self.disk)
+
+    @cached_property
+    def disk_signs(self) -> tuple[tuple[str, str], ...]:
+        """What a disk study found out about its drive, and where; empty for others."""
+        return disk.signs(self.trials, self.seconds)
 
     @cached_property
     def block_s(self) -> float | None:
@@ -290,10 +320,5 @@ class Findings:
         return losses.failures(self.trials)
 
     def _failure(self, effect: Effect) -> str | None:
-        dropped = losses.failed(self.dropped.get(words.place(*effect.place)))
+        dropped = losses.failed(self.dropped.get(effect.place.name))
         return self._failures.get(effect.place) or dropped
-
-
-def varied_names(study: Study) -> Sequence[str]:
-    """Factors, conditions and covariates, in order."""
-    return [*study.factors, *study.conditions, *study.covariates]

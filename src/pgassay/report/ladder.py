@@ -5,14 +5,20 @@ bytes per transaction (medians over the valid trials), each with the source of t
 says so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pgassay.report import words
-from pgassay.report.findings import Findings
-from pgassay.report.work import TRANSACTION, Work
+from pgassay.report.section import Block, Section, Sentences, Surface, Table, folded
+from pgassay.report.work import Work
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 NOT_AVAILABLE = "not available"
+ON_A_TERMINAL = 4
+"""Ladders that a terminal shows; more are many screens."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class Ladder:
     rungs: tuple[Rung, ...]
 
 
-def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
+def ladders_of(findings: "Findings") -> tuple[Ladder, ...]:
     """A ladder for every place in which something was written; none for loads that only read."""
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
     work = findings.work
@@ -96,7 +102,7 @@ def ladders_of(findings: Findings) -> tuple[Ladder, ...]:
 
 
 def _medians(
-    findings: Findings, step: Step, place: tuple[str, str], treatments: tuple[str, ...]
+    findings: "Findings", step: Step, place: tuple[str, str], treatments: tuple[str, ...]
 ) -> Iterator[float | None]:
     response = findings.responses.get(step.response)
     rows = findings.summaries(response) if response is not None else ()
@@ -104,12 +110,44 @@ def _medians(
     return (medians.get(name) for name in treatments)
 
 
-def shown(value: float | None) -> str:
+def _shown(value: float | None) -> str:
     """Bytes as everywhere else in a report, or that nothing tells them."""
     return NOT_AVAILABLE if value is None else words.size(value)
 
 
-def text(ladder: Ladder, work: Work = TRANSACTION) -> list[list[str]]:
-    """The rows of a table on a terminal: rung, bytes of each treatment, source. The sources follow as notes."""
-    head = [f"written per {work.name}", *map(words.headed, ladder.treatments)]
-    return [head, *([rung.title, *map(shown, rung.bytes_per_transaction)] for rung in ladder.rungs)]
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    ladders, work = findings.once(ladders_of), findings.work
+    if not ladders:
+        return
+    if len(ladders) > ON_A_TERMINAL:
+        many = f"the write ladders of {len(ladders)} combinations are on the page and in --json"
+        yield Sentences((many,), on=Surface.TERMINAL)
+    else:
+        yield from (_table(each, work, Surface.TERMINAL) for each in ladders)
+    yield from folded([_table(each, work, Surface.PAGE) for each in ladders])
+    first = "from a row version down to the flash" if work.server_writes else "down to the flash"
+    notes = (
+        f"{first}: medians over the valid trials",
+        "the block layer counts what reached the device in the window, late writes of the page cache and the file"
+        " system's journal among them; a drive's own counts are there for emulated drives and for NVMe drives that tell"
+        " them",
+    )
+    yield Sentences(notes, small=True, joined=True, on=Surface.PAGE)
+
+
+def _table(ladder: Ladder, work: Work, surface: Surface) -> Table:
+    """Rung, bytes of each treatment; on a page also the source of each number."""
+    sources = surface is Surface.PAGE
+    head = (f"bytes written per {work.name}", *map(words.headed, ladder.treatments), *(["source"] if sources else []))
+    rows = [
+        (rung.title, *map(_shown, rung.bytes_per_transaction), *([rung.source] if sources else []))
+        for rung in ladder.rungs
+    ]
+    return Table(head, rows, ladder.place, on=surface)
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {"ladders": findings.once(ladders_of)}
+
+
+SECTION = Section("ladder", "The write ladder", _blocks, _plain, secondary=True)

@@ -58,3 +58,13 @@ def unread_trial(number: int, reason: str) -> str:
 def unread_series(number: int, reason: str) -> str:
     """A trial whose result counts, though nothing tells how it went."""
     return f"the seconds of trial {number} cannot be read, so nothing shows how it went: {reason}"
+
+
+def section_failed(name: str, error: Exception) -> str:
+    """A section of another package that cannot cope with a run."""
+    return f'section "{name}" of another package failed: {type(error).__name__}: {error}'
+
+
+def key_taken(section: str, key: str) -> UsageError:
+    """Two sections want the same key of `--json`."""
+    return UsageError(f'section "{section}" writes "{key}" to --json, which another section has', "give it another key")

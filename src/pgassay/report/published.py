@@ -1,48 +1,174 @@
-"""The published table with one's own figures beside it, row by row, where a row says which treatment it is about.
+"""What others published, held against this run: their table beside one's own figures, and each claim with its mark.
 
-Only set side by side, never computed with each other: machine, load and regime differ.
+Figures are only set side by side, never computed with each other: machine, load and regime differ. A claim is judged by
+the effect of its treatment against the one that it names, or by what was fitted; a machine without a second hardware
+thread to a core cannot speak to hyper-threading, whatever its curve looks like. Where this run contradicts a claim,
+the study's own words name the likely cause, with the medians that were measured put into them; the costs that moved
+with the response are an association, and said to be no more.
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pgassay.analysis.claims import needed_parts
+from pgassay.analysis import claims, messages
+from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts
+from pgassay.analysis.compare import cost_effects
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.summary import Summary
 from pgassay.report import words
-from pgassay.report.findings import Findings
-from pgassay.study.model import Published
+from pgassay.report.scaling import Processors, Scaling, describes
+from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
+from pgassay.report.trials import middle
+from pgassay.study.model import Claim, Published
+from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+KINK, GAIN, YARDSTICK_GAIN = "kink_per_core", "smt_gain", "smt_gain_of_yardstick"
+FITTED = (KINK, GAIN, YARDSTICK_GAIN)
+"""What claims may name beside responses: figures of a fit."""
+SHOWN = 3
+"""Costs that are named for a contradicted claim, at most."""
+_NAMED = re.compile(r"\{([a-z0-9_]+)\}")
+_UNKNOWN = "(not measured)"
 
 
-@dataclass(frozen=True)
-class Row:
-    """The authors' cells, and one's own (dashes where this run has no such treatment)."""
-
-    cells: tuple[str, ...]
-    ours: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Both heads, then the rows; `ours` is empty where no row names a treatment."""
-
-    columns: tuple[str, ...]
-    ours: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-def beside(findings: Findings) -> Table:
-    """The table; without rows where the study has none."""
-    rows = findings.study.published
-    columns = tuple(dict.fromkeys(column for row in rows for column in row.cells))
-    told = any(row.treatment for row in rows)
-    heads = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if told else ()
-    found = []
-    for row in rows:
-        cells = tuple(row.cells.get(column, "") for column in columns)
-        found.append(Row(cells, _ours(findings, row) if told else ()))
-    return Table(columns, heads, tuple(found))
+def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
+    """The claim, marked; with a reason where this run contradicts it."""
+    study = findings.study
+    fitted = _fitted(findings, claim)
+    if fitted is not None:
+        return fitted
+    absent = claims.missing_levels(claim, study)
+    if absent and not claim.untestable:
+        return claims.not_testable(claim, messages.absent_levels(absent))
+    response = findings.responses.get(claim.response)
+    baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
+    if response is not None and not claim.untestable and baseline is not None:
+        levels = needed_parts(claim.treatment, study)
+        named = {arm.treatment.name for arm in study.arms if levels <= set(arm.name.split(", "))}
+        effect = claims.effect_of(claim, findings.effects(response, baseline, named), levels)
+    found = claims.judge(claim, effect, blocks_max=study.design.blocks_max)
+    return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
 
 
-def _ours(findings: Findings, row: Published) -> tuple[str, ...]:
+def _fitted(findings: "Findings", claim: Claim) -> ClaimJudgement | None:
+    """The mark of a claim on a fitted figure, by the fit's interval; None for a claim on a response."""
+    if claim.response not in FITTED or claim.untestable:
+        return None
+    curves = findings.yardsticks if claim.response == YARDSTICK_GAIN else findings.scalings
+    named = needed_parts(claim.treatment, findings.study)
+    curve = next((each for each in curves if named <= _names(each)), None)
+    if curve is not None and curve.kink is not None and not describes(curve.kink):
+        return claims.not_testable(
+            claim, f"two lines fit that curve badly, points lie {curve.kink.misfit:.0%} off them"
+        )
+    if curve is None or curve.kink is None:
+        return claims.not_testable(claim, "this run has too few points of that curve")
+    if claim.response == KINK:
+        return _kink(claim, curve, findings.processors)
+    return _gain(claim, curve, findings.processors)
+
+
+def _kink(claim: Claim, curve: Scaling, processors: Processors) -> ClaimJudgement:
+    found, cores = curve.kink, processors.cores
+    if cores is None:
+        return claims.not_testable(claim, "the record does not tell the physical cores")
+    if found is None or not found.located:
+        return claims.not_testable(claim, f"no kink is located up to {curve.upto:g} clients")
+    return claims.judge_range(claim, found.at.value / cores, found.at.low / cores, found.at.high / cores)
+
+
+def _gain(claim: Claim, curve: Scaling, processors: Processors) -> ClaimJudgement:
+    threads = processors.threads_per_core
+    if threads is None or threads <= 1.0:
+        return claims.not_testable(claim, "this machine shows one hardware thread a core")
+    if curve.kink is None or not curve.kink.located:
+        return claims.not_testable(claim, f"no kink is located up to {curve.upto:g} clients")
+    gain = curve.kink.gain
+    return claims.judge_range(claim, gain.value, gain.low, gain.high)
+
+
+def _names(curve: Scaling) -> frozenset[str]:
+    return frozenset(part for name in (curve.treatment, curve.condition) for part in name.split(", ") if part)
+
+
+def _why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, baseline: str) -> str:
+    """One sentence for a contradicted claim; empty for any other, or where nothing is known."""
+    if judged.mark is not Mark.CONTRADICTED or effect is None:
+        return ""
+    told = [_foreseen(findings, judged.claim), _beside(findings, effect, baseline)]
+    return "; ".join(each for each in told if each)
+
+
+def _foreseen(findings: "Findings", claim: Claim) -> str:
+    """The study's words, each `{response}` in them as the median that the claim's treatment had here."""
+    named = needed_parts(claim.treatment, findings.study)
+    mine = [
+        trial
+        for trial in findings.trials
+        if trial.status is Status.VALID and named <= set(trial.place.name.split(", "))
+    ]
+
+    def measured(found: re.Match[str]) -> str:
+        response = findings.responses.get(found[1])
+        value = middle(trial.responses.get(found[1]) for trial in mine)
+        return _UNKNOWN if response is None or value is None else words.quantity(value, response)
+
+    return _NAMED.sub(measured, claim.otherwise)
+
+
+def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
+    """The costs that moved most between the same two treatments."""
+    observed = {name: findings.observations(name) for name, each in findings.responses.items() if each.cost}
+    blocks_max = findings.study.design.blocks_max
+    declared = findings.run.responses
+    beside = cost_effects(observed, declared, baseline, blocks_max=blocks_max, looks=findings.looks, only=effect.place)
+    found = explain(effect, [each for each in beside if each.response != effect.response], declared)
+    moved = (*found.along, *found.against)[:SHOWN]
+    listed = ", ".join(
+        f"{findings.responses[each.response].title} {amount(each, findings.responses[each.response])}" for each in moved
+    )
+    return f"measured beside it: {listed}" if listed else ""
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    if findings.study.published:
+        yield from _table(findings)
+    if not findings.claims:
+        return
+    rows = []
+    for judged in findings.claims:
+        text = judged.text.removeprefix(f"{judged.mark}: ")
+        found = Cell(judged.mark, f"{text}; why: {judged.why}" if judged.why else text, badge=True)
+        rows.append((Cell(judged.claim.text, judged.claim.source), judged.claim.published or words.MISSING, found))
+        lines = [f"published: {judged.claim.published or 'no figure'}; {judged.text}"]
+        lines += [f"why: {judged.why}"] if judged.why else []
+        yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
+    yield Table(("what they say", "published", "here"), rows, on=Surface.PAGE)
+
+
+def _table(findings: "Findings") -> Iterator[Block]:
+    """The authors' rows; one's own figures beside those that say which treatment they are about."""
+    published = findings.study.published
+    columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
+    named = any(row.treatment for row in published)
+    heads = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
+    rows = [
+        (*(row.cells.get(column, "") for column in columns), *(_ours(findings, row) if named else ()))
+        for row in published
+    ]
+    yield Table((*columns, *heads), rows, shaded=range(len(columns), len(columns) + len(heads)), on=Surface.PAGE)
+    ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if named else ""
+    note = f"{ours}the authors' own figures, from their machine and load; not measured here"
+    yield Sentences((note,), small=True, on=Surface.PAGE)
+
+
+def _ours(findings: "Findings", row: Published) -> tuple[str, ...]:
     response = findings.responses.get(row.response or findings.study.primary)
     missing = (words.MISSING,) * 3
     if response is None or not row.treatment:
@@ -63,3 +189,21 @@ def _ours(findings: Findings, row: Published) -> tuple[str, ...]:
 def _levels(summary: Summary) -> frozenset[str]:
     label = summary.place.name
     return frozenset(label.split(", "))
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {
+        "claims": [
+            {
+                "text": judged.claim.text,
+                "source": judged.claim.source,
+                "mark": judged.mark,
+                "found": judged.text,
+                "why": judged.why,
+            }
+            for judged in findings.claims
+        ]
+    }
+
+
+SECTION = Section("published", "Published figures", _blocks, _plain, link="Published figures")

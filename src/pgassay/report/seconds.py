@@ -1,17 +1,40 @@
-"""The trials' series as a report asks for them: what cannot be read is left out, and said.
+"""The trials second by second: how each went, what of it a reader should distrust, and the figure of all of them.
 
-A trial's result does not hang on its series, so one that is cut or missing takes nothing from a verdict; but a line
-missing from a figure, or a course that nobody knows, has to be told.
+The record says how a trial went since trials are judged when they are committed; older ones are judged here, all in one
+pass over the series. A trial's result does not hang on its series, so one that is cut or missing takes nothing from a
+verdict; but a line missing from a figure, or a course that nobody knows, has to be told.
+
+A long run has more seconds than a page can carry: beyond `TRIALS_MAX` trials the last ones of each panel are shown,
+beyond `POINTS_MAX` points in a trial their means over equal stretches.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from pgassay.analysis.steadiness import UNKNOWN, Steadiness, TrialCourse, courses_of_samples
 from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
 from pgassay.report import messages
+from pgassay.report.section import Drawing
+from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from pgassay.report.findings import Findings
+
+    Gather = Callable[[Callable[[pl.LazyFrame], pl.LazyFrame]], pl.DataFrame]
+
+TPS = "tps"
+WARM_UP = "_warmup"
+NAMED_MAX = 12
+"""A sentence names no more trials than this."""
+TRIALS_MAX = 120
+POINTS_MAX = 240
+POINTS_FOR_A_LINE = 3
+"""A series shorter than this is marked by points, since a line needs two of them to be seen at all."""
+SOURCE = "pgbench"
 
 
 class Seconds:
@@ -36,3 +59,164 @@ class Seconds:
             *(messages.unread_trial(*each) for each in self._run.left_out),
             *(messages.unread_series(*each) for each in series),
         )
+
+
+MEANINGS: Mapping[Steadiness, str] = {
+    Steadiness.WARMING: "still warmed up in their window: ask for a longer load.warmup",
+    Steadiness.SLOWING: "slowed down in their window and stayed so: what they began with does not last",
+    Steadiness.DRIFTING: "went up or down all the time: they had no steady state to measure",
+    Steadiness.CYCLIC: "went up and down in cycles, as checkpoints do: their windows must cover whole ones",
+    Steadiness.UNSETTLED: "jumped between levels",
+    Steadiness.UNKNOWN: "are too short (below 30 s) or have too many gaps to tell whether they were steady",
+}
+
+
+def courses_of(trials: Sequence[TrialRecord], gather: "Gather | None") -> Mapping[int, TrialCourse]:
+    """Trial number to its course, for every committed trial; `gather` answers a query on all series.
+
+    None where the load tells no seconds: there is nothing to read then.
+    """
+    known = {trial.number: course for trial in trials if (course := _recorded(trial)) is not None}
+    missing = [trial.number for trial in trials if trial.number not in known]
+    judged = _judged(gather, missing, every=not known) if missing and gather else {}
+    return {trial.number: known.get(trial.number) or judged.get(trial.number, UNKNOWN) for trial in trials}
+
+
+def has_seconds(responses: Iterable[Response]) -> bool:
+    """Does the load tell its transactions per second at all?"""
+    return any(response.name == TPS for response in responses)
+
+
+def doubts(
+    trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse], responses: Iterable[Response]
+) -> Iterator[str]:
+    """A sentence for each class but flat, about the trials that count; none for a load that tells no seconds."""
+    if not has_seconds(responses):
+        return
+    valid = [trial.number for trial in trials if trial.status is Status.VALID]
+    for kind, meaning in MEANINGS.items():
+        numbers = [number for number in valid if courses[number].kind is kind]
+        if not numbers:
+            continue
+        if len(numbers) == len(valid):
+            yield f"all valid trials ({len(valid)}) {meaning}"
+        else:
+            named = ", ".join(map(str, numbers[:NAMED_MAX])) + (", …" if len(numbers) > NAMED_MAX else "")
+            yield f"{len(numbers)} of {len(valid)} valid trials ({named}) {meaning}"
+
+
+def _recorded(trial: TrialRecord) -> TrialCourse | None:
+    kind = trial.regime.get("steadiness")
+    if not isinstance(kind, str) or kind not in list(Steadiness):
+        return None
+    numbers = [trial.regime.get(name) for name in ("truncation_s", "tps_error", "cycle_s")]
+    truncation_s, error, cycle_s = (float(each) if isinstance(each, int | float) else None for each in numbers)
+    return TrialCourse(Steadiness(kind), truncation_s, error, cycle_s)
+
+
+def _judged(gather: "Gather", numbers: Sequence[int], *, every: bool) -> dict[int, TrialCourse]:
+    import polars as pl
+
+    wanted = pl.col("name") == TPS
+    if not every:
+        wanted &= pl.col("trial").is_in(list(numbers))
+    rows = gather(lambda series: series.filter(wanted).select("trial", "monotonic_ns", "source", "value"))
+    table = rows.filter(~pl.col("source").str.ends_with(WARM_UP))  # apart: costly on all rows, cheap on these
+    values = table["value"].fill_null(float("nan")).to_numpy()
+    return courses_of_samples(table["trial"].to_numpy(), table["monotonic_ns"].to_numpy(), values)
+
+
+def drawing(findings: "Findings") -> Drawing | None:
+    """Transactions per second as small multiples, a panel a treatment; None where no trial has a series of them."""
+    if not has_seconds(findings.run.responses):
+        return None
+    import altair as alt
+
+    from pgassay.report import charts
+
+    names = _panels(findings)
+    rows = rows_of(findings, names)
+    if not rows:
+        return None
+    base = charts.chart_of(rows).encode(
+        x=alt.X("second:Q", title="seconds since the measured window began"),
+        y=alt.Y("value:Q", title="tps"),
+        detail="trial:N",
+    )
+    shades = alt.Scale(domain=["measured", "warm-up"], range=["#0072B2", "#aaaaaa"])
+    shortest = min(Counter((row["trial"], row["phase"]) for row in rows).values())
+    lines = base.mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE).encode(
+        color=alt.Color("phase:N", scale=shades, title=None, legend=alt.Legend(orient="top")),
+        tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
+    )
+    faceted = lines.properties(width=charts.WIDTH, height=110).facet(row=charts.panels("panel", names))
+    return Drawing(
+        "Transactions per second, second by second",
+        "Every trial is a line; grey: the warm-up, kept and marked. Dips that recur are checkpoints.",
+        faceted.resolve_scale(y="independent") if charts.apart(rows, "panel") else faceted,
+    )
+
+
+def _panel(trial: TrialRecord) -> str:
+    return trial.place.name
+
+
+def _panels(findings: "Findings") -> tuple[str, ...]:
+    """In the study's order, then whatever else was run."""
+    return tuple(dict.fromkeys([*(arm.name for arm in findings.study.arms), *map(_panel, findings.trials)]))
+
+
+def rows_of(findings: "Findings", names: Sequence[str]) -> list[dict[str, Any]]:
+    """Points to draw: trial, panel, block, second, value, phase."""
+    import polars as pl
+
+    chosen = _chosen(findings, names)
+    if not chosen:
+        return []
+    about = {trial.number: trial for trial in findings.trials if trial.number in chosen}
+    table = findings.seconds.gather(
+        lambda series: (
+            series.filter(pl.col("trial").is_in(sorted(chosen)) & (pl.col("name") == TPS))
+            .filter(pl.col("source").is_in([SOURCE, f"{SOURCE}_warmup"]))
+            .select("trial", "source", "monotonic_ns", "value")
+            .drop_nulls()
+        )
+    )
+    rows: list[dict[str, Any]] = []
+    for (number,), part in table.group_by("trial", maintain_order=True):
+        measured = part.filter(pl.col("source") == SOURCE)
+        if measured.is_empty():
+            continue
+        origin = int(str(measured["monotonic_ns"].min()))
+        step = max(1, part.height // POINTS_MAX)
+        thinned = part.with_columns(
+            pl.col("monotonic_ns").sub(origin).truediv(1e9).alias("second"),
+            pl.int_range(pl.len()).floordiv(step).over("source").alias("stretch"),
+        )
+        means = thinned.group_by("source", "stretch", maintain_order=True).agg(
+            pl.col("second").mean(), pl.col("value").mean()
+        )
+        trial = about[int(str(number))]
+        rows += [
+            {
+                "trial": trial.number,
+                "panel": _panel(trial),
+                "block": trial.block,
+                "second": round(second, 2),
+                "value": round(value, 1),
+                "phase": "measured" if source == SOURCE else "warm-up",
+            }
+            for source, second, value in means.select("source", "second", "value").iter_rows()
+        ]
+    return rows
+
+
+def _chosen(findings: "Findings", names: Sequence[str]) -> set[int]:
+    share = max(1, TRIALS_MAX // max(1, len(names)))
+    chosen: set[int] = set()
+    numbers: dict[str, list[int]] = {}
+    for trial in findings.trials:
+        numbers.setdefault(_panel(trial), []).append(trial.number)
+    for name in names:
+        chosen.update(numbers.get(name, [])[-share:])
+    return chosen

@@ -4,14 +4,17 @@ The lab records each relation's bytes as a counter, `relation.table.NAME_bytes` 
 study can know their names beforehand.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.findings import Findings
-from pgassay.report.part import Part
+from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 _PREFIX, _SUFFIX = "relation.", "_bytes"
 _WHOLES = (("database_bytes", "database"), ("table_bytes", "all tables"), ("index_bytes", "all indexes"),
@@ -20,39 +23,42 @@ ROWS_MAX = 12
 """Of single tables and indexes; the largest ones."""
 
 
-def parts(findings: Findings) -> Iterator[Part]:
-    """A table for each condition and covariate point; nothing where no trial told any size."""
-    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
-        found = _part(findings, mine, words.place(*place))
-        if found is not None:
-            yield found
-
-
-def _part(findings: Findings, trials: Sequence[TrialRecord], where: str) -> Part | None:
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    """A table for each condition and covariate point; nothing where no trial recorded any size."""
     treatments = [each.name for each in findings.study.treatments]
+    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
+        yield from _tables(mine, treatments, findings.baseline, findings.responses, words.place(*place))
+
+
+def _tables(
+    trials: Sequence[TrialRecord],
+    treatments: Sequence[str],
+    baseline: str,
+    responses: Container[str],
+    where: str,
+) -> Iterator[Table]:
     of = by_treatment(trials)
     rows = []
     relations: dict[str, dict[str, float]] = {}
-    told = dict.fromkeys(chain.from_iterable(trial.counters for trial in trials))
-    for name in (each for each in told if each.startswith(_PREFIX)):
+    counters = dict.fromkeys(chain.from_iterable(trial.counters for trial in trials))
+    for name in (each for each in counters if each.startswith(_PREFIX)):
         kind, _, relation = name.removeprefix(_PREFIX).removesuffix(_SUFFIX).partition(".")
         found = {each: [trial.counters.get(name) for trial in of.get(each, ())] for each in treatments}
         relations[f"{kind} {relation}"] = _medians(found)
     if not relations:
-        return None
+        return
     for name, title in _WHOLES:
-        if name in findings.responses:
+        if name in responses:
             found = {each: [trial.responses.get(name) for trial in of.get(each, ())] for each in treatments}
             sizes = _medians(found)
             if sizes:
-                rows.append(_row(title, sizes, treatments, findings.baseline))
+                rows.append(_row(title, sizes, treatments, baseline))
     largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
-    rows += [_row(name, relations[name], treatments, findings.baseline) for name in largest[:ROWS_MAX]]
+    rows += [_row(name, relations[name], treatments, baseline) for name in largest[:ROWS_MAX]]
     notes = ["tables with TOAST and maps; in brackets the quotient to the baseline; pg_wal holds recycled files too"]
     if len(largest) > ROWS_MAX:
         notes.append(f"{len(largest) - ROWS_MAX} smaller relations are in the trials' counters")
-    title = f"Space at the end of the window{f': {where}' if where else ''}"
-    return Part(title, (("", *map(words.headed, treatments)), *rows), tuple(notes))
+    yield Table(("", *map(words.headed, treatments)), rows, where, notes)
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
@@ -60,7 +66,7 @@ def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
     return {treatment: value for treatment, value in told.items() if value is not None}
 
 
-def _row(title: str, sizes: Mapping[str, float], treatments: list[str], baseline: str) -> tuple[str, ...]:
+def _row(title: str, sizes: Mapping[str, float], treatments: Sequence[str], baseline: str) -> tuple[str, ...]:
     whole = sizes.get(baseline)
     cells = []
     for treatment in treatments:
@@ -71,3 +77,6 @@ def _row(title: str, sizes: Mapping[str, float], treatments: list[str], baseline
         quotient = f" ({size / whole:.3g})" if whole and treatment != baseline else ""
         cells.append(f"{words.size(size)}{quotient}")
     return (title, *cells)
+
+
+SECTION = Section("space", "Space at the end of the window", _blocks, secondary=True)

@@ -7,16 +7,19 @@ each is computed.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.comparable import refusal_of_speed
+from pgassay.analysis.comparable import refusal_by_levels, refusal_of_speed
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.findings import Findings
-from pgassay.report.part import Part
+from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import timed
+from pgassay.study.drives import DATA, WAL, timed
 from pgassay.study.levels import Cell, Level, Place
+from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
 
 CYCLES = 3000
 """Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said beside every life."""
@@ -27,6 +30,8 @@ SPACE: Mapping[str, str] = {"physical_bytes": "live bytes on flash", "database_b
 _SPEED = ("qps", "tps")
 _TOLD = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
 _NEEDED = ("table.", "drive.")
+_MEDIAN, _TRIAL = "median", "trial"
+_HEIGHT = 300
 _HEAD = ("treatment", "space", "to the baseline", "speed", "to its drive's first", "HOT share", "WAL a transaction")
 
 
@@ -64,51 +69,23 @@ class Tradeoff:
         return words.place(self.condition, self.covariate)
 
 
-def tradeoffs(findings: Findings) -> Iterator[Tradeoff]:
+def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
     """One for each condition and covariate point, where table options or drives vary and both sides are known."""
     varied = {name for treatment in findings.study.treatments for name in treatment.levels}
     if not any(name.startswith(_NEEDED) for name in varied):
-        return
+        return ()
+    found = []
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
         if space is not None and speed is not None:
-            yield Tradeoff(*place, space, speed, points(findings, place, mine, space, speed))
+            found.append(Tradeoff(*place, space, speed, points(findings, place, mine, space, speed)))
+    return tuple(found)
 
 
-def parts(findings: Findings) -> Iterator[Part]:
-    """A table for each tradeoff."""
-    for each in tradeoffs(findings):
-        yield _part(each.points, findings.baseline, SPACE[each.space], each.speed, each.place)
-
-
-def as_plain(findings: Findings) -> list[dict[str, Any]]:
-    """For `--json`: every treatment's medians, whether it is on the front, and the life of a TB of flash in years."""
-    return [
-        {
-            "condition": each.condition,
-            "covariate": each.covariate,
-            "space": each.space,
-            "speed": each.speed,
-            "cycles": CYCLES,
-            "points": [
-                {
-                    "treatment": point.name,
-                    "space": point.space_bytes,
-                    "speed": point.speed,
-                    "on_the_front": point.name in best,
-                    "life_years": point.life_years,
-                    **{name: point.told.get(name) for name in _TOLD},
-                }
-                for point in each.points
-            ],
-        }
-        for each in tradeoffs(findings)
-        for best in [front(each.points)]
-    ]
-
-
-def points(findings: Findings, place: Cell, trials: Sequence[TrialRecord], space: str, speed: str) -> tuple[Point, ...]:
+def points(
+    findings: "Findings", place: Cell, trials: Sequence[TrialRecord], space: str, speed: str
+) -> tuple[Point, ...]:
     """Every treatment's medians over the trials of a place, in the study's order."""
     levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     of = by_treatment(trials)
@@ -151,7 +128,13 @@ def _apart(one: Point, other: Point) -> bool:
     return bool(refusal_of_speed(one.levels, other.levels, (one.service_error, other.service_error)))
 
 
-def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Part:
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    for each in findings.once(tradeoffs):
+        yield _table(each.points, findings.baseline, SPACE[each.space], each.speed, each.place)
+    yield Figure("space-against-speed", lambda: _drawing(findings))
+
+
+def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Table:
     whole = next((each.space_bytes for each in every if each.name == baseline), None)
     best = front(every)
     flash = any(each.told["nand_bytes_per_transaction"] for each in every)
@@ -183,7 +166,7 @@ def _part(every: Sequence[Point], baseline: str, space: str, speed: str, where: 
         notes.append("speeds are made by emulated service times")
     if flash:
         notes.append(f"life of a TB of flash at this load, if it bears {CYCLES} cycles: an assumption, and no rating")
-    return Part(f"Space against speed{f': {where}' if where else ''}", (head, *rows), tuple(notes))
+    return Table(head, rows, where, notes)
 
 
 def _number(value: float | None) -> str:
@@ -204,3 +187,132 @@ def _times(value: float | None, against: float | None) -> str:
 
 def _years(value: float | None) -> str:
     return words.MISSING if value is None else f"{value:.2g} years" if value < 99.5 else f"{value:,.0f} years"
+
+
+def _drawing(findings: "Findings") -> Drawing | None:
+    """Every trial small, every treatment's medians large, the Pareto front as a line; a panel for each place.
+
+    A front joins only treatments whose speeds may be compared: on emulated drives without service times there is one
+    for each drive. None where space or speed is not known.
+    """
+    every = findings.once(tradeoffs)
+    if not every:
+        return None
+    import altair as alt
+
+    from pgassay.report.charts import WIDTH, chart_of, colour, data, panels, wrapped
+
+    space = findings.responses[every[0].space]
+    divisor, unit = words.scale_of((point.space_bytes or 0.0 for each in every for point in each.points), space)
+    rows = [row for each in every for row in (*_trial_rows(findings.trials, each), *_median_rows(each))]
+    for row in rows:
+        row["space"] /= divisor
+    treatments = tuple(treatment.name for treatment in findings.study.treatments)
+    several = len({row["place"] for row in rows}) > 1
+    base = alt.Chart() if several else chart_of(rows)
+    x = alt.X("space:Q", title=f"{SPACE[every[0].space]}, {unit}", scale=alt.Scale(zero=False, nice=True, padding=14))
+    named = wrapped(findings.responses[every[0].speed].title, _HEIGHT)
+    y = alt.Y("speed:Q", title=named, scale=alt.Scale(zero=False, nice=True))
+    shades = colour(treatments)
+    told = ["treatment:N", "space:Q", "speed:Q"]
+    lines = base.transform_filter("datum.kind == 'median' && datum.front").mark_line(
+        color="#777777", strokeDash=[5, 4], interpolate="linear"
+    )
+    shown = (
+        lines.encode(x=x, y=y, detail="drives:N", order="space:Q")
+        + base.transform_filter("datum.kind == 'trial'")
+        .mark_circle(size=26, opacity=0.45)
+        .encode(x=x, y=y, color=shades)
+        + base.transform_filter("datum.kind == 'median'")
+        .mark_point(filled=True, size=130, stroke="black", strokeWidth=1)
+        .encode(x=x, y=y, color=shades, shape=_shape(rows), tooltip=told)
+    ).properties(width=WIDTH, height=_HEIGHT)
+    if several:
+        places = tuple(dict.fromkeys(str(row["place"]) for row in rows))
+        shown = shown.facet(data=data(rows), row=panels("place", places)).resolve_scale(y="independent")
+    return Drawing(
+        "Space against speed",
+        "Small: a trial; large: a treatment's medians. Dashed: the Pareto front, the treatments that none with a "
+        "comparable speed beats on both sides. Up and to the left is better. Secondary.",
+        shown,
+    )
+
+
+def _shape(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Of what is comparable with what; without a legend where everything is."""
+    import altair as alt
+
+    from pgassay.report.charts import legend_of
+
+    drives = list(dict.fromkeys(str(row["drives"]) for row in rows if row["kind"] == _MEDIAN))
+    return alt.Shape("drives:N", legend=legend_of(drives, "comparable with each other"))
+
+
+def _trial_rows(trials: Sequence[TrialRecord], found: Tradeoff) -> list[dict[str, Any]]:
+    rows = []
+    for trial in trials:
+        space, speed = trial.responses.get(found.space), trial.responses.get(found.speed)
+        here = (trial.condition, trial.covariate) == (found.condition, found.covariate)
+        if trial.status is Status.VALID and here and space is not None and speed is not None:
+            rows.append(
+                {"kind": _TRIAL, "place": found.place, "treatment": trial.treatment, "space": space, "speed": speed}
+            )
+    return rows
+
+
+def _median_rows(found: Tradeoff) -> list[dict[str, Any]]:
+    best, groups = front(found.points), _groups(found.points)
+    return [
+        {
+            "kind": _MEDIAN,
+            "place": found.place,
+            "treatment": point.name,
+            "space": point.space_bytes,
+            "speed": point.speed,
+            "front": point.name in best,
+            "drives": groups[point.name],
+        }
+        for point in found.points
+        if point.space_bytes is not None and point.speed is not None
+    ]
+
+
+def _groups(every: Sequence[Point]) -> dict[str, str]:
+    """Treatment to the drives that it shares with all that its speed may be compared with."""
+    found = {}
+    for point in every:
+        first = next(other for other in every if not refusal_by_levels(other.levels, point.levels))
+        drives = [f"{name}={level.typed}" for name, level in first.levels.items() if name in (DATA, WAL)]
+        found[point.name] = ", ".join(drives) or "all"
+    return found
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    """Every treatment's medians, whether it is on the front, and the life of a TB of flash in years."""
+    return {
+        "tradeoff": [
+            {
+                "condition": each.condition,
+                "covariate": each.covariate,
+                "space": each.space,
+                "speed": each.speed,
+                "cycles": CYCLES,
+                "points": [
+                    {
+                        "treatment": point.name,
+                        "space": point.space_bytes,
+                        "speed": point.speed,
+                        "on_the_front": point.name in best,
+                        "life_years": point.life_years,
+                        **{name: point.told.get(name) for name in _TOLD},
+                    }
+                    for point in each.points
+                ],
+            }
+            for each in findings.once(tradeoffs)
+            for best in [front(each.points)]
+        ]
+    }
+
+
+SECTION = Section("tradeoff", "Space against speed", _blocks, _plain, secondary=True)

@@ -1,15 +1,27 @@
-"""What tables ask of trials: the valid ones by place, the middle of what they told, the options they were run with.
+"""The trials: by place and treatment, as tables ask for them, and each as a row with what became of it.
 
-A place is a condition with a covariate point, both names empty where the study has none.
+A place is a condition with a covariate point, both names empty where the study has none. A page carries at most `SHOWN`
+rows, those first that do not plainly count; JSON and `pgassay export --csv` have all.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
+from pgassay.analysis.steadiness import Steadiness
 from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
+from pgassay.report import words
+from pgassay.report.seconds import has_seconds
+from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
 from pgassay.study.levels import Arm, Cell, Place
 from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+SHOWN = 400
 
 
 def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> Mapping[Cell, Sequence[TrialRecord]]:
@@ -52,3 +64,89 @@ def load_level(trial: TrialRecord, option: str, default: str) -> str:
 def measured(rows: Sequence[Summary], *, primary: bool) -> Sequence[Summary]:
     """What a table of summaries shows: all of the primary's, of another response those that it has a value for."""
     return rows if primary else [row for row in rows if row.n] or rows
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One trial. `error` is the standard error of `value` by its own seconds, for transactions per second only."""
+
+    number: int
+    block: int
+    attempt: int
+    place: str
+    status: Status
+    value: float | None
+    error: float | None
+    steadiness: Steadiness
+    truncation_s: float | None
+    cycle_s: float | None
+
+    @property
+    def doubtful(self) -> bool:
+        """Not valid, or known not to be flat."""
+        return self.status is not Status.VALID or self.steadiness not in (Steadiness.FLAT, Steadiness.UNKNOWN)
+
+
+def rows_of(findings: "Findings") -> tuple[TrialRow, ...]:
+    """All trials in order of number."""
+    primary = findings.primary.name
+    found = []
+    for trial in findings.trials:
+        course = findings.courses[trial.number]
+        found.append(
+            TrialRow(
+                number=trial.number,
+                block=trial.block,
+                attempt=trial.attempt,
+                place=trial.arm,
+                status=trial.status,
+                value=trial.responses.get(primary),
+                error=course.error if primary == "tps" else None,
+                steadiness=course.kind,
+                truncation_s=course.truncation_s,
+                cycle_s=course.cycle_s,
+            )
+        )
+    return tuple(found)
+
+
+def shown(rows: Sequence[TrialRow]) -> tuple[TrialRow, ...]:
+    """What a page shows: all, or the doubtful ones and then the first ones, in order of number."""
+    if len(rows) <= SHOWN:
+        return tuple(rows)
+    first = sorted(rows, key=lambda row: (not row.doubtful, row.number))[:SHOWN]
+    return tuple(sorted(first, key=lambda row: row.number))
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    every = rows_of(findings)
+    rows, course = shown(every), has_seconds(findings.run.responses)
+    fewer = (
+        f"{len(rows)} of {len(every)} trials: those first that do not plainly count; pgassay export RUN --csv gives all"
+    )
+    head = ["trial", "block", "treatment", "status", findings.primary.title]
+    head += ["± error by its seconds", "course", "settled from"] if course else []
+    cells = []
+    for row in rows:
+        mine = [
+            str(row.number),
+            str(row.block),
+            row.place,
+            str(row.status),
+            words.quantity(row.value, findings.primary),
+        ]
+        if course:
+            cycle = f" ({words.duration(row.cycle_s)})" if row.cycle_s else ""
+            mine += [words.number(row.error), f"{row.steadiness}{cycle}", words.duration(row.truncation_s)]
+        cells.append(mine)
+    marked = [place for place, row in enumerate(rows) if row.doubtful]
+    summary = f"Every trial{', and how it went second by second' if course else ''}"
+    notes = (Sentences((fewer,), small=True),) if len(rows) < len(every) else ()
+    yield Folded(summary, (*notes, Table(head, cells, marked=marked)))
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {"courses": rows_of(findings)}
+
+
+SECTION = Section("trials", "Trials", _blocks, _plain, on=Surface.PAGE)

@@ -35,6 +35,11 @@ def sentence(text: str) -> str:
     return text if _NAME.match(text) else f"{text[:1].upper()}{text[1:]}"
 
 
+def capital(text: str) -> str:
+    """A title as it stands by itself, whatever begins it."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def headed(treatment: str, otherwise: str = "median") -> str:
     """A column's head; the only treatment of a study that varies none has no name."""
     return treatment or otherwise
@@ -69,7 +74,7 @@ def unit(response: Response) -> str:
 def titled(response: Response, shown: str | None = None) -> str:
     """`Latency, ms`: the title with its unit, or with the one that is `shown` instead."""
     name = unit(response) if shown is None else shown
-    title = f"{response.title[:1].upper()}{response.title[1:]}"
+    title = capital(response.title)
     return f"{title}, {name}" if name else title
 
 

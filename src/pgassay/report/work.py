@@ -7,7 +7,9 @@ sentences on both belong to the work.
 from dataclasses import dataclass
 
 from pgassay.study.model import Study
+from pgassay.study.responses import Response
 
+_EACH = ", per "
 _NO_CHECKPOINTS = "nothing is written to the cluster in a window, so checkpoints play no part"
 
 
@@ -28,9 +30,10 @@ class Work:
     server_writes: bool = True
     device_writes: bool = True
 
-    def of(self, text: str) -> str:
-        """A text about transactions, said of this."""
-        return text.replace("per transaction", f"per {self.name}").replace("a transaction", self.article)
+    def titled(self, response: Response) -> str:
+        """A response's title; that of a cost says what it is a cost of, and probes know only transactions."""
+        what, each, _ = response.title.rpartition(_EACH)
+        return f"{what}{_EACH}{self.name}" if response.cost and each else response.title
 
 
 TRANSACTION = Work("transaction", "a transaction")

@@ -11,8 +11,7 @@ import altair as alt
 import vl_convert
 
 from pgassay.cli.simulate._sweep import Outcome
-from pgassay.report.legends import WIDTH, legend_of
-from pgassay.report.style import PALETTE, chart_of, panels, styled
+from pgassay.report.charts import PALETTE, WIDTH, chart_of, legend_of, panels, styled
 
 _SCALE = 2
 _PARTS = {

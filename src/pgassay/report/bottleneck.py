@@ -1,0 +1,168 @@
+"""What stops the load: from a record to the evidence of each arm, its cause in a table, and each stretch of a curve.
+
+Medians over the valid trials of an arm. Cores are those that the server may use (`host.cores` says it where it varies),
+capacities those of a disk study: what one stream alone can do, as a calibration measures, says too little here.
+"""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from pgassay.analysis.capacities import Capacity, MeasuredCapacity, capacities_of
+from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
+from pgassay.record.values import TrialRecord
+from pgassay.report import words
+from pgassay.report.covariates import in_order
+from pgassay.report.disk import is_disk
+from pgassay.report.scaling import processors_of
+from pgassay.report.section import Block, Section, Table
+from pgassay.report.trials import load_level, middle
+from pgassay.study.levels import Place
+from pgassay.study.model import Study
+from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_RATES = ("tps", "iops")
+_KINDS = ("on_cpu", "client", "lock", "wal_flush", "data_read", "data_write", "lwlock")
+_COSTS = (
+    "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
+    "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
+)  # fmt: skip
+_TOLD = (*_RATES, *(f"waits_{kind}_share" for kind in _KINDS), *_COSTS, "cpu_busy_share", "foreign_cpu_share")
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """What stops one arm."""
+
+    treatment: str
+    condition: str
+    covariate: str
+    diagnosis: Diagnosis
+
+    @property
+    def place(self) -> str:
+        """Treatment, condition and covariate; `the load` where the study has none of them."""
+        return Place(self.treatment, self.condition, self.covariate).name or "the load"
+
+
+def diagnoses(
+    study: Study,
+    trials: Sequence[TrialRecord],
+    responses: Container[str],
+    host: Mapping[str, Any],
+    disk: Sequence[MeasuredCapacity],
+) -> tuple[Diagnosed, ...]:
+    """Every arm with valid trials, in the study's order; empty where no rate or nothing that explains it is known.
+
+    `responses` are the names that the run declares, `disk` what a disk study measured of its drive.
+    """
+    capacities = tuple(each for each in capacities_of(disk) if isfinite(each.per_s))
+    rate = next((name for name in _RATES if name in responses), None)
+    if rate is None:
+        return ()
+    groups: dict[Place, list[TrialRecord]] = {arm.place: [] for arm in study.arms}
+    for trial in trials:
+        if trial.status is Status.VALID and not is_disk(trial):
+            groups.setdefault(trial.place, []).append(trial)
+    found = []
+    for place, mine in groups.items():
+        medians = _medians(mine)
+        if medians.get(rate) is not None:
+            evidence = _evidence(medians, mine[0], rate, _cores(mine[0], host), capacities)
+            if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
+                found.append(Diagnosed(*place, diagnose(evidence)))
+    return tuple(found)
+
+
+def _evidence(
+    medians: Mapping[str, float | None],
+    trial: TrialRecord,
+    rate: str,
+    cores: float | None,
+    capacities: tuple[Capacity, ...],
+) -> Evidence:
+    clients = _count(load_level(trial, "clients", "1")) or 1
+    jobs = load_level(trial, "jobs", "1")
+    asked = load_level(trial, "rate", "none")
+    return Evidence(
+        per_s=medians[rate] or 0.0,
+        waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
+        costs={name: medians.get(name) for name in _COSTS},
+        cores=cores,
+        threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
+        rate_asked=None if asked == "none" else float(asked),
+        busy=medians.get("cpu_busy_share"),
+        foreign=medians.get("foreign_cpu_share"),
+        capacities=capacities,
+    )
+
+
+def _cores(trial: TrialRecord, host: Mapping[str, Any]) -> float | None:
+    """`4`, `4:together` or `cpu:0-3,6` as a number; the machine's where the server may use all."""
+    level = trial.levels.get("host.cores")
+    text = "all" if level is None else level.canonical
+    if text == "all":
+        usable = processors_of(host).usable
+        return None if usable is None else float(usable)
+    if not text.startswith("cpu:"):
+        count = _count(text.partition(":")[0])
+        return None if count is None else float(count)
+    total = 0
+    for part in text.removeprefix("cpu:").split(","):
+        low, _, high = part.partition("-")
+        first, last = _count(low), _count(high or low)
+        if first is None or last is None:
+            return None
+        total += last - first + 1
+    return float(total)
+
+
+def _medians(trials: list[TrialRecord]) -> dict[str, float | None]:
+    return {name: middle(trial.responses.get(name) for trial in trials) for name in _TOLD}
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    """Cause and evidence of each arm."""
+    found = findings.bottlenecks
+    if not found:
+        return
+    rows = []
+    for each in found:
+        cause, _, evidence = each.diagnosis.text.partition(": ")
+        rows.append((each.place, cause, evidence))
+    missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
+    notes = ("pgassay diagnose RUN shows every candidate with its numbers", *missing)
+    yield Table(("at", "stopped by", "evidence"), rows, notes=notes)
+
+
+def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
+    """Along a covariate: which cause stops which stretch of each curve."""
+    curves: dict[str, list[Diagnosed]] = {}
+    for each in found:
+        if each.covariate:
+            curves.setdefault(words.place(each.treatment, each.condition), []).append(each)
+    for name, curve in curves.items():
+        by_place = {each.covariate: each for each in curve}
+        ordered = [by_place[covariate] for covariate in in_order(list(by_place))]
+        stretches = []
+        for cause, members in groupby(ordered, key=lambda each: each.diagnosis.cause):
+            places = [each.covariate.partition("=")[2] for each in members]
+            at = places[0] if len(places) == 1 else f"{places[0]} to {places[-1]}"
+            stretches.append(f"{cause} ({at})")
+        yield f"{name or 'the load'}: what stops it: {', then '.join(stretches)}"
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {"beside": {"stops": [asdict(each) for each in findings.bottlenecks]}}
+
+
+SECTION = Section("bottleneck", "What stops the load", _blocks, _plain, secondary=True)

@@ -1,0 +1,98 @@
+"""Why: what a transaction (an I/O, a query) costs with each treatment, in tables and as a forest of effects.
+
+Speed wanders with the machine, costs repeat far better; all costs together have one error control of their own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pgassay.report import comparison, words
+from pgassay.report.json_values import effect_values
+from pgassay.report.section import Block, Cell, Drawing, Figure, Section, Sentences, Surface, Table, folded
+from pgassay.study.responses import Scale
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_PANELS_MAX = 12
+"""Of costs, a panel an arm: more are for the tables."""
+_REACH = 300.0
+"""Per cent beyond which a cost is drawn at the edge: blocks found in a cache may be fifty times as many."""
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    article = findings.work.article
+    about = (
+        f"speed wanders with the machine; what {article} costs repeats far better and explains the speed",
+        "medians over the valid trials, in brackets the change against the baseline with its interval, valid for all"
+        " costs together",
+    )
+    yield Sentences(about, joined=True, on=Surface.PAGE)
+    if not findings.imported:
+        yield Sentences((comparison.equality(findings.study),))
+    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
+    yield from folded([table for place in places if (table := _table(findings, *place)).rows])
+    yield Figure("costs", lambda: _drawing(findings))
+
+
+def _table(findings: "Findings", condition: str, covariate: str) -> Table:
+    """At one condition and covariate point: a row a cost with its unit, `median (effect)` for each treatment."""
+    treatments = [treatment.name for treatment in findings.study.treatments]
+    here = (condition, covariate)
+    rows: list[Sequence[str | Cell]] = []
+    for response in findings.responses.values():
+        if not response.cost:
+            continue
+        summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
+        medians = {row.treatment: row.median for row in summaries}
+        if not medians:
+            continue
+        mine = [each for each in findings.costs if (each.condition, each.covariate) == here]
+        effects = {each.treatment: each for each in mine if each.response == response.name}
+        cells = []
+        for name in treatments:
+            text = words.quantity(medians.get(name), response)
+            if name in effects and effects[name].bounded:
+                text += f" ({words.effect(effects[name], response)})"
+            cells.append(text)
+        rows.append((Cell(response.title, words.unit(response)), *cells))
+    head = (f"per {findings.work.name}", *map(words.headed, treatments))
+    return Table(head, rows, words.place(*here), on=Surface.PAGE)
+
+
+def _drawing(findings: "Findings") -> Drawing | None:
+    """A forest of all costs, a panel for each arm; None without an interval, or with too many arms."""
+    from pgassay.report import charts
+
+    rows = []
+    for effect in findings.costs:
+        response = findings.responses[effect.response]
+        row = None
+        if response.scale is Scale.RATIO or response.unit == "share":
+            row = charts.forest_row(effect, response.title)
+        if row:
+            rows.append({**row, "panel": effect.place.name})
+    names = list(dict.fromkeys(row["label"] for row in rows))
+    arms = [arm.place for arm in findings.study.arms]
+    panels = {row["panel"] for row in rows}
+    shown = tuple(name for arm in arms if (name := words.place(*arm)) in panels)
+    if not 0 < len(shown) <= _PANELS_MAX:
+        return None
+    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments)).legend(None)
+    base = charts.forest(rows, names, "change against the baseline, % (shares: points)", colours, most=_REACH)
+    return Drawing(
+        f"Costs of {findings.work.article} against the baseline",
+        "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
+        " what reaches the edge goes beyond it, as its number tells.",
+        base.facet(row=charts.panels("panel", shown)) if len(shown) > 1 else base,
+    )
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {
+        "costs": [effect_values(effect) for effect in findings.costs],
+        "equality": comparison.equality(findings.study),
+    }
+
+
+SECTION = Section("why", "Why: the costs", _blocks, _plain, secondary=True, link="Why")

@@ -1,0 +1,194 @@
+"""The primary along the covariates: a curve for each treatment and condition, as tables, figure and sentences.
+
+A study of covariates alone has these for a verdict: how well its points are known, where each curve bends and peaks.
+Growth beyond a straight line is named by itself: no law that is fitted here knows it, and all of them then fit badly.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from pgassay.analysis.compare import Looks
+from pgassay.analysis.curves import Curve, Point, curves
+from pgassay.analysis.observations import ResponseColumn
+from pgassay.report import bottleneck, scaling, words
+from pgassay.report.covariates import in_order, number_of
+from pgassay.report.section import Block, Drawing, Figure, Section, Table
+from pgassay.study.model import Study
+from pgassay.study.responses import Response
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_HEIGHT = 260
+
+
+def curves_of(study: Study, seen: ResponseColumn, response: Response, looks: Looks) -> tuple[Curve, ...]:
+    """A curve for each treatment and condition in the study's order, its points in theirs; empty without covariates."""
+    if not study.covariates:
+        return ()
+    found = curves(seen, response, blocks_max=study.design.blocks_max, looks=looks)
+    names = list(dict.fromkeys(arm.covariate.name for arm in study.arms))
+    order = {name: place for place, name in enumerate(in_order(names))}  # trials ran in another
+    places = list(dict.fromkeys((arm.treatment.name, arm.condition.name) for arm in study.arms))
+    return tuple(
+        replace(curve, points=tuple(sorted(curve.points, key=lambda point: order.get(point.covariate, len(order)))))
+        for curve in sorted(found, key=lambda curve: places.index((curve.treatment, curve.condition)))
+    )
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    for curve in findings.curves:
+        yield _table(curve, findings.primary)
+    if findings.verdicts:  # else the verdict shows it
+        yield figure(findings)
+
+
+def _table(curve: Curve, response: Response) -> Table:
+    rows = [
+        (
+            each.covariate,
+            words.quantity(each.value, response),
+            *(words.quantity(end, response) if each.bounded else words.UNKNOWN for end in (each.low, each.high)),
+        )
+        for each in curve.points
+    ]
+    name = words.place(curve.treatment, curve.condition)
+    note = f"{curve.level:.0%} band, for all points together and at every look"
+    return Table(("at", response.title, "low", "high"), rows, f"Curve of {name}" if name else "Curve", (note,))
+
+
+def sentences(findings: "Findings") -> Iterator[str]:
+    """Every curve in words, each point against the resolution asked for; first what a disk study found."""
+    response = findings.primary
+    yield from (f"{where}: {finding}" for where, finding in findings.disk_signs)
+    told = {
+        words.place(each.treatment, each.condition): known(each, findings.study.design.resolution)
+        for each in findings.curves
+    }
+    if len(told) > 1 and len(set(told.values())) == 1:
+        told = {f"each of {len(told)} curves": next(iter(told.values()))}
+    yield from (f"{name or response.title}: {text}" for name, text in told.items())
+    for each in findings.scalings:
+        yield from scaling.sentences(each, findings.processors, response)
+        same = (each.treatment, each.condition)
+        mine = next((one for one in findings.curves if (one.treatment, one.condition) == same), None)
+        more = beyond_linear(mine) if mine is not None else ""
+        if more:
+            yield f"{words.place(*same) or response.title}: {more}"
+    yield from bottleneck.sentences(findings.bottlenecks)
+
+
+def known(curve: Curve, resolution: float) -> str:
+    """How many points are known as well as was asked, and how well the others are."""
+    reaches = [point.high / point.value - 1.0 for point in curve.points if point.bounded and point.value > 0.0]
+    if not reaches:
+        return "no point has an interval yet"
+    asked = f"±{resolution * 100:.3g} %"
+    good = sum(reach <= resolution for reach in reaches)
+    if good == len(curve.points):
+        return f"every point is known to {asked}"
+    some = f"{good} of {len(curve.points)} points" if good else "no point"
+    verb = "are" if good > 1 else "is"
+    return f"{some} {verb} known to {asked}, the least known one to +{max(reaches):.0%}"
+
+
+def beyond_linear(curve: Curve) -> str:
+    """Of a curve over clients whose points surely do more for each client than the first one; empty for others."""
+    placed = [(number, point) for point in curve.points if (number := number_of(point.covariate)) is not None]
+    if len(placed) < 2 or not all(point.bounded and number > 0.0 for number, point in placed):
+        return ""
+    (fewest, first), *others = sorted(placed, key=lambda each: each[0])
+    clients, most = max(others, key=lambda each: each[1].value / each[0])
+    if not _surely_more(most, clients, first, fewest):
+        return ""
+    times = most.value / clients / (first.value / fewest)
+    alone = "one alone" if fewest == 1 else f"each of {fewest:g}"
+    return (
+        f"each of {clients:g} clients does {times:.1f} times what {alone} does, which no law fitted here knows; a "
+        "processor that has to wake up for each request (power saving, a hypervisor) can be the reason"
+    )
+
+
+def _surely_more(most: Point, clients: float, first: Point, fewest: float) -> bool:
+    return most.low / clients > first.high / fewest
+
+
+def figure(findings: "Findings") -> Figure:
+    """The curves as lines with bands, one panel a condition."""
+    return Figure("curve", lambda: _drawing(findings))
+
+
+def _drawing(findings: "Findings") -> Drawing | None:
+    """None without covariates or without a point.
+
+    A covariate that is a number (clients, scale, rate) gets a number's axis, any other its points in the study's order.
+    """
+    rows = rows_of(findings.curves, findings.primary)
+    if not rows:
+        return None
+    import altair as alt
+
+    from pgassay.report import charts
+
+    numeric = all(isinstance(row["at"], float) for row in rows)
+    title = ", ".join(findings.study.covariates)
+    x = alt.X("at:N", title=title, sort=None)
+    if numeric:
+        x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=charts.at_points(row["at"] for row in rows))
+    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments))
+    _, unit = _scale(findings.curves, findings.primary)
+    tooltip = ["treatment:N", "value:Q", "low:Q", "high:Q", "blocks:Q"]
+    several = len({row["condition"] for row in rows}) > 1
+    base = alt.Chart() if several else charts.chart_of(rows)  # panels share out the rows of the whole, not of a layer
+    lines = base.mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
+    bounded = base.transform_filter("isValid(datum.high)")
+    band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
+    named = f"{findings.primary.title}, {unit}" if unit else findings.primary.title
+    y = alt.Y("low:Q", title=charts.wrapped(named, _HEIGHT))
+    chart = (band.encode(x=x, color=colours, y=y, y2="high:Q") + lines).properties(width=charts.WIDTH, height=_HEIGHT)
+    if several:
+        names = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
+        chart = chart.facet(data=charts.data(rows), row=charts.panels("condition", names))
+        chart = chart.resolve_scale(y="independent")
+    return Drawing(
+        f"{words.capital(findings.primary.title)} along {', '.join(findings.study.covariates)}",
+        "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
+        chart,
+    )
+
+
+def _scale(found: Sequence[Curve], response: Response) -> tuple[float, str]:
+    return words.scale_of([point.value for curve in found for point in curve.points], response)
+
+
+def rows_of(found: Sequence[Curve], response: Response) -> list[dict[str, Any]]:
+    """A row a point, in the unit of the axis; `low` and `high` are None where there is no band yet."""
+    divisor, _ = _scale(found, response)
+    return [
+        {
+            "treatment": curve.treatment,
+            "condition": curve.condition,
+            "at": point.covariate if (number := number_of(point.covariate)) is None else number,
+            "value": point.value / divisor,
+            "low": point.low / divisor if point.bounded else None,
+            "high": point.high / divisor if point.bounded else None,
+            "blocks": point.blocks,
+        }
+        for curve in found
+        for point in curve.points
+        if point.value == point.value
+    ]
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {"beside": {"curves": [_values(curve) for curve in findings.curves]}}
+
+
+def _values(curve: Curve) -> dict[str, Any]:
+    """Its points with null for both ends of a band that is not known."""
+    points = [{**asdict(each), **({} if each.bounded else {"low": None, "high": None})} for each in curve.points]
+    return {**asdict(curve), "points": points}
+
+
+SECTION = Section("curves", "Curves along the covariates", _blocks, _plain, secondary=True)

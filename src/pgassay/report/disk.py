@@ -1,0 +1,174 @@
+"""A run of the study `disk`, which asks the drive by itself: what it can do, is it a drive, does it keep its pace?
+
+What a drive can do is the best of the study's combinations, for bounds and for diagnoses; a run takes along what the
+last disk study of its drive found (host.json), and `--disk RUN` names another. Whether a cache answered in the drive's
+place is read off direct reads of one thread, the pattern `reread`, and the seconds of patterns that only write.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from pgassay.analysis.capacities import DRIVE, MeasuredCapacity, Resource
+from pgassay.analysis.disk_caches import SECONDS_LEAST, Sign, cliff, reread, too_fast
+from pgassay.record.disk_capacities import FACT
+from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
+from pgassay.report import messages, words
+from pgassay.report.section import Block, Section, Table
+from pgassay.report.trials import load_level, middle
+from pgassay.study.levels import Place
+from pgassay.study.model import Study
+from pgassay.study.responses import Status
+from pgassay.study.units import parse_memory
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+    from pgassay.report.seconds import Seconds
+
+CHOOSING = "drive."
+"""A study that names such a factor says itself where its data are."""
+_FLUSHING = ("wal",)
+"""Of one thread only: PostgreSQL flushes its WAL one at a time, and of several threads that share a file most find
+nothing left to flush, which no drive gets to see."""
+_TELLING: Mapping[Resource, tuple[str, tuple[str, ...]]] = {
+    Resource.READS: ("read_iops", ("random:100%", "reread")),
+    Resource.WRITTEN_BYTES: ("bytes_per_s", ("write", "random:0%")),
+    Resource.FLUSHES: ("flushes_per_s", _FLUSHING),
+}
+"""The response of a fio trial that is the capacity, and the patterns that ask for nothing else."""
+_WRITING = ("write", "random:0%")
+_CAVEAT = "neither sign proves that there is no cache: one that holds the whole file shows only in the first"
+_DEFAULTS = {"driver": "pgbench", "threads": "1", "depth": "1", "direct": "on", "io_size": "8kB"}
+
+
+def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
+    """The greatest median of any arm, a second, and at which; empty for other studies."""
+    trials = [each for each in every if each.status is Status.VALID and is_disk(each)]
+    found: dict[Resource, tuple[float, str]] = {}
+    for resource, (response, patterns) in _TELLING.items():
+        groups: dict[Place, list[TrialRecord]] = {}
+        for trial in trials:
+            alone = patterns != _FLUSHING or load_level(trial, "threads", "1") == "1"
+            if alone and load_level(trial, "pattern", "random:100%") in patterns:
+                groups.setdefault(trial.place, []).append(trial)
+        for place, group in groups.items():
+            value = middle(trial.responses.get(response) for trial in group)
+            if value is not None and value > found.get(resource, (0.0, ""))[0]:
+                found[resource] = (value, words.place(*place))
+    return found
+
+
+def is_disk(trial: TrialRecord) -> bool:
+    """Was the drive asked by itself?"""
+    return load_level(trial, "driver", "pgbench") == "fio"
+
+
+def measured_by(run: Run) -> tuple[MeasuredCapacity, ...]:
+    """What a run of the study `disk` measured of its drive; raises `UsageError` for a run of another study."""
+    found = best(run.trials)
+    if not found:
+        raise messages.no_disk_study(run.path)
+    return tuple(
+        MeasuredCapacity(each, value, f"measured by {run.path.name} at {place}")
+        for each, (value, place) in found.items()
+    )
+
+
+def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, ...]:
+    """What the record took along of an earlier disk study of its drive; nothing where the study chooses the drives."""
+    fact = host.get(FACT)
+    names = (*study.factors, *study.conditions, *study.covariates, *study.fixed)
+    if not isinstance(fact, Mapping) or any(name.startswith(CHOOSING) for name in names):
+        return ()
+    return tuple(_recorded(fact))
+
+
+def _recorded(fact: Mapping[str, Any]) -> Iterator[MeasuredCapacity]:
+    per_s, at = fact.get("per_s"), fact.get("at")
+    when = str(fact.get("measured_utc", ""))[:10]
+    beside = ", while other programs worked" if fact.get("remarks") else ""
+    for resource in DRIVE:
+        value = per_s.get(resource) if isinstance(per_s, Mapping) else None
+        if isinstance(value, int | float) and isfinite(value) and value > 0:
+            where = f" at {at[resource]}" if isinstance(at, Mapping) and at.get(resource) else ""
+            yield MeasuredCapacity(resource, float(value), f"a disk study of {when}{where}{beside}")
+
+
+def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str, str], ...]:
+    """Where (a treatment, or the drive), and what was found there or that nothing was; empty without fio's trials."""
+    asked = [trial for trial in trials if trial.status is Status.VALID and is_disk(trial)]
+    if not asked:
+        return ()
+    rows: list[tuple[str, str]] = []
+    drives: dict[str, list[TrialRecord]] = {}
+    for trial in asked:
+        drives.setdefault(trial.treatment, []).append(trial)
+    rates = _rates(seconds, [trial for trial in asked if _level(trial, "pattern") in _WRITING])
+    for treatment, mine in drives.items():
+        place = treatment or "the drive"
+        found = list(_signs(mine))
+        rows += [(place, sign.text) for sign in found]
+        if not found:
+            rows.append((place, "no sign of a cache beneath the guest"))
+        written = {trial.number: rates[trial.number] for trial in mine if trial.number in rates}
+        if written:
+            rows.append((place, _sustained(written)))
+    return tuple(rows)
+
+
+def _sustained(rates: Mapping[int, Sequence[float]]) -> str:
+    """What trials that only write say of a cliff, by number and rate of each second."""
+    long = {number: each for number, each in rates.items() if len(each) >= SECONDS_LEAST}
+    if not long:
+        return f"windows are too short to see a cliff under sustained writing: below {SECONDS_LEAST} s"
+    falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
+    if not falls:
+        most = max(sum(each) for each in long.values())
+        return f"no cliff under sustained writing in windows of this length (up to {most / 1e9:.3g} GB written)"
+    numbers = ", ".join(map(str, falls))
+    return f"{next(iter(falls.values())).text} (in {len(falls)} of {len(long)} trials that only write: {numbers})"
+
+
+def _signs(trials: list[TrialRecord]) -> Iterator[Sign]:
+    alone = [
+        trial
+        for trial in trials
+        if _level(trial, "pattern") in ("random:100%", "reread")
+        and (_level(trial, "threads"), _level(trial, "depth"), _level(trial, "direct")) == ("1", "1", "on")
+    ]
+    found = (
+        too_fast([value for trial in alone if (value := trial.responses.get("read_latency_p50_ms")) is not None]),
+        reread([value for trial in trials if (value := trial.responses.get("reread_speedup")) is not None]),
+    )
+    yield from (sign for sign in found if sign is not None)
+
+
+def _rates(seconds: "Seconds", trials: Sequence[TrialRecord]) -> Mapping[int, list[float]]:
+    """Bytes written in each second, by trial; a trial whose seconds cannot be read is left out, and told so."""
+    if not trials:
+        return {}
+    import polars as pl
+
+    sizes = {trial.number: parse_memory(_level(trial, "io_size")) for trial in trials}
+    table = seconds.gather(
+        lambda series: series.filter(
+            (pl.col("source") == "fio") & (pl.col("name") == "write_iops") & pl.col("trial").is_in(sorted(sizes))
+        ).select("trial", "monotonic_ns", "value")
+    )
+    found: dict[int, list[float]] = {number: [] for number in sizes}
+    for number, value in table.sort("trial", "monotonic_ns").select("trial", "value").drop_nulls().iter_rows():
+        found[number].append(value * sizes[number])
+    return {number: rates for number, rates in found.items() if rates}
+
+
+def _level(trial: TrialRecord, option: str) -> str:
+    return load_level(trial, option, _DEFAULTS.get(option, ""))
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    if findings.disk_signs:
+        yield Table(("where", "finding"), findings.disk_signs, notes=(_CAVEAT,))
+
+
+SECTION = Section("disk", "The drive itself", _blocks, secondary=True)

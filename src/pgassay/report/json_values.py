@@ -1,0 +1,54 @@
+"""Values as JSON has them: stable names, numbers unrounded, null for what is not known or not finite."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pgassay.analysis.effects import Effect
+
+
+def place_values(effect: Effect) -> dict[str, Any]:
+    """Where an effect is: treatment, condition and covariate, empty texts where a study has none."""
+    return {"treatment": effect.treatment, "condition": effect.condition, "covariate": effect.covariate}
+
+
+def effect_values(effect: Effect) -> dict[str, Any]:
+    """An effect with its place; `low` and `high` are null where it has no interval yet."""
+    return {
+        **place_values(effect),
+        "response": effect.response,
+        "scale": effect.scale,
+        "blocks": effect.blocks,
+        "estimate": effect.estimate,
+        "low": effect.low if effect.bounded else None,
+        "high": effect.high if effect.bounded else None,
+        "level": effect.level,
+        "method": effect.method,
+        "left_out": effect.left_out,
+        "refused": effect.refused or None,
+    }
+
+
+def finite(value: object) -> Any:
+    """Plain mappings, lists, texts and numbers; null stands for NaN and infinity, which JSON does not know."""
+    return msgspec.json.decode(_encoded(value))
+
+
+def to_json(value: object) -> str:
+    """The same as an indented text; much sooner than the standard library's for the rows of ten thousand trials."""
+    return msgspec.json.format(_encoded(value), indent=2).decode()
+
+
+def _encoded(value: object) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_unknown)
+
+
+def _unknown(value: object) -> object:
+    """What numpy made, and mappings of other kinds than `dict`."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")

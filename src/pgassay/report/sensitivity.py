@@ -1,0 +1,127 @@
+"""Sensitivity checks: would other methods say the same as the verdicts? They decide nothing.
+
+For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootstrap over blocks), the chance of being the
+best, and how much a treatment spreads against the baseline.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.instability import Instability, instabilities
+from pgassay.analysis.observations import tables
+from pgassay.analysis.robust import RobustEstimate, bootstraps, chances_of_best, hodges_lehmann
+from pgassay.analysis.verdicts import Kind
+from pgassay.report import words
+from pgassay.report.json_values import place_values
+from pgassay.report.section import Block, Section, Table
+from pgassay.study.levels import Cell
+from pgassay.study.responses import Response
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison by other methods. None is what too few blocks cannot tell."""
+
+    effect: Effect
+    hodges_lehmann: RobustEstimate | None
+    bootstrap: RobustEstimate | None
+    best_chance: float | None
+    instability: Instability | None
+
+
+def checks(findings: "Findings") -> tuple[Check, ...]:
+    """One for each of the primary's comparisons."""
+    seen = findings.observations(findings.primary.name)
+    unsteady = {each.place: each for each in instabilities(seen, findings.primary, findings.baseline)}
+    bounded = [judged.effect for judged in findings.verdicts if judged.effect.bounded]
+    resampled = dict(zip((each.place for each in bounded), bootstraps(bounded), strict=True))
+    best = findings.once(chances)
+    found = []
+    for judged in findings.verdicts:
+        effect = judged.effect
+        chance = best.get(effect.place.cell, {}).get(effect.treatment)
+        robust = (hodges_lehmann(effect), resampled[effect.place]) if effect.bounded else (None, None)
+        found.append(Check(effect, *robust, chance, unsteady.get(effect.place)))
+    return tuple(found)
+
+
+def chances(findings: "Findings") -> Mapping[Cell, Mapping[str, float]]:
+    """For each condition and covariate point every treatment's probability (0 … 1) of being the best."""
+    seen = findings.observations(findings.primary.name)
+    refused = {each.effect.place.cell for each in findings.verdicts if each.verdict.kind is Kind.NOT_COMPARED}
+    known = {cell: table for cell, table in tables(seen, findings.primary.scale).items() if cell not in refused}
+    found = {cell: chances_of_best(table, findings.primary, findings.baseline) for cell, table in known.items()}
+    return {cell: chances for cell, chances in found.items() if len(chances) > 1}
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    found, baseline, primary = findings.once(checks), findings.baseline, findings.primary
+    if not found:
+        return
+    head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "chance to be the best", "spread ÷ the baseline's")
+    rows = [
+        (
+            check.effect.place.name,
+            _robust(check.hodges_lehmann, check.effect, primary),
+            _robust(check.bootstrap, check.effect, primary),
+            words.MISSING if check.best_chance is None else f"{check.best_chance:.0%}",
+            _spread(check.instability),
+        )
+        for check in found
+    ]
+    notes = []
+    for cell, best in findings.once(chances).items():
+        where = words.place(cell.condition, cell.covariate)
+        if baseline in best:
+            at = f" at {where}" if where else ""
+            notes.append(f"chance that the baseline {baseline} is the best{at}: {best[baseline]:.0%}")
+    attained = {check.hodges_lehmann.level for check in found if check.hodges_lehmann is not None}
+    if attained and min(attained) < _LEVEL:
+        notes.append(f"with so few blocks Hodges–Lehmann's interval attains {min(attained):.1%} at most, not 95 %")
+    yield Table(head, rows, notes=notes)
+
+
+def _robust(found: RobustEstimate | None, effect: Effect, primary: Response) -> str:
+    if found is None:
+        return words.MISSING
+    return words.interval(found.estimate, found.low, found.high, effect.scale, primary)
+
+
+def _spread(found: Instability | None) -> str:
+    if found is None or not isfinite(found.ratio):
+        return words.MISSING
+    if not isfinite(found.high):
+        return f"×{found.ratio:.2f}"
+    return f"×{found.ratio:.2f} [×{found.low:.2f}, ×{found.high:.2f}]"
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {
+        "beside": {
+            "comparisons": [
+                {
+                    **place_values(check.effect),
+                    "hodges_lehmann": None if check.hodges_lehmann is None else asdict(check.hodges_lehmann),
+                    "bootstrap": None if check.bootstrap is None else asdict(check.bootstrap),
+                    "best_chance": check.best_chance,
+                    "instability": None if check.instability is None else asdict(check.instability),
+                }
+                for check in findings.once(checks)
+            ],
+            "best_chances": [
+                {"condition": cell.condition, "covariate": cell.covariate, "chances": dict(best)}
+                for cell, best in findings.once(chances).items()
+            ],
+        }
+    }
+
+
+SECTION = Section("sensitivity", "Sensitivity checks", _blocks, _plain, secondary=True, link="Sensitivity")

@@ -1,0 +1,123 @@
+"""The answer: each treatment against the baseline with its verdict, how sure it is, why, and what it is true for."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pgassay.report import comparison, curves, losses, scaling_figure, words
+from pgassay.report.json_values import effect_values
+from pgassay.report.section import Block, Section, Sentences, VerdictRow, Verdicts
+from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    if not findings.verdicts and findings.study.covariates:
+        yield from _curves(findings)
+    else:
+        yield from _comparisons(findings)
+    yield Sentences(tuple(_basis(findings)), small=True)
+    yield Sentences(tuple(_regime(findings)), small=True)
+
+
+def _curves(findings: "Findings") -> Iterator[Block]:
+    """Of a study that varies covariates alone: its verdict is what the curve says."""
+    study = findings.study
+    along = f"{words.capital(findings.primary.title)} along {', '.join(study.covariates)}"
+    told = (
+        f"{along}: one treatment, so there is a curve and nothing to compare;"
+        f" each point was asked to ±{study.design.resolution * 100:.3g} %"
+    )
+    yield Sentences((told,))
+    yield Sentences(tuple(curves.sentences(findings)))
+    yield scaling_figure.figure(findings)
+    yield curves.figure(findings)
+
+
+def _comparisons(findings: "Findings") -> Iterator[Block]:
+    study, primary = findings.study, findings.primary
+    asked = f"asked to ±{study.design.resolution * 100:.3g} %"
+    yield Sentences(
+        (f"{words.capital(primary.title)} of each treatment against the baseline {findings.baseline}, {asked}",)
+    )
+    yield Verdicts(
+        tuple(
+            VerdictRow(
+                judged.effect.place.name,
+                words.effect(judged.effect, primary),
+                judged.verdict.kind,
+                judged.verdict.text,
+                words.counted(judged.effect.blocks, "block"),
+            )
+            for judged in findings.verdicts
+        )
+    )
+    if lost := losses.sentence(findings.trials):
+        yield Sentences((lost,))
+    if findings.explanations:
+        yield Sentences(tuple(each.text for each in findings.explanations))
+    elif findings.verdicts:
+        yield Sentences((words.NO_COST,))
+
+
+def _basis(findings: "Findings") -> Iterator[str]:
+    """How effects and their intervals were computed, in the words of a note."""
+    for judged in findings.verdicts[:1]:
+        effect = judged.effect
+        looks = "" if findings.imported else ", valid although the data were looked at after every block"
+        yield f"in brackets: {effect.level:.0%} intervals, for all comparisons together{looks} ({effect.method})"
+        if not findings.imported:
+            yield (
+                f"effects are taken within blocks, where {comparison.order(findings.study)}; the load program's own"
+                " summary gives each trial's speed"
+            )
+    if findings.imported:
+        yield findings.imported
+    if layout := comparison.layout(findings.study):
+        yield f"factors {layout}"
+
+
+def _regime(findings: "Findings") -> Iterator[str]:
+    """What the numbers are true for."""
+    if findings.regimes:
+        yield f"true for: {'; '.join(findings.regimes)}"
+    elif not any(trial.status is Status.VALID for trial in findings.trials):
+        yield "no trial is valid yet"
+    if findings.trials and not findings.imported:
+        regime = findings.trials[-1].regime
+        warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
+        yield (
+            f"window {_seconds(regime, 'window_s')} after a warm-up of {_seconds(regime, 'warmup_s')}; cache:"
+            f" {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
+        )
+
+
+def _seconds(regime: Mapping[str, str | float | None], name: str) -> str:
+    value = regime.get(name)
+    return words.duration(value if isinstance(value, int | float) else None)
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    return {
+        "primary": findings.study.primary,
+        "baseline": findings.baseline,
+        "verdicts": [
+            {
+                **effect_values(judged.effect),
+                "unit": findings.primary.unit,
+                "verdict": judged.verdict.kind,
+                "text": judged.verdict.text,
+                "more_blocks": judged.verdict.more_blocks,
+                "more_s": judged.verdict.more_s,
+            }
+            for judged in findings.verdicts
+        ],
+        "explanations": [explanation.text for explanation in findings.explanations],
+        "regimes": list(findings.regimes),
+        "layout": comparison.layout(findings.study),
+        "order": "" if findings.imported else comparison.order(findings.study),
+    }
+
+
+SECTION = Section("verdict", "Verdict", _blocks, _plain, link="Verdict")

@@ -1,0 +1,35 @@
+"""What another page size means for those who adopt it is told with its own numbers, and told once."""
+
+from pgassay.report.adoption import advice, build_steps
+from pgassay.study.levels import Combination, Level
+
+
+def test_a_page_size_names_its_option_its_move_and_its_limits() -> None:
+    own, move, limits = build_steps("build.block_size", "2kB")
+    assert "--with-blocksize=2," in own
+    assert "every minor release" in own
+    assert "pg_dump" in move
+    assert "pg_upgrade" in move
+    assert "2016B" in limits, "as measured: row is too big: size ..., maximum size 2016"
+
+
+def test_the_move_is_told_once_for_page_and_wal_block() -> None:
+    both = {"build.block_size": Level("4kB", "4096B"), "build.wal_block_size": Level("64kB", "65536B")}
+    found = advice(Combination(both), {})
+    assert len(found) == len(set(found))
+    assert sum("pg_upgrade" in step for step in found) == 1
+    assert any("--with-wal-blocksize=64" in step for step in found)
+
+
+def test_what_needs_no_new_cluster_does_not_ask_for_one() -> None:
+    for name, typed, says in (
+        ("build.cflags", "-O3", "restart"),
+        ("build.version", "17", "pg_upgrade"),
+        ("build.source", "official", "build of your own"),
+        ("init.data_checksums", "on", "pg_checksums --enable"),
+        ("init.wal_segment_size", "64MB", "pg_resetwal"),
+    ):
+        (step,) = build_steps(name, typed)
+        assert says in step
+        assert "pg_dump" not in step
+    assert build_steps("server.work_mem", "8MB") == []

@@ -1,0 +1,82 @@
+"""Legends and titles: nothing cut, nothing said twice, and every entry still told from the others."""
+
+import json
+from pathlib import Path
+
+import vl_convert
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.report.charts import PALETTE, WIDTH, legend_of, lines_of, shape, short_labels, wrapped, wrapping
+from pgassay.report.findings import Findings
+from tests.report.blocks import figures
+from tests.report.driven import make_driven
+
+LEVEL = st.text("abcdefgh0123456789MB", min_size=1, max_size=20)
+
+
+def test_factors_stand_in_the_title_and_levels_in_the_entries() -> None:
+    title, labels = short_labels(
+        ["host.huge_pages=2MB, server.shared_buffers=16MB", "host.huge_pages=none, server.shared_buffers=16MB"]
+    )
+    assert title == "host.huge_pages; all with server.shared_buffers=16MB"
+    assert list(labels.values()) == ["2MB", "none"]
+
+
+def test_names_that_share_no_factors_stay_as_they_are() -> None:
+    for names in (["one", "other"], ["a=1, b=2", "a=1"], ["a=1", "b=1"], ["a=1"], []):
+        title, labels = short_labels(names)
+        assert title == ""
+        assert dict(labels) == {name: name for name in names}
+
+
+@given(st.lists(st.tuples(LEVEL, LEVEL), min_size=2, max_size=12, unique=True))
+def test_entries_are_told_apart_whatever_the_levels(levels: list[tuple[str, str]]) -> None:
+    names = [f"one.factor={one}, another.factor={other}" for one, other in levels]
+    title, labels = short_labels(names)
+    assert len(set(labels.values())) == len(names)
+    for name, label in labels.items():
+        assert all(part in name or part in title for part in label.split(", "))
+
+
+def test_a_legend_is_as_wide_as_its_figure_and_single_names_have_none() -> None:
+    assert legend_of(["a=1"]) is None
+    few = legend_of(["a=1", "a=2", "a=3"], "treatment")
+    many = legend_of([f"a={'x' * 60}{number}" for number in range(9)])
+    assert few is not None
+    assert many is not None
+    assert (few.columns, few.orient, few.title) == (3, "bottom", "treatment: a")
+    assert many.columns == 1
+
+
+def test_long_titles_go_on_in_another_line() -> None:
+    text = "index probes after the scan, without the slowest tenth, ms"
+    lines = wrapped(text, 220)
+    assert isinstance(lines, list)
+    assert " ".join(lines) == text
+    assert wrapped("tps", 220) == "tps"
+    assert wrapping(["short"]) is None
+    long = ", ".join(f"load.option_{number}=a_long_level" for number in range(6))
+    expression = wrapping([long]) or ""
+    assert json.dumps(long) in expression
+    assert lines_of(["a=1, b=2, c=3", "a=1"]) == 3
+
+
+def test_more_treatments_than_colours_differ_in_shape() -> None:
+    count = 2 * len(PALETTE)
+    marks = shape(tuple(map(str, range(count)))).to_dict()["scale"]["range"]
+    looks = [(PALETTE[number % len(PALETTE)], marks[number]) for number in range(count)]
+    assert len(set(looks)) == count
+
+
+def test_no_text_of_a_figure_is_cut(tmp_path: Path) -> None:
+    """Vega ends a text that it cuts with an ellipsis."""
+    made = [
+        each for each in figures(Findings(make_driven(tmp_path / "run"))) if each.name in ("effects", "over-blocks")
+    ]
+    assert len(made) == 2
+    for figure in made:
+        drawn = vl_convert.vegalite_to_svg(dict(figure.specification))
+        assert "…" not in drawn, figure.name
+        assert "table.fillfactor" in drawn
+    assert WIDTH < 1000, "the page's column"
