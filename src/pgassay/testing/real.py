@@ -8,6 +8,7 @@ from shutil import rmtree
 
 import pytest
 
+from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
@@ -54,3 +55,16 @@ def private_folder() -> Iterator[Path]:
         yield folder
     finally:
         rmtree(folder)
+
+
+@contextmanager
+def server(**settings: str) -> Iterator[tuple[Server, Path]]:
+    """A private, empty server that does not wait for its disk, and its data directory; both are gone at the end."""
+    found = installation()
+    with private_folder() as folder:
+        found.initialize(folder / "data", {})
+        started = found.start(folder / "data", {"fsync": "off", **settings}, folder / "socket")
+        try:
+            yield started, folder / "data"
+        finally:
+            started.stop()
