@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pgassay._core import DriveDescription
 from pgassay.drive.sizing import memory_bytes
 
 PROGRAM = Path(os.environ.get("PGASSAY_DRIVE") or Path(__file__).parents[1] / "src/pgassay/_bin/pgassay-drive")
@@ -134,7 +135,8 @@ def memory(home: Path) -> None:
         after = made.ask("stats")["memory_bytes"]
         bound = stats["stored_bytes"] * 1.25 + 32 * stats["stored_blocks"]
         blocks, share = size // 4096, stats["stored_bytes"] / stats["stored_blocks"] / 4096
-        forecast = stats["store_bytes"] + memory_bytes(KIND, size, len(SNAPSHOTS) - 1, share)
+        described = DriveDescription({"drive": {"user_bytes": size, **KIND}})
+        forecast = stats["store_bytes"] + memory_bytes(described, len(SNAPSHOTS) - 1, share)
         print(f"empty {empty / MIB:.0f} MiB, full {stats['memory_bytes'] / MIB:.0f} MiB, "
               f"{stats['memory_bytes'] / bound:.2f} of the bound; live in the store "
               f"{stats['store_live_bytes'] / stats['store_bytes']:.2f}; tables "

@@ -1,8 +1,8 @@
 """Types of the Rust core. Each concept has a section here and a file of its own under crates/python/src/."""
 
 import os
-from collections.abc import Sequence
-from typing import Final, Literal, Required, TypeAlias, TypedDict, final, overload, type_check_only
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, Required, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,6 +179,102 @@ def read_pgbench_logs(
 # ---- Flash model (flash/); descriptions are checked key by key, `ValueError` says which value and why ----
 
 __all__ += ["FlashDrive", "FlashInput", "FlashOutOfSpaceError", "FlashTrace", "flash_theory", "write_flash_trace"]
+__all__ += ["DRIVE_CODECS", "DRIVE_PRESETS", "DRIVE_STORES", "FLASH_KINDS", "GC_POLICIES", "GC_STREAMS"]
+__all__ += ["ROTATING_PROFILES", "TIMING_PROFILES", "DescriptionError", "DriveDescription"]
+
+DRIVE_PRESETS: tuple[str, ...]  # names of `DriveDescription.preset`
+DRIVE_CODECS: tuple[str, ...]  # the usual ones; zstd-1 to zstd-19 and deflate-1 to deflate-12 exist
+DRIVE_STORES: tuple[str, ...]  # where an emulated drive keeps contents; the usual one first, as in the next
+FLASH_KINDS: tuple[str, ...]
+GC_POLICIES: tuple[str, ...]
+GC_STREAMS: tuple[str, ...]
+TIMING_PROFILES: tuple[str, ...]  # devices whose service times are known by name
+ROTATING_PROFILES: tuple[str, ...]  # those of them that are disks with a moving arm
+
+class DescriptionError(ValueError):
+    """A drive that cannot be: which key, what is wrong with its value, what is accepted. ``hint`` may be empty."""
+
+    hint: str
+
+@final
+class DriveDescription:
+    """One drive as it is described: the tables ``drive``, ``timing``, ``emulation``. Immutable; equal by what is said.
+
+    Sizes may be written as PostgreSQL has them (``"16GB"``), shares as per cent (``"7%"``). The tables ``input``,
+    ``run`` and ``life`` may be there and are left to ``pgassay simulate``. Methods raise ``DescriptionError``.
+    """
+
+    def __new__(cls, document: Mapping[str, object]) -> DriveDescription: ...
+    @staticmethod
+    def preset(name: str) -> DriveDescription:
+        """One of ``DRIVE_PRESETS``, without a capacity."""
+
+    def replace(self, changes: Mapping[str, object]) -> DriveDescription:
+        """Values by key (``"drive.policy"``, ``"emulation.codec"`` …), and ``"timing"`` as a table (None: none)."""
+
+    def with_capacity(self, capacity_bytes: int) -> DriveDescription:
+        """With another capacity for the host; where more is promised than there is flash, the flash stays."""
+
+    def check_emulated(self) -> None:
+        """Refuses what ``pgassay-drive`` would refuse; the capacity must be known. Nothing is made."""
+
+    def configuration(self, name: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
+        """What ``pgassay-drive serve --config`` takes; a store in a file lies in ``directory``."""
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """What is said, in bytes, shares and words; ``timing`` only where there are service times."""
+
+    def table_bytes_per_block(self, user_bytes: int, compressed_to: float) -> tuple[float, float]:
+        """Bytes of memory for each 4096 bytes of ``user_bytes``: of the model's tables, and at most of a snapshot of
+        them, where blocks compress to ``compressed_to`` of their size on average."""
+
+    @property
+    def kind(self) -> str:
+        """One of ``FLASH_KINDS``."""
+
+    @property
+    def policy(self) -> str:
+        """One of ``GC_POLICIES``."""
+
+    @property
+    def over_provisioning(self) -> float:
+        """T/U − 1, however it is given; of pools, that of all together."""
+
+    @property
+    def granularity_bytes(self) -> int:
+        """What the size of a compressed block is rounded up to."""
+
+    @property
+    def pages_per_block(self) -> int | None:
+        """Pages of 4096 bytes in a superblock, where that is said."""
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether pages of a superblock, channels, dies … are said."""
+
+    @property
+    def user_bytes(self) -> int | None:
+        """The capacity that over-provisioning refers to."""
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        """What the host sees; None where it is left open."""
+
+    @property
+    def codec(self) -> str:
+        """The codec's name; ``"none"`` for a normal drive unless one is given."""
+
+    @property
+    def store(self) -> str:
+        """One of ``DRIVE_STORES``."""
+
+    @property
+    def store_bytes(self) -> int | None:
+        """Room for contents, where that is said."""
+
+    @property
+    def profile(self) -> str | None:
+        """One of ``TIMING_PROFILES``; None of a drive without service times."""
 
 class FlashOutOfSpaceError(ValueError):
     """A compressing drive has no physical space left for a write."""
@@ -242,6 +338,7 @@ class FlashComponent(TypedDict, total=False):
 class FlashServiceTimes(TypedDict, total=False):
     """What operations take; defaults in docs/flash-model.md."""
 
+    profile: str
     read_ns: int
     program_ns: int
     erase_ns: int
@@ -356,7 +453,10 @@ class FlashInput:
 class FlashDrive:
     """A modelled drive. Writes refused for want of space raise ``FlashOutOfSpaceError``."""
 
-    def __new__(cls, description: FlashDriveDescription) -> FlashDrive: ...
+    def __new__(cls, description: FlashDriveDescription, timing: FlashServiceTimes | None = None) -> FlashDrive:
+        """A fresh drive; ``timing`` with a profile's service times also gives it that profile's shape, unless it has
+        one of its own. Raises ``DescriptionError`` for what cannot be."""
+
     def write(
         self,
         lbas: NDArray[np.uint32],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pgassay._core import DriveDescription
 from pgassay.drive.sizing import LEAST_SHARE, memory_bytes
 from tests.drive.test_daemon import PROGRAM, looped, run, serving
 
@@ -48,7 +49,8 @@ def test_a_full_drive_with_snapshots_takes_what_was_forecast(
         for number in range(SNAPSHOTS):
             daemon.ask("snapshot", name=f"s{number}")
         stats = daemon.ask("stats")
-        forecast = memory_bytes(flash, CAPACITY_BYTES, SNAPSHOTS - 1, share)
+        described = DriveDescription({"drive": {"user_bytes": CAPACITY_BYTES, **flash}})
+        forecast = memory_bytes(described, SNAPSHOTS - 1, share)
         forecast -= lacking * SNAPSHOTS * CAPACITY_BYTES // 4096
         taken = stats["memory_bytes"] - stats["store_bytes"]
         assert 0.7 <= taken / forecast <= 1, f"{taken} of {forecast} bytes; {stats}"

@@ -1,13 +1,15 @@
 """Capacities that nobody gave: ample, or close to the data, with enough superblocks."""
 
 import itertools
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgassay._core import DriveDescription
 from pgassay.bench.store import Needs
-from pgassay.drive.sizing import closely, memory_bytes, packed_bytes, scaled_flash, sized
+from pgassay.drive.sizing import closely, memory_bytes, scaled_pages, sized
 
 MIB = 1 << 20
 
@@ -28,52 +30,55 @@ def test_a_close_drive_holds_its_data_and_little_more(data: int, wal: int) -> No
 
 @given(st.integers(4, 1 << 18).map(lambda steps: steps * 16 * MIB))
 def test_superblocks_are_many_and_powers_of_two(capacity: int) -> None:
-    pages = scaled_flash({"kind": "compressing"}, capacity)["pages_per_block"]
+    pages = scaled_pages(capacity)
     assert pages & (pages - 1) == 0
     assert 16 <= pages <= 16384
     assert pages in (16, 16384) or 1024 <= capacity / 4096 / pages <= 2048
 
 
-def test_a_shape_that_was_given_stays() -> None:
-    given_shape = {"channels": 4, "kind": "page-mapped"}
-    assert scaled_flash(given_shape, 1 << 30) == given_shape
+def taken(flash: dict[str, Any], capacity_bytes: int, snapshots: int, *share: float) -> int:
+    """Memory of an emulated drive of such a flash."""
+    return memory_bytes(DriveDescription({"drive": {"user_bytes": capacity_bytes, **flash}}), snapshots, *share)
 
 
 def test_memory_grows_by_snapshots_and_by_what_flash_holds() -> None:
     normal, compressing = {"kind": "page-mapped"}, {"kind": "compressing", "over_provisioning": 0.28}
     blocks = 1 << 20
     for flash, snapshot in ((normal, 12), (compressing, 16)):
-        sizes = [memory_bytes(flash, blocks * 4096, snapshots) for snapshots in range(3)]
+        sizes = [taken(flash, blocks * 4096, snapshots) for snapshots in range(3)]
         assert [after - before for before, after in itertools.pairwise(sizes)] == [snapshot * blocks] * 2
-    assert memory_bytes(normal, blocks * 4096, 0, 0.1) == memory_bytes(normal, blocks * 4096, 0, 0.9)
-    half, tenth = (memory_bytes(compressing, blocks * 4096, 0, share) for share in (0.5, 0.1))
+    assert taken(normal, blocks * 4096, 0, 0.1) == taken(normal, blocks * 4096, 0, 0.9)
+    half, tenth = (taken(compressing, blocks * 4096, 0, share) for share in (0.5, 0.1))
     assert (tenth - half) / blocks == pytest.approx(6.5 * 1.28 * (10 - 2))
 
 
 def test_data_that_shrink_well_are_forecast() -> None:
     """pgbench_accounts shrinks to a 14th, half empty to a 28th; no block takes less than a granule."""
     compressing, capacity = {"kind": "compressing", "over_provisioning": 0.28}, 1 << 32
-    usual = memory_bytes(compressing, capacity, 1)
-    assert usual >= memory_bytes(compressing, capacity, 1, 192 / 4096) > memory_bytes(compressing, capacity, 1, 0.1)
-    assert memory_bytes(compressing, capacity, 1, 1e-9) == memory_bytes(compressing, capacity, 1, 64 / 4096)
+    usual = taken(compressing, capacity, 1)
+    assert usual >= taken(compressing, capacity, 1, 192 / 4096) > taken(compressing, capacity, 1, 0.1)
+    assert taken(compressing, capacity, 1, 1e-9) == taken(compressing, capacity, 1, 64 / 4096)
     coarse = {**compressing, "granularity_bytes": 512}
-    assert memory_bytes(coarse, capacity, 1, 1e-9) == memory_bytes(coarse, capacity, 1, 0.125) < usual
-    for wrong in (0, -1, "much", 1 << 40):
-        assert memory_bytes({**compressing, "granularity_bytes": wrong}, capacity, 1) <= usual
+    assert taken(coarse, capacity, 1, 1e-9) == taken(coarse, capacity, 1, 0.125) < usual
+    for wrong in (0, 1 << 20):
+        assert taken({**compressing, "granularity_bytes": wrong}, capacity, 1) <= usual
 
 
 @given(st.lists(st.integers(0, 1 << 24), min_size=1, max_size=200), st.booleans())
 def test_a_snapshot_takes_no_more_than_what_its_gaps_add_up_to(gaps: list[int], wide: bool) -> None:
+    """With granules of a byte and so much flash, the mean gap is what the forecast takes it to be."""
     mean = sum(gaps) / len(gaps)
     blocks = (1 << 24) + 1 if wide else 1 << 20
+    drive = {"kind": "compressing", "granularity_bytes": 1, "over_provisioning": max(1.0, mean) / 4096 - 1}
+    _, packed = DriveDescription({"drive": drive}).table_bytes_per_block(blocks * 4096, 1.0)
     # As the program packs an extent: size, dead granules in bytes of seven bits, logical block.
     taken = sum(2 + -(-gap.bit_length() // 7) + (4 if wide else 3) for gap in gaps) / len(gaps)
-    assert taken <= packed_bytes(mean, blocks) + 1e-9
-    assert packed_bytes(mean, blocks) >= 8
+    assert taken <= packed + 1e-9
+    assert packed >= 8
 
 
 def test_spare_flash_is_said_in_either_way() -> None:
     of_user, of_physical = {"over_provisioning": 0.25}, {"spare_of_physical": 0.2}
-    assert memory_bytes(of_user, 1 << 30, 1) == memory_bytes(of_physical, 1 << 30, 1)
-    for wrong in ({"spare_of_physical": 1}, {"over_provisioning": "much"}, {"over_provisioning": -3.0}):
-        assert memory_bytes(wrong, 1 << 30, 1) == memory_bytes({"over_provisioning": 0.07}, 1 << 30, 1)
+    assert taken(of_user, 1 << 30, 1) == taken(of_physical, 1 << 30, 1)
+    for wrong in ({"spare_of_physical": 1}, {"over_provisioning": -3.0}):
+        assert taken(wrong, 1 << 30, 1) == taken({"over_provisioning": 0.07}, 1 << 30, 1)

@@ -1,25 +1,25 @@
 //! The configuration file: one JSON object that says what the drive is, where it lives and what it may use.
 //!
-//! Keys of the flash model have the names that `pgassay simulate` gives them. Unknown keys are refused: a mistyped
-//! option would otherwise change nothing and nobody would know.
+//! What the drive is has the keys of a description (crate `description`), which `pgassay simulate` reads too, flat beside
+//! those of the file. Unknown keys are refused: a mistyped option would otherwise change nothing and nobody would know.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use codec::{Codec, UnknownCodec};
+use codec::Codec;
+use description::{Description, Emulation, FlashTable, Kind, Table, Timing};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::description::Description;
 use crate::error::DriveError;
-use crate::timing::Timing;
 
 /// Where the contents are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StoreKind {
     /// In memory, reserved up front.
+    #[default]
     Memory,
     /// In a file, past the page cache.
     File(PathBuf),
@@ -27,8 +27,23 @@ pub enum StoreKind {
     Null,
 }
 
-/// What the file says.
+/// Keys that are the file's own.
 #[derive(Debug, Clone, Deserialize)]
+struct Place {
+    name: String,
+    directory: PathBuf,
+    capacity_bytes: u64,
+    #[serde(default)]
+    store: StoreKind,
+    logical_sector_bytes: Option<u32>,
+    #[serde(default)]
+    timing: Value,
+}
+
+const PLACE_KEYS: [&str; 6] = ["name", "directory", "capacity_bytes", "store", "logical_sector_bytes", "timing"];
+
+/// What the file says.
+#[derive(Debug, Clone)]
 pub struct Config {
     /// The drive's name, for messages.
     pub name: String,
@@ -36,73 +51,14 @@ pub struct Config {
     pub directory: PathBuf,
     /// Bytes that the host sees.
     pub capacity_bytes: u64,
-    /// Must be 4096.
-    #[serde(default = "usual::sector")]
-    pub logical_sector_bytes: u32,
-    /// `zstd-1`, `deflate-1`, `lz4` or `none`.
-    #[serde(default = "usual::codec")]
-    pub codec: String,
     /// Where the contents are kept.
-    #[serde(default = "usual::store")]
     pub store: StoreKind,
-    /// Room for the contents, reserved up front; by default the drive's usable flash and what the log's headers take.
-    pub store_bytes: Option<u64>,
-    /// Threads that answer the host.
-    #[serde(default = "usual::threads")]
-    pub threads: usize,
-    /// Seconds that requests may wait without any being answered before the connection is cut.
-    #[serde(default = "usual::watchdog")]
-    pub watchdog_s: f64,
-    /// Program/erase cycles that the flash is rated for.
-    #[serde(default = "usual::cycles")]
-    pub rated_cycles: u32,
-    /// Service times, as they are written: null for none.
-    #[serde(default)]
-    timing: Value,
-    /// The device that has them.
-    #[serde(skip)]
+    /// Codec, threads, patience.
+    pub emulation: Emulation,
+    /// The flash, with the shape that the timing brings.
+    pub flash: FlashTable,
+    /// The device that has service times.
     pub service: Option<Timing>,
-    /// The flash model's part: all keys that are not named above.
-    #[serde(skip)]
-    pub flash: Description,
-}
-
-/// The keys above; what else the file holds describes the flash.
-const OWN_KEYS: [&str; 11] = [
-    "name",
-    "directory",
-    "capacity_bytes",
-    "logical_sector_bytes",
-    "codec",
-    "store",
-    "store_bytes",
-    "threads",
-    "watchdog_s",
-    "rated_cycles",
-    "timing",
-];
-
-mod usual {
-    use super::StoreKind;
-
-    pub fn sector() -> u32 {
-        4096
-    }
-    pub fn codec() -> String {
-        "zstd-1".into()
-    }
-    pub fn store() -> StoreKind {
-        StoreKind::Memory
-    }
-    pub fn threads() -> usize {
-        2
-    }
-    pub fn watchdog() -> f64 {
-        30.0
-    }
-    pub fn cycles() -> u32 {
-        3000
-    }
 }
 
 impl Config {
@@ -122,47 +78,58 @@ impl Config {
     /// Parses and checks.
     pub fn parse(text: &str) -> Result<Self, DriveError> {
         let wrong = |error| DriveError::refused(format!("invalid configuration: {error}"), "");
-        let all: Map<String, Value> = serde_json::from_str(text).map_err(wrong)?;
-        let (own, flash): (Map<_, _>, Map<_, _>) =
-            all.into_iter().partition(|(key, _)| OWN_KEYS.contains(&key.as_str()));
-        let mut config: Self = serde_json::from_value(own.into()).map_err(wrong)?;
-        config.flash = serde_json::from_value(flash.into()).map_err(wrong)?;
-        config.check()?;
-        config.service = Timing::parse(&config.timing, &mut config.flash, config.capacity_bytes)?;
-        config.flash.check(config.capacity_bytes)?;
-        Ok(config)
+        let all: Table = serde_json::from_str(text).map_err(wrong)?;
+        let (place, described): (Table, Table) =
+            all.into_iter().partition(|(key, _)| PLACE_KEYS.contains(&key.as_str()));
+        let place: Place = serde_json::from_value(place.into()).map_err(wrong)?;
+        let (emulation, drive): (Table, Table) =
+            described.into_iter().partition(|(key, _)| Emulation::KEYS.contains(&key.as_str()));
+        let description = describe(&place, emulation, drive)?;
+        description.check_emulated()?;
+        let mut flash = description.drive;
+        let resolve = |table: &Table| Timing::resolve(table, &mut flash);
+        let service = description.timing.as_ref().map(resolve).transpose()?;
+        let (Place { name, directory, capacity_bytes, store, .. }, emulation) = (place, description.emulation);
+        Ok(Self { name, directory, capacity_bytes, store, emulation, flash, service })
     }
 
-    fn check(&self) -> Result<(), DriveError> {
-        let wrong = |what: &str, hint: &str| Err(DriveError::refused(what.to_owned(), hint));
-        if self.capacity_bytes == 0 || self.capacity_bytes % 4096 != 0 || self.capacity_bytes >= 1 << 44 {
-            return wrong("capacity_bytes must be a positive multiple of 4096 below 16 TiB", "");
-        }
-        if self.logical_sector_bytes != 4096 {
-            return wrong("logical_sector_bytes must be 4096", "leave it out");
-        }
-        if !(1..=64).contains(&self.threads) {
-            return wrong("threads must be between 1 and 64", "2 are enough for most machines");
-        }
-        if !(self.watchdog_s >= 1.0 && self.watchdog_s <= 3600.0) {
-            return wrong("watchdog_s must be between 1 and 3600 seconds", "");
-        }
-        if !self.timing.is_null() && self.store == StoreKind::Null {
-            return wrong("timing cannot be asked of a store that keeps nothing", "leave one of them out");
-        }
-        self.codec().map(|_| ())
+    /// The codec, said or usual for the kind of drive.
+    pub fn codec(&self) -> Codec {
+        self.emulation.codec(self.flash.kind())
     }
+}
 
-    /// The codec that is named.
-    pub fn codec(&self) -> Result<Codec, DriveError> {
-        self.codec
-            .parse()
-            .map_err(|error: UnknownCodec| DriveError::refused(error.to_string(), "zstd-1 is the usual one"))
+fn describe(place: &Place, emulation: Table, drive: Table) -> Result<Description, DriveError> {
+    let wrong = |what: &str, hint: &str| Err(DriveError::refused(what.to_owned(), hint));
+    if place.capacity_bytes == 0 || place.capacity_bytes % 4096 != 0 || place.capacity_bytes >= 1 << 44 {
+        return wrong("capacity_bytes must be a positive multiple of 4096 below 16 TiB", "");
     }
+    if place.logical_sector_bytes.is_some_and(|bytes| bytes != 4096) {
+        return wrong("logical_sector_bytes must be 4096", "leave it out");
+    }
+    if !place.timing.is_null() && place.store == StoreKind::Null {
+        return wrong("timing cannot be asked of a store that keeps nothing", "leave one of them out");
+    }
+    let mut document = Table::new();
+    if !place.timing.is_null() {
+        document.insert("timing".into(), place.timing.clone());
+    }
+    document.insert("emulation".into(), Value::Object(emulation));
+    document.insert("drive".into(), Value::Object(drive));
+    let mut description = Description::parse(&document)?;
+    let drive = &mut description.drive;
+    let said = if drive.kind() == Kind::PageMapped { drive.user_bytes } else { drive.logical_bytes };
+    if said.is_some_and(|bytes| bytes != place.capacity_bytes) {
+        return wrong("the description's capacity is not capacity_bytes", "leave it out of the description");
+    }
+    drive.seen_as(place.capacity_bytes);
+    Ok(description)
 }
 
 #[cfg(test)]
 mod tests {
+    use codec::Codec;
+
     use super::{Config, StoreKind};
 
     fn parse(more: &str) -> Result<Config, String> {
@@ -173,7 +140,8 @@ mod tests {
     #[test]
     fn what_is_left_out_is_usual() {
         let config = parse("").unwrap();
-        assert_eq!((config.codec.as_str(), config.threads, config.store), ("zstd-1", 2, StoreKind::Memory));
+        assert_eq!((config.codec(), config.emulation.threads(), config.store), (Codec::None, 2, StoreKind::Memory));
+        assert_eq!(parse(", \"kind\": \"compressing\"").unwrap().codec(), Codec::Zstd(1));
         let config = parse(", \"store\": {\"file\": \"/f\"}, \"policy\": \"fifo\"").unwrap();
         assert_eq!(config.store, StoreKind::File("/f".into()));
         assert_eq!((config.service, config.flash.has_shape()), (None, false));

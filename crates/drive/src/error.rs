@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use codec::DamagedBlock;
+use description::Refused;
 use flash::FlashError;
 
 /// Why something was refused or has failed. Messages are lower case and have no full stop.
@@ -90,6 +91,12 @@ impl From<FlashError> for DriveError {
             FlashError::PastEnd { .. } => Self::PastEnd,
             other => Self::Flash(other),
         }
+    }
+}
+
+impl From<Refused> for DriveError {
+    fn from(error: Refused) -> Self {
+        Self::refused(error.message, error.hint)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | concept | module |
 //! |---|---|
-//! | what the drive is asked to be | [`config`], [`description`] |
+//! | what the drive is asked to be | [`config`], crate [`description`] |
 //! | the modelled flash | [`model`] |
 //! | blocks in, blocks out | [`disk`] |
 //! | contents: log, map, memory | [`store`] |
@@ -16,7 +16,6 @@
 pub mod commands;
 pub mod config;
 pub mod control;
-pub mod description;
 pub mod disk;
 pub mod error;
 pub mod front;

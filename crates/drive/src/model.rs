@@ -1,9 +1,12 @@
 //! The kinds of modelled drives behind one name.
 
+use description::{Configuration, FlashTable};
 use flash::compressing::{PackedCompressing, SpaceState};
 use flash::page_mapped::PackedPageMapped;
 use flash::timing::OperationLog;
 use flash::{Capacity, Compressing, Drive, FlashError, Geometry, PageMapped, Policy, Streams};
+
+use crate::error::DriveError;
 
 /// A drive of either kind.
 #[allow(clippy::large_enum_variant)] // Few are made, and each owns megabytes.
@@ -26,6 +29,24 @@ macro_rules! with_drive {
 }
 
 impl Model {
+    /// A fresh drive as it is described.
+    pub fn new(flash: &FlashTable) -> Result<Self, DriveError> {
+        let log = OperationLog::default();
+        Ok(match flash.configuration()? {
+            Configuration::PageMapped(config) => Self::PageMapped(PageMapped::watched(config, log)?),
+            Configuration::Compressing(config) => Self::Compressing(Compressing::watched(config, log)?),
+            Configuration::Pools(_) => return Err(DriveError::refused("drive pools cannot be emulated", "")),
+        })
+    }
+
+    /// The drive that a table in JSON describes, with what the host sees of it. For tests.
+    #[doc(hidden)]
+    pub fn described(json: &str, capacity_bytes: u64) -> Self {
+        let mut flash = FlashTable::parse(&serde_json::from_str(json).unwrap()).unwrap();
+        flash.seen_as(capacity_bytes);
+        Self::new(&flash).unwrap()
+    }
+
     /// The drive without its kind.
     pub fn drive(&self) -> &dyn Drive<Observer = OperationLog> {
         match self {

@@ -16,6 +16,7 @@ use crate::control;
 use crate::disk::{Disk, Parts};
 use crate::error::DriveError;
 use crate::front::Front;
+use crate::model::Model;
 use crate::mount;
 use crate::safety::{Watchdog, cgroup, memory, watchdog};
 use crate::signals;
@@ -26,7 +27,7 @@ pub fn serve(config: &Config) -> Result<(), DriveError> {
     abort_on_panic();
     cgroup::leave()?;
     watchdog::mount_connections()?;
-    let watchdog = Watchdog::start(Duration::from_secs_f64(config.watchdog_s))?;
+    let watchdog = Watchdog::start(Duration::from_secs_f64(config.emulation.watchdog_s()))?;
     let outcome = serve_watched(config, &watchdog);
     watchdog.dismiss();
     outcome
@@ -58,7 +59,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
         clock: clock.clone(),
         pulse,
         mountpoint: mountpoint.clone(),
-        rated_cycles: config.rated_cycles,
+        rated_cycles: config.emulation.rated_cycles(),
         watchdog: watchdog.process_id(),
     });
     let socket = directory.join("control.sock");
@@ -67,7 +68,7 @@ fn serve_watched(config: &Config, watchdog: &Watchdog) -> Result<(), DriveError>
         let answering = thread::Builder::new().name("timing".into()).spawn(move || clock.run());
         answering.map_err(|error| DriveError::io("cannot start threads", error))?;
     }
-    let session = mount::mount(Front::new(disk, clock, pulse), &mountpoint, &config.name, config.threads)?;
+    let session = mount::mount(Front::new(disk, clock, pulse), &mountpoint, &config.name, config.emulation.threads())?;
     let running = session.spawn().map_err(|error| DriveError::io("cannot start threads", error))?;
     watchdog.arm(mount::connection(&mountpoint)?);
     thread::spawn(move || {
@@ -102,17 +103,17 @@ fn make(config: &Config) -> Result<Disk, DriveError> {
     let in_memory = |bytes: u64| if keeps_contents && store_file.is_none() { bytes } else { 0 };
     // The map takes eight bytes a block, the model as many at least. Said before either is made: this process is spared
     // when memory runs out, so others would be ended for it.
-    let least = config.store_bytes.or(config.flash.user_bytes).unwrap_or(config.capacity_bytes);
+    let least = config.emulation.store_bytes.or(config.flash.user_bytes).unwrap_or(config.capacity_bytes);
     memory::must_fit(in_memory(least).saturating_add(16 * blocks))?;
-    let model = config.flash.build(config.capacity_bytes)?;
-    let store_bytes = match config.store_bytes {
+    let model = Model::new(&config.flash)?;
+    let store_bytes = match config.emulation.store_bytes {
         _ if !keeps_contents => 1,
         Some(bytes) => bytes,
         None => model.drive().usable_bytes() + 16 * blocks,
     };
     // The map; the model has its memory already.
     memory::must_fit(in_memory(store_bytes).saturating_add(8 * blocks))?;
-    let (capacity_bytes, codec) = (config.capacity_bytes, config.codec()?);
+    let (capacity_bytes, codec) = (config.capacity_bytes, config.codec());
     Disk::new(Parts { capacity_bytes, codec, keeps_contents, store_bytes, store_file, model })
 }
 

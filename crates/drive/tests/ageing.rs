@@ -6,9 +6,9 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use common::{BLOCK, contents, disk, disk_like};
-use drive::description::Description;
 use drive::disk::Clearing;
 use drive::disk::ageing::Ageing;
+use drive::model::Model;
 use flash::random::Random;
 use flash::trace::{Codec, Header, Record, Writer};
 use serde_json::json;
@@ -39,8 +39,7 @@ fn recorded(name: &str, drive_blocks: u32, requests: impl Iterator<Item = (u32, 
 
 /// What the flash model settles at when each write goes to one of these blocks, independently of the last.
 fn independent(drive_blocks: u32, written: &[u32]) -> f64 {
-    let flash: Description = serde_json::from_str(SSD).unwrap();
-    let mut model = flash.build(u64::from(drive_blocks) * BLOCK as u64).unwrap();
+    let mut model = Model::described(SSD, u64::from(drive_blocks) * BLOCK as u64);
     assert!(model.write(&(0..drive_blocks).collect::<Vec<_>>(), &[]).1.is_none());
     let mut random = Random::new(5);
     let mut drive_write = || {

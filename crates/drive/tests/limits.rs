@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use common::{BLOCK, contents, disk, disk_like};
+use description::{FlashTable, Timing};
 use drive::error::DriveError;
-use drive::timing::{Clock, Timing};
+use drive::timing::Clock;
 use flash::trace::Operation;
 
 #[test]
@@ -56,8 +57,9 @@ fn writes_that_no_device_saw_are_not_charged_to_the_next() {
                     "reserve_blocks": 4, "throttled_bytes_per_second": 4096}"#;
     let disk = disk_like(flash, 4096, 32 << 20, "zstd-1");
     let timing = serde_json::json!({});
-    let timing =
-        Timing::parse(&timing, &mut serde_json::from_str(flash).unwrap(), disk.capacity_bytes()).unwrap().unwrap();
+    let mut described = FlashTable::parse(&serde_json::from_str(flash).unwrap()).unwrap();
+    described.seen_as(disk.capacity_bytes());
+    let timing = Timing::resolve(timing.as_object().unwrap(), &mut described).unwrap();
     let clock = Arc::new(Clock::new(&timing, &disk).unwrap());
     let fill = || (0..4096).find(|&lba| disk.write(lba * BLOCK as u64, &contents(BLOCK, 1.0, lba)).is_err());
     assert!(clock.unwatched(&disk, fill).is_some());

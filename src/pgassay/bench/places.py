@@ -1,4 +1,4 @@
-"""Where things are and whose they are: endpoints, mounts, process trees, privileges.
+"""Where things are and whose they are: endpoints, mounts, process trees, privileges, and how much memory is free.
 
 Frozen values that pass between rooms. Sizes in bytes.
 """
@@ -66,3 +66,11 @@ class Version:
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"
+
+
+def available_memory_bytes(meminfo: Path = Path("/proc/meminfo")) -> int:
+    """Memory that programs can take without swapping, as the kernel reckons it (MemAvailable); 0 if it does not say."""
+    for line in meminfo.read_text(encoding="utf-8").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0

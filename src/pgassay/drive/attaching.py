@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench.places import Account, Mount
+from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive.block import device, memory, messages
+from pgassay.drive.block import device, messages
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import Daemon, EmulatedVolume
@@ -24,7 +24,7 @@ from pgassay.drive.planned import PlannedDrive
 from pgassay.drive.root import Root, look_at_root, open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
-from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_flash, sized
+from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart.reading import SmartOfMounts
 from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
 
@@ -141,12 +141,12 @@ class Attacher:
             volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
             self._require_room(home, needed_bytes + kept)
         else:
-            described = replace(wish.described, capacity_bytes=capacity)
-            if wish.scaled:
-                described = replace(described, flash=scaled_flash(described.flash, capacity))
+            described = wish.described.with_capacity(capacity)
+            if wish.scaled and not described.core.has_shape:
+                described = described.with_values({"drive.pages_per_block": scaled_pages(capacity)})
             share = _COMPRESSED_SHARE if described.compresses else 1.0
-            store_bytes = described.store_bytes or int((capacity * 1.1 + kept) * share)
-            described = replace(described, store_bytes=store_bytes)
+            store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share)
+            described = described.with_values({"emulation.store_bytes": store_bytes})
             self.program.check(described)
             volume = EmulatedVolume(home, described, self.kernel, self.program)
             aged = together.state == AGED
@@ -187,14 +187,14 @@ class Attacher:
         )
 
     def _reserve(self, described: Description, snapshots: int, home: Path, share: float) -> None:
-        assert described.capacity_bytes is not None
-        assert described.store_bytes is not None
-        in_file = described.store == "file"
+        store_bytes = described.core.store_bytes
+        assert store_bytes is not None
+        in_file = described.core.store == "file"
         if in_file:
-            self._require_room(home, described.store_bytes)
-        self._reserved_bytes += memory_bytes(described.flash, described.capacity_bytes, snapshots, share)
-        self._reserved_bytes += 0 if in_file else described.store_bytes
-        available = int(memory.available_bytes() * _MEMORY_SHARE_MAX)
+            self._require_room(home, store_bytes)
+        self._reserved_bytes += memory_bytes(described.core, snapshots, share)
+        self._reserved_bytes += 0 if in_file else store_bytes
+        available = int(available_memory_bytes() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:
             raise messages.too_little_memory(self._reserved_bytes, available)
 

@@ -8,18 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES
 from pgassay.bench.factor import Catalogue, Factor, Readable, Setup, Stage
 from pgassay.drive import messages, readback
 from pgassay.drive.block import description
 from pgassay.drive.block import messages as block_messages
-from pgassay.drive.block.description import CODECS, PRESETS, PROFILES, STORES
+from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.filesystems import KINDS
 from pgassay.drive.wishes import AGED, AUTO, DESCRIBED, DEVICE, DIRECTORY, FRESH, IMAGE, OFF
 from pgassay.study.levels import Level
 from pgassay.study.units import parse_memory
 
-POLICIES = ("greedy", "cost-benefit", "fifo", "d-choices", "random")
-TIMINGS = (OFF, "on", *PROFILES)
+TIMINGS = (OFF, "on", *TIMING_PROFILES)
 _PREFIX = "drive."
 _WRITES_MAX = 100
 _PLAIN = (DIRECTORY, IMAGE, *PRESETS)
@@ -107,6 +107,10 @@ def _choice(*known: str) -> Canonical:
     return canonical
 
 
+def _codec(name: str, typed: str) -> str:
+    return PRESETS["csd"].with_values({"emulation.codec": typed}).core.codec
+
+
 def _bytes(name: str, typed: str) -> str:
     return f"{parse_memory(typed)}B"
 
@@ -149,16 +153,17 @@ def _mount_options(name: str, typed: str) -> str:
 
 def _details(owner: str) -> tuple[Factor, ...]:
     of = f"drive.{owner}"
+    policies = ", ".join(GC_POLICIES)
     return (
         Detail(f"{of}.filesystem", _choice(*KINDS), f"the file system: {', '.join(KINDS)}", readback.filesystem),
         Detail(f"{of}.mkfs", _mkfs, "further options of mkfs: -b 1024, -J size=64", readback.mkfs),
         Detail(f"{of}.mount_options", _mount_options, "mount options (default: noatime)", readback.mount_options),
         Detail(f"{of}.capacity", _capacity, "the drive's capacity (default: by the data), or auto", readback.capacity),
         Detail(f"{of}.over_provisioning", _share, "flash beyond capacity: 7% is T/U − 1", readback.described),
-        Detail(f"{of}.codec", _choice(*CODECS), f"compression: {', '.join(CODECS)}", readback.described),
-        Detail(f"{of}.policy", _choice(*POLICIES), f"garbage collection: {', '.join(POLICIES)}", readback.described),
+        Detail(f"{of}.codec", _codec, f"compression: {', '.join(DRIVE_CODECS)}, or another level", readback.described),
+        Detail(f"{of}.policy", _choice(*GC_POLICIES), f"garbage collection: {policies}", readback.described),
         Detail(f"{of}.precondition", _count, "times that a device is written over first (default: 0)"),
-        Detail(f"{of}.store", _choice(*STORES), "where contents are kept: memory, file", readback.described),
+        Detail(f"{of}.store", _choice(*DRIVE_STORES), "where contents are kept: memory, file", readback.described),
         Detail(f"{of}.store_bytes", _bytes, "room for contents and snapshots", readback.described),
     )
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def create(root: Root, name: str, wish: DriveWish, kernel: Kernel, program: Daem
     kernel.require(wish.filesystem)
     described = None
     if wish.described is not None:
-        described = replace(wish.described, capacity_bytes=capacity)
+        described = wish.described.with_capacity(capacity)
         program.require()
         program.check(described)
     with alone(root.path):

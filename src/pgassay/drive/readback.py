@@ -161,8 +161,8 @@ def _emulated(home: Path, level: str) -> str:
     codec = told(stats, "codec", "") or "none"
     kind = (told(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
     if level.startswith(f"{DESCRIBED}:"):
-        asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0]))
-        if (asked.flash.get("kind", "page-mapped"), asked.codec) == (kind, codec):
+        asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0])).core
+        if (asked.kind, asked.codec) == (kind, codec):
             return level
     return DriveKind.CSD if kind == "compressing" else DriveKind.SSD
 

@@ -4,7 +4,7 @@ Only parsing and refusing: nothing is attached or looked at here but description
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.drive.block import description, messages
@@ -15,7 +15,14 @@ from pgassay.study.units import parse_memory
 
 DIRECTORY, IMAGE = DriveKind.DIRECTORY, DriveKind.IMAGE
 DEVICE, DESCRIBED = DriveKind.DEVICE, DriveKind.DESCRIPTION
-OF_EMULATED = ("codec", "over_provisioning", "policy", "store", "store_bytes")
+_KEYS = {
+    "codec": "emulation.codec",
+    "over_provisioning": "drive.over_provisioning",
+    "policy": "drive.policy",
+    "store": "emulation.store",
+    "store_bytes": "emulation.store_bytes",
+}
+"""Of an emulated drive's description, by the last name of their factor."""
 DATA, WAL = "data", "wal"
 FRESH, AGED = "fresh", "aged"
 OFF = "off"
@@ -87,23 +94,25 @@ def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
     for name in options:
         if kind == DIRECTORY and name != "filesystem":
             raise messages.not_for_directories(f"{owner}.{name}")
-        if (name in OF_EMULATED and described is None) or (name == "capacity" and kind == DEVICE):
+        if (name in _KEYS and described is None) or (name == "capacity" and kind == DEVICE):
             raise messages.only_emulated(f"{owner}.{name}", kind)
         if name == "precondition" and kind != DEVICE:
             raise messages.only_devices(f"{owner}.{name}", kind)
     scaled = options.get("capacity") == AUTO
     capacity = None if scaled else options.get("capacity")
     if described is not None:
-        described = _with_levels(replace(described, capacity_bytes=None) if scaled else described, options)
-        described = description.timed(described, wanted.get("timing", OFF))
-        if described.rotates and described.flash.get("kind") == "compressing":
-            raise messages.disk_compresses(str((described.timing or {}).get("profile")))
+        described = _with_levels(described, options).with_timing(wanted.get("timing", OFF))
+        if described.rotates and described.core.kind == "compressing":
+            raise messages.disk_compresses(str(described.core.profile))
+        capacity_bytes = None if scaled else described.capacity_bytes
+    else:
+        capacity_bytes = parse_memory(capacity) if capacity else None
     return DriveWish(
         kind=described.kind if described is not None else kind,
         place=Path(rest) if rest and described is None else None,
         filesystem=filesystem_of(options),
         filesystem_named="filesystem" in options,
-        capacity_bytes=described.capacity_bytes if described else parse_memory(capacity) if capacity else None,
+        capacity_bytes=capacity_bytes,
         scaled=scaled,
         precondition=int(options.get("precondition", "0")),
         described=described,
@@ -111,10 +120,12 @@ def _drive(owner: str, wanted: Mapping[str, str]) -> DriveWish:
 
 
 def _with_levels(described: Description, options: Mapping[str, str]) -> Description:
-    for name in (*OF_EMULATED, "capacity"):
-        if name in options and options[name] != AUTO:
-            described = description.with_level(described, name, options[name])
-    return described
+    values: dict[str, object] = {_KEYS[name]: level for name, level in options.items() if name in _KEYS}
+    if "over_provisioning" in options:
+        values["drive.over_provisioning"] = float(options["over_provisioning"])
+    described = described.with_values(values)
+    capacity = options.get("capacity", AUTO)
+    return described if capacity == AUTO else described.with_capacity(parse_memory(capacity))
 
 
 def filesystem_of(options: Mapping[str, str]) -> Filesystem:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,15 @@ from pgassay.bench.store import Needs
 from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block import daemon, privileges
-from pgassay.drive.block.description import PRESETS, Description
+from pgassay.drive.block.description import PRESETS
+from pgassay.drive.factors import FACTORS
 from pgassay.errors import UsageError
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive import places
 from tests.drive.test_daemon import PROGRAM
 
 built = pytest.mark.skipif(not PROGRAM.exists(), reason="pgassay-drive is not built; make setup builds it")
-CSD = replace(PRESETS["csd"], capacity_bytes=1 << 30)
+CSD = PRESETS["csd"].with_capacity(1 << 30)
 
 
 @pytest.fixture
@@ -33,30 +33,32 @@ def attach(bench: Attacher, place: Path, **levels: str) -> Any:
     return bench.attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 1, 64 << 20))
 
 
-@pytest.mark.parametrize(
-    ("flash", "more", "says"),
-    [
-        ({"polcy": "fifo"}, {}, "polcy"),
-        ({"kind": "tape"}, {}, "tape"),
-        ({"over_provisioning": 0}, {}, "over-provisioning"),
-        ({"over_provisioning": "much"}, {}, "much"),
-        ({"pages_per_block": 0}, {}, "0"),
-        ({"policy": "d-choices", "choices": 0}, {}, "at least 1 block"),
-        ({"kind": "compressing", "granularity_bytes": 3}, {}, "granularity"),
-        ({}, {"timing": {"profile": "tlc-nvme", "seek_ns": 3}}, "seek_ns"),
-        ({}, {"timing": {"read_ns": "slow"}}, "slow"),
-        ({}, {"capacity_bytes": (1 << 30) + 1}, "multiple of 4096"),
-    ],
-)
 @built
-def test_a_drive_that_cannot_be_is_refused_before_it_is_made(
-    flash: dict[str, Any], more: dict[str, Any], says: str
-) -> None:
-    described = replace(Description("mine", flash, "none", capacity_bytes=1 << 30), **more)
-    with pytest.raises(UsageError, match='there cannot be such a drive "mine"') as caught:
-        daemon.check(described.configuration("mine", Path("/")), "mine")
-    assert says in caught.value.message
+def test_a_drive_that_cannot_be_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    """What is refused, and in which words: tests/core/test_drive_descriptions.py."""
+    impossible = CSD.with_values({"drive.granularity_bytes": 3})
+    with pytest.raises(UsageError, match='there cannot be such a drive "mine": invalid granularity') as caught:
+        daemon.check(impossible.configuration("mine", tmp_path), "mine")
     assert caught.value.hint
+    with pytest.raises(UsageError, match="multiple of 4096"):
+        daemon.check(CSD.with_capacity((1 << 30) + 1).configuration("mine", tmp_path), "mine")
+
+
+def test_a_wrong_value_is_refused_with_what_is_accepted() -> None:
+    with pytest.raises(UsageError, match='drive "csd": invalid emulation codec rar: must be one of zstd-1 to'):
+        CSD.with_values({"emulation.codec": "rar"})
+
+
+def test_a_drive_as_small_as_its_data_keeps_the_shape_that_it_was_given(bench: Attacher, tmp_path: Path) -> None:
+    """The size of a flash page is part of the shape: superblocks of another size would contradict it."""
+    file = tmp_path / "mine.toml"
+    file.write_text("[drive]\nflash_page_bytes = 16384\n")
+    level = FACTORS["drive.data"].parse("drive.data", str(file)).canonical
+    drive = attach(bench, tmp_path, data=level, data_capacity="auto")
+    program = bench.program
+    assert isinstance(program, FakeDaemon)
+    program.checked[0].core.check_emulated()
+    drive.release()
 
 
 @built
@@ -72,7 +74,7 @@ def test_drives_of_a_study_are_asked_about_as_they_will_be(bench: Attacher, tmp_
     program = bench.program
     assert isinstance(program, FakeDaemon)
     (asked,) = program.checked
-    assert (asked.capacity_bytes, asked.flash["policy"], asked.timing) == (1 << 30, "fifo", {"profile": "sata-ssd"})
+    assert (asked.capacity_bytes, asked.core.policy, asked.core.profile) == (1 << 30, "fifo", "sata-ssd")
     json.dumps(asked.configuration("x", tmp_path))
     drive.release()
 

@@ -16,7 +16,7 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
     first = FACTORS["drive.data"].parse("drive.data", str(file))
     wish = wishes.parse({"data": first.canonical, "data.codec": "lz4"}).data
     assert wish.described is not None
-    assert (wish.kind, wish.capacity_bytes, wish.described.codec) == ("mine", 2 << 30, "lz4")
+    assert (wish.kind, wish.capacity_bytes, wish.described.core.codec) == ("mine", 2 << 30, "lz4")
     told = wish.described.configuration("d", tmp_path)
     assert (told["over_provisioning"], told["kind"], "timing" in told) == (0.28, "compressing", False)
     file.write_text('[drive]\nkind = "page-mapped"\n')

@@ -1,14 +1,14 @@
 """What an emulated drive says of itself against what was asked: every difference has a name."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pgassay._core import DriveDescription
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.traits import Worn, traits
 
-ASKED = replace(PRESETS["csd"], capacity_bytes=1 << 30)
+ASKED = PRESETS["csd"].core.with_capacity(1 << 30)
 TOLD: dict[str, Any] = {
     "kind": "compressing",
     "codec": "zstd-1",
@@ -47,8 +47,8 @@ def test_a_difference_is_named(name: str, key: str, value: Any) -> None:
 
 def test_what_is_not_told_is_unknown_and_spare_of_physical_is_the_same_thing() -> None:
     assert all(trait.holds for trait in traits(ASKED, {}, None).values())
-    flash = {"kind": "compressing", "spare_of_physical": 0.07 / 1.07, "pages_per_block": 128}
-    found = traits(replace(ASKED, flash=flash), TOLD, None)
+    drive = {"kind": "compressing", "spare_of_physical": 0.07 / 1.07, "pages_per_block": 128, "user_bytes": "1GB"}
+    found = traits(DriveDescription({"drive": drive}), TOLD, None)
     assert found["over_provisioning"].holds
     assert not found["superblock_bytes"].holds
 

@@ -98,8 +98,8 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::Disk;
-    use crate::description::Description;
     use crate::disk::Parts;
+    use crate::model::Model;
     use crate::store::{Appender, BLOCK_BYTES};
 
     const WRITTEN: usize = 32;
@@ -107,7 +107,6 @@ mod tests {
     /// A sound drive whose first blocks hold what compresses to about a half.
     fn disk() -> Disk {
         let flash = r#"{"kind": "compressing", "pages_per_block": 16, "over_provisioning": 0.5, "reserve_blocks": 4}"#;
-        let flash: Description = serde_json::from_str(flash).unwrap();
         let capacity_bytes = 1024 * BLOCK_BYTES as u64;
         let disk = Disk::new(Parts {
             capacity_bytes,
@@ -115,7 +114,7 @@ mod tests {
             keeps_contents: true,
             store_bytes: 4 << 20,
             store_file: None,
-            model: flash.build(capacity_bytes).unwrap(),
+            model: Model::described(flash, capacity_bytes),
         });
         let mut state = 1_u32;
         let contents = (0..WRITTEN * BLOCK_BYTES).map(|index| {

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use description::Timing;
 use flash::timing::operations::Call;
 use flash::timing::{Answer, Device, Request};
 use flash::trace::Operation;
@@ -13,7 +14,6 @@ use flash::{BLOCK_BYTES, Location};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use serde_json::{Value, json};
 
-use super::config::Timing;
 use super::held::{Done, Reply, Requests, Ticket};
 use super::lateness::Lateness;
 use super::waiting::{Spinning, sharpen};
@@ -252,7 +252,7 @@ impl State {
 
 /// A device for a drive, at its time 0.
 fn idle(timing: &Timing, disk: &Disk) -> Result<Box<dyn Device>, DriveError> {
-    timing.device((disk.capacity_bytes() / u64::from(BLOCK_BYTES)) as u32)
+    Ok(timing.device((disk.capacity_bytes() / u64::from(BLOCK_BYTES)) as u32)?)
 }
 
 /// Makes a model tell what it does from now on. Returns the writes that it has throttled before, which are no longer

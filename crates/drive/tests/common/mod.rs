@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use drive::description::Description;
 use drive::disk::{Disk, Parts};
+use drive::model::Model;
 
 pub const BLOCK: usize = 4096;
 
@@ -27,9 +27,8 @@ pub fn disk_like(flash: &str, blocks: u64, store_bytes: u64, codec: &str) -> Dis
 /// The same with its contents in a file.
 #[allow(dead_code)]
 pub fn disk_in(store_file: Option<PathBuf>, flash: &str, blocks: u64, store_bytes: u64, codec: &str) -> Disk {
-    let flash: Description = serde_json::from_str(flash).unwrap();
     let capacity_bytes = blocks * BLOCK as u64;
-    let model = flash.build(capacity_bytes).unwrap();
+    let model = Model::described(flash, capacity_bytes);
     let codec = codec.parse().unwrap();
     Disk::new(Parts { capacity_bytes, codec, keeps_contents: true, store_bytes, store_file, model }).unwrap()
 }

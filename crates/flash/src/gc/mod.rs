@@ -18,6 +18,9 @@ use dense_set::DenseSet;
 use fifo::Fifo;
 use greedy::Greedy;
 
+/// Most blocks that d-choices draws: each is drawn, so many of them take long and find what greedy knows.
+pub const MAX_CHOICES: u32 = 65_536;
+
 /// How a victim is chosen among the sealed blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
@@ -40,7 +43,11 @@ impl Policy {
     /// Refuses a policy that cannot choose.
     pub fn check(self) -> Result<(), FlashError> {
         match self {
-            Self::DChoices { d: 0 } => Err(FlashError::invalid("d", 0, "d-choices must draw at least 1 block")),
+            Self::DChoices { d: 0 } => Err(FlashError::invalid("choices", 0, "d-choices must draw at least 1 block")),
+            Self::DChoices { d } if d > MAX_CHOICES => {
+                let reason = format!("must be at most {MAX_CHOICES}: more are a search, which greedy does faster");
+                Err(FlashError::invalid("choices", d, reason))
+            }
             _ => Ok(()),
         }
     }

@@ -1,222 +1,318 @@
-//! A drive's description: from a dict to the crate's configuration.
+//! Descriptions of drives from Python: dicts become the tables of the crate `description`, which knows all keys.
 
-use flash::compressing::Throttling;
+use std::path::PathBuf;
+
+use description::{Configuration, Description, FlashTable, Refused, Table};
 use flash::pools::Pools;
-use flash::streams::GcStream;
-use flash::{
-    BLOCK_BYTES, Capacity, Compressing, CompressingConfig, Geometry, OverProvisioning, PageMapped,
-    PageMappedConfig, Policy, StaticWearLevelling, Streams,
-};
+use flash::{Compressing, FlashError, PageMapped};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::{Number, Value, json};
 
-use super::error::refused;
 use super::model::Model;
-use super::table::Table;
 
-/// Each choice is drawn, so many of them take long and find what greedy knows.
-const CHOICES_MAX: u32 = 65_536;
+create_exception!(
+    pgassay._core,
+    DescriptionError,
+    PyValueError,
+    "A drive's description that cannot be: which key, what is wrong, what is accepted; `hint` says what helps."
+);
 
-/// What all kinds of drives have.
-struct Common {
-    geometry: Geometry,
-    user_bytes: u64,
-    over_provisioning: OverProvisioning,
-    /// Whether it was given.
-    says_over_provisioning: bool,
-    reserve_blocks: u32,
-    policy: Policy,
-    streams: Streams,
-    wear_levelling: Option<StaticWearLevelling>,
-    seed: u64,
+/// A refusal as Python's exception.
+pub fn undescribed(py: Python<'_>, refused: Refused) -> PyErr {
+    let error = DescriptionError::new_err(refused.message);
+    match error.value(py).setattr("hint", refused.hint) {
+        Ok(()) => error,
+        Err(failed) => failed,
+    }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    PageMapped,
-    Compressing,
+/// A dict as a table. What no description can hold is shown as text, which every key refuses by name.
+pub fn table(dict: &Bound<'_, PyDict>) -> PyResult<Table> {
+    let pair =
+        |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((key.extract()?, plain(&value)?));
+    dict.iter().map(pair).collect()
 }
 
-/// The drive that a dict describes, fresh.
-pub fn build(dict: Bound<'_, PyDict>) -> PyResult<Model> {
-    let table = Table::new("drive", dict);
-    let kinds = [
-        ("page-mapped", Kind::PageMapped),
-        ("compressing", Kind::Compressing),
-    ];
-    let kind = table.word("kind", "page-mapped", &kinds)?;
-    let common = common(&table)?;
-    let model = match kind {
-        Kind::Compressing => compressing(&table, &common)?,
-        Kind::PageMapped => match table.get::<Vec<[f64; 2]>>("pools")? {
-            Some(shares) => pools(&table, &common, &shares)?,
-            None => Model::PageMapped(
-                PageMapped::watched(page_mapped(&common, capacity(&common)?), Default::default())
-                    .map_err(refused)?,
-            ),
-        },
+fn plain(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Value::Bool(value.extract()?));
+    }
+    if value.is_instance_of::<PyString>() {
+        return Ok(Value::String(value.extract()?));
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        return table(dict).map(Value::Object);
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let items = value
+            .try_iter()?
+            .map(|item| plain(&item?))
+            .collect::<PyResult<_>>()?;
+        return Ok(Value::Array(items));
+    }
+    // A number, of numpy's kinds, too. A float is one though it is whole.
+    let number = if value.is_instance_of::<PyFloat>() {
+        value.extract().ok().and_then(Number::from_f64)
+    } else if let Ok(number) = value.extract::<u64>() {
+        Some(number.into())
+    } else if let Ok(number) = value.extract::<i64>() {
+        Some(number.into())
+    } else if value.is_instance_of::<PyInt>() {
+        None
+    } else {
+        value.extract().ok().and_then(Number::from_f64)
     };
-    table.finish()?;
-    Ok(model)
-}
-
-fn common(table: &Table<'_>) -> PyResult<Common> {
-    let ratio: Option<f64> = table.get("over_provisioning")?;
-    let share: Option<f64> = table.get("spare_of_physical")?;
-    let over_provisioning = match (ratio, share) {
-        (Some(ratio), None) => OverProvisioning::of_user(ratio),
-        (None, Some(share)) => OverProvisioning::spare_of_physical(share),
-        (None, None) => OverProvisioning::of_user(0.07),
-        (Some(ratio), Some(_)) => {
-            let reason = "say either over_provisioning or spare_of_physical";
-            return Err(table.invalid("over_provisioning", &ratio.to_string(), reason));
-        }
-    };
-    let threshold: Option<u32> = table.get("wear_levelling_threshold")?;
-    Ok(Common {
-        geometry: geometry(table)?,
-        user_bytes: table.need("user_bytes")?,
-        over_provisioning: over_provisioning.map_err(refused)?,
-        says_over_provisioning: ratio.or(share).is_some(),
-        reserve_blocks: table.or("reserve_blocks", 2)?,
-        policy: policy(table)?,
-        streams: streams(table)?,
-        wear_levelling: threshold
-            .map(StaticWearLevelling::new)
-            .transpose()
-            .map_err(refused)?,
-        seed: table.or("seed", 1)?,
+    Ok(match number {
+        Some(number) => Value::Number(number),
+        None => Value::String(value.repr()?.to_string()),
     })
 }
 
-/// Either `pages_per_block` alone, or the shape of the chips.
-fn geometry(table: &Table<'_>) -> PyResult<Geometry> {
-    let pages: Option<u32> = table.get("pages_per_block")?;
-    let plain = Geometry::plain(pages.unwrap_or(256));
-    let geometry = Geometry {
-        channels: table.or("channels", plain.channels)?,
-        dies_per_channel: table.or("dies_per_channel", plain.dies_per_channel)?,
-        planes_per_die: table.or("planes_per_die", plain.planes_per_die)?,
-        flash_pages_per_block: table.or("flash_pages_per_block", plain.flash_pages_per_block)?,
-        flash_page_bytes: table.or("flash_page_bytes", plain.flash_page_bytes)?,
-    };
-    match pages {
-        Some(pages) if geometry != plain => {
-            let reason = "contradicts the shape of the chips, which is given too";
-            Err(table.invalid("pages_per_block", &pages.to_string(), reason))
-        }
-        _ => Ok(geometry),
-    }
-}
-
-fn policy(table: &Table<'_>) -> PyResult<Policy> {
-    let d = table.or("choices", 2)?;
-    if d > CHOICES_MAX {
-        let reason = format!("more than {CHOICES_MAX} are no choice but a search; take greedy");
-        return Err(table.invalid("choices", &d.to_string(), &reason));
-    }
-    let policies = [
-        ("greedy", Policy::Greedy),
-        ("cost-benefit", Policy::CostBenefit),
-        ("fifo", Policy::Fifo),
-        ("d-choices", Policy::DChoices { d }),
-        ("random", Policy::Random),
-    ];
-    table.word("policy", "greedy", &policies)
-}
-
-fn streams(table: &Table<'_>) -> PyResult<Streams> {
-    let collecting = [
-        ("with-host", GcStream::WithHost),
-        ("own", GcStream::Own),
-        ("per-handle", GcStream::PerHandle),
-    ];
-    let gc = table.word("gc_stream", "own", &collecting)?;
-    Streams::new(table.or("handles", 1)?, gc).map_err(refused)
-}
-
-fn capacity(common: &Common) -> PyResult<Capacity> {
-    Capacity::of_user(
-        common.geometry,
-        common.user_bytes,
-        common.over_provisioning,
-        common.reserve_blocks,
-    )
-    .map_err(refused)
-}
-
-fn page_mapped(common: &Common, capacity: Capacity) -> PageMappedConfig {
-    PageMappedConfig {
-        capacity,
-        policy: common.policy,
-        streams: common.streams,
-        wear_levelling: common.wear_levelling,
-        seed: common.seed,
-    }
-}
-
-fn compressing(table: &Table<'_>, common: &Common) -> PyResult<Model> {
-    let block_bytes = u64::from(BLOCK_BYTES);
-    let logical_bytes: u64 = table.or("logical_bytes", common.user_bytes)?;
-    let logical_blocks = u32::try_from(logical_bytes / block_bytes).ok();
-    let logical_blocks = logical_blocks.filter(|_| logical_bytes % block_bytes == 0);
-    let usual = Throttling::default();
-    let config = CompressingConfig {
-        capacity: capacity(common)?,
-        logical_blocks: logical_blocks.ok_or_else(|| {
-            let reason = "must be a multiple of 4096 below 16 TiB";
-            table.invalid("logical_bytes", &logical_bytes.to_string(), reason)
-        })?,
-        granularity: table.or("granularity_bytes", 64)?,
-        straddling: table.or("straddling", true)?,
-        policy: common.policy,
-        streams: common.streams,
-        wear_levelling: common.wear_levelling,
-        throttling: Throttling {
-            throttle_from: table.or("throttle_from", usual.throttle_from)?,
-            reject_from: table.or("reject_from", usual.reject_from)?,
-            bytes_per_second: table.or("throttled_bytes_per_second", usual.bytes_per_second)?,
+/// Plain values as Python's.
+fn as_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(found) => found.into_pyobject(py)?.to_owned().into_any(),
+        Value::Number(found) => match (found.as_u64(), found.as_i64()) {
+            (Some(found), _) => found.into_pyobject(py)?.into_any(),
+            (None, Some(found)) => found.into_pyobject(py)?.into_any(),
+            (None, None) => found.as_f64().into_pyobject(py)?.into_any(),
         },
-        seed: common.seed,
-    };
-    Compressing::watched(config, Default::default())
-        .map(Model::Compressing)
-        .map_err(refused)
+        Value::String(found) => found.into_pyobject(py)?.into_any(),
+        Value::Array(found) => {
+            let items = found
+                .iter()
+                .map(|item| as_python(py, item))
+                .collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Object(found) => as_dict(py, found)?.into_any(),
+    })
 }
 
-/// Pools side by side, each with its share of the user capacity and an over-provisioning of its own.
-fn pools(table: &Table<'_>, common: &Common, shares: &[[f64; 2]]) -> PyResult<Model> {
-    if common.says_over_provisioning {
-        let reason = "each pool has its own over-provisioning; give none for the whole drive";
-        return Err(table.invalid("pools", &format!("{shares:?}"), reason));
+fn as_dict<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in table {
+        dict.set_item(key, as_python(py, value)?)?;
     }
-    let block_bytes = u64::from(BLOCK_BYTES);
-    if let Some([share, _]) = shares
-        .iter()
-        .find(|[share, _]| !(*share > 0.0 && *share <= 1.0))
-    {
-        let reason = "a pool's share of the user capacity must be above 0 and at most 1";
-        return Err(table.invalid("pools", &share.to_string(), reason));
+    Ok(dict)
+}
+
+/// The drive of a configuration, fresh.
+pub fn model(configuration: Configuration) -> Result<Model, FlashError> {
+    Ok(match configuration {
+        Configuration::PageMapped(config) => {
+            Model::PageMapped(PageMapped::watched(config, Default::default())?)
+        }
+        Configuration::Compressing(config) => {
+            Model::Compressing(Compressing::watched(config, Default::default())?)
+        }
+        Configuration::Pools(configs) => {
+            let drives: Result<Vec<_>, _> = configs.into_iter().map(PageMapped::new).collect();
+            Model::Pools(Pools::new(drives?)?)
+        }
+    })
+}
+
+/// One drive as it is described; immutable.
+#[pyclass(name = "DriveDescription", module = "pgassay._core", frozen, eq)]
+#[derive(Clone, PartialEq)]
+pub struct PyDriveDescription(Description);
+
+#[pymethods]
+impl PyDriveDescription {
+    #[new]
+    fn new(py: Python<'_>, document: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Description::parse(&table(document)?)
+            .map(Self)
+            .map_err(|refused| undescribed(py, refused))
     }
-    let sum: f64 = shares.iter().map(|[share, _]| share).sum();
-    if (sum - 1.0).abs() > 1e-9 {
-        let reason = "the pools' shares of the user capacity must sum to 1";
-        return Err(table.invalid("pools", &sum.to_string(), reason));
+
+    /// A drive by name.
+    #[staticmethod]
+    fn preset(py: Python<'_>, name: &str) -> PyResult<Self> {
+        Description::preset(name)
+            .map(Self)
+            .map_err(|refused| undescribed(py, refused))
     }
-    let blocks = common.user_bytes / block_bytes;
-    let (mut end_share, mut start) = (0.0, 0);
-    let drives = shares.iter().map(|&[share, ratio]| {
-        end_share += share;
-        let end = (end_share * blocks as f64).round() as u64;
-        let pool = Common {
-            user_bytes: (end - start) * block_bytes,
-            over_provisioning: OverProvisioning::of_user(ratio).map_err(refused)?,
-            ..*common
+
+    /// Some values set by their keys.
+    fn replace(&self, py: Python<'_>, changes: &Bound<'_, PyDict>) -> PyResult<Self> {
+        self.0
+            .with(&table(changes)?)
+            .map(Self)
+            .map_err(|refused| undescribed(py, refused))
+    }
+
+    /// The same drive with another capacity.
+    fn with_capacity(&self, capacity_bytes: u64) -> Self {
+        Self(self.0.with_capacity(capacity_bytes))
+    }
+
+    /// Refuses what cannot be emulated, before anything is made; the capacity is known.
+    fn check_emulated(&self, py: Python<'_>) -> PyResult<()> {
+        self.0
+            .check_emulated()
+            .map_err(|refused| undescribed(py, refused))
+    }
+
+    /// The daemon's configuration.
+    fn configuration<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        directory: PathBuf,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Description {
+            drive,
+            timing,
+            emulation,
+        } = &self.0;
+        let mut flash = drive.table();
+        // What the host sees has a key of its own.
+        let own = if drive.logical_bytes.is_some() {
+            "logical_bytes"
+        } else {
+            "user_bytes"
         };
-        start = end;
-        PageMapped::new(page_mapped(&pool, capacity(&pool)?)).map_err(refused)
-    });
-    Pools::new(drives.collect::<PyResult<_>>()?)
-        .map(Model::Pools)
-        .map_err(refused)
+        flash.remove(own);
+        flash.extend(emulation.table());
+        flash.insert("name".into(), json!(name));
+        flash.insert("directory".into(), json!(directory));
+        flash.insert("capacity_bytes".into(), json!(drive.capacity_bytes()));
+        flash.insert("codec".into(), json!(self.codec()));
+        let store = match emulation.store() {
+            description::emulation::Store::Memory => json!("memory"),
+            description::emulation::Store::File => json!({"file": directory.join("store")}),
+        };
+        flash.insert("store".into(), store);
+        if let Some(timing) = timing {
+            flash.insert("timing".into(), Value::Object(timing.clone()));
+        }
+        as_dict(py, &flash)
+    }
+
+    /// All that is said, in plain numbers and words.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut tables = Table::new();
+        tables.insert("drive".into(), Value::Object(self.0.drive.table()));
+        if let Some(timing) = &self.0.timing {
+            tables.insert("timing".into(), Value::Object(timing.clone()));
+        }
+        tables.insert("emulation".into(), Value::Object(self.0.emulation.table()));
+        as_dict(py, &tables)
+    }
+
+    /// Bytes a block of user capacity: of the model's tables, and at most of a snapshot of them.
+    fn table_bytes_per_block(&self, user_bytes: u64, compressed_to: f64) -> (f64, f64) {
+        self.0
+            .drive
+            .table_bytes_per_block(user_bytes, compressed_to)
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.drive.kind().name()
+    }
+
+    #[getter]
+    fn policy(&self) -> &'static str {
+        self.0.drive.policy().name()
+    }
+
+    #[getter]
+    fn over_provisioning(&self) -> f64 {
+        self.0.drive.over_provisioning()
+    }
+
+    #[getter]
+    fn granularity_bytes(&self) -> u32 {
+        self.0.drive.granularity_bytes()
+    }
+
+    #[getter]
+    fn pages_per_block(&self) -> Option<u32> {
+        self.0.drive.pages_per_block
+    }
+
+    #[getter]
+    fn has_shape(&self) -> bool {
+        self.0.drive.has_shape()
+    }
+
+    #[getter]
+    fn user_bytes(&self) -> Option<u64> {
+        self.0.drive.user_bytes
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> Option<u64> {
+        self.0.drive.capacity_bytes()
+    }
+
+    #[getter]
+    fn codec(&self) -> String {
+        self.0.emulation.codec(self.0.drive.kind()).to_string()
+    }
+
+    #[getter]
+    fn store(&self) -> &'static str {
+        self.0.emulation.store().name()
+    }
+
+    #[getter]
+    fn store_bytes(&self) -> Option<u64> {
+        self.0.emulation.store_bytes
+    }
+
+    #[getter]
+    fn profile(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let Some(timing) = &self.0.timing else {
+            return Ok(None);
+        };
+        description::timing::profile_of(timing)
+            .map(|name| Some(name.to_owned()))
+            .map_err(|refused| undescribed(py, refused))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("DriveDescription({:?})", self.0)
+    }
+}
+
+/// The table of a flash model's drive.
+pub fn flash_table(dict: &Bound<'_, PyDict>) -> PyResult<FlashTable> {
+    FlashTable::parse(&table(dict)?).map_err(|refused| undescribed(dict.py(), refused))
+}
+
+/// Adds the classes and the names.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("DescriptionError", py.get_type::<DescriptionError>())?;
+    module.add_class::<PyDriveDescription>()?;
+    let names: [(&str, &[&str]); 7] = [
+        ("DRIVE_PRESETS", &description::PRESETS),
+        ("FLASH_KINDS", description::Kind::NAMES),
+        ("GC_POLICIES", description::flash_table::PolicyName::NAMES),
+        ("GC_STREAMS", description::flash_table::GcStreamName::NAMES),
+        ("DRIVE_CODECS", &description::emulation::CODECS),
+        ("DRIVE_STORES", description::emulation::Store::NAMES),
+        ("TIMING_PROFILES", &description::timing::PROFILES),
+    ];
+    for (name, words) in names {
+        module.add(name, PyTuple::new(py, words)?)?;
+    }
+    let rotating = description::timing::PROFILES
+        .into_iter()
+        .filter(|name| description::timing::rotates(name));
+    module.add(
+        "ROTATING_PROFILES",
+        PyTuple::new(py, rotating.collect::<Vec<_>>())?,
+    )
 }

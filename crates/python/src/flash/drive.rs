@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
+use description::{FlashTable, Refused, Table, Timing};
 use flash::life::Life;
+use flash::timing::ServiceTimes;
 use flash::trace::{Reader, replay};
 use flash::{BLOCK_BYTES, Drive};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -13,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::ageing;
-use super::description::build;
+use super::description::{flash_table, model, table, undescribed};
 use super::error::{refused, unreplayable, untraceable};
 use super::input::PyFlashInput;
 use super::log_page;
@@ -26,17 +28,47 @@ use super::timing;
 pub struct PyFlashDrive {
     model: Model,
     physical_bytes: u64,
+    service: Option<ServiceTimes>,
+}
+
+/// What the flash of a profile takes; a disk is none.
+fn service_of(timing: &Table, flash: &mut FlashTable, py: Python<'_>) -> PyResult<ServiceTimes> {
+    let found = Timing::resolve(timing, flash).map_err(|wrong| undescribed(py, wrong))?;
+    found.service().ok_or_else(|| {
+        let message = format!(
+            "timing {} is a disk: it can be emulated, not simulated",
+            found.profile
+        );
+        undescribed(
+            py,
+            Refused::new(message, "name a profile of flash, such as sata-ssd"),
+        )
+    })
 }
 
 #[pymethods]
 impl PyFlashDrive {
+    /// With a table of service times that names a profile, the flash has the profile's shape unless it has its own.
     #[new]
-    fn new(description: Bound<'_, PyDict>) -> PyResult<Self> {
-        let model = build(description)?;
+    #[pyo3(signature = (description, timing = None))]
+    fn new(
+        py: Python<'_>,
+        description: &Bound<'_, PyDict>,
+        timing: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let mut flash = flash_table(description)?;
+        let service = timing
+            .map(|dict| service_of(&table(dict)?, &mut flash, py))
+            .transpose()?;
+        let configuration = flash
+            .configuration()
+            .map_err(|wrong| undescribed(py, wrong))?;
+        let model = model(configuration).map_err(refused)?;
         let physical_bytes = model.physical_bytes();
         Ok(Self {
             model,
             physical_bytes,
+            service,
         })
     }
 
@@ -152,7 +184,7 @@ impl PyFlashDrive {
         py: Python<'py>,
         load: &PyFlashInput,
         requests: u64,
-        service: Option<Bound<'py, PyDict>>,
+        service: Option<&Bound<'py, PyDict>>,
         read_share: f64,
         per_second: Option<f64>,
         queue_depth: u32,
@@ -165,7 +197,7 @@ impl PyFlashDrive {
             queue_depth,
             seed,
         };
-        timing::time_load(py, &mut self.model, service, &load.0, shape)
+        timing::time_load(py, &mut self.model, (service, self.service), &load.0, shape)
     }
 
     /// Runs a recorded load against the clock, at its own arrival times.
@@ -174,9 +206,9 @@ impl PyFlashDrive {
         &mut self,
         py: Python<'py>,
         path: PathBuf,
-        service: Option<Bound<'py, PyDict>>,
+        service: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        timing::time_trace(py, &mut self.model, service, path)
+        timing::time_trace(py, &mut self.model, (service, self.service), path)
     }
 
     /// Counts since the drive was made, in bytes unless the name says otherwise.

@@ -30,6 +30,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "FlashOutOfSpaceError",
         py.get_type::<FlashOutOfSpaceError>(),
     )?;
+    description::register(module)?;
     module.add_class::<PyFlashDrive>()?;
     module.add_class::<PyFlashInput>()?;
     module.add_class::<PyFlashTrace>()?;

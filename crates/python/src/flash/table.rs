@@ -44,12 +44,6 @@ impl<'py> Table<'py> {
         Ok(self.get(key)?.unwrap_or(default))
     }
 
-    /// The value of a key that must be there.
-    pub fn need<T: FromPyObjectOwned<'py>>(&self, key: &'static str) -> PyResult<T> {
-        self.get(key)?
-            .ok_or_else(|| PyValueError::new_err(format!("{} lacks {key}", self.what)))
-    }
-
     /// A word out of several.
     pub fn word<T: Copy>(
         &self,

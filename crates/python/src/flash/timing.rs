@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
+use description::{Refused, TimingTable};
 use flash::input::Input;
 use flash::timing::{
-    Arrivals, GcPacing, Latencies, Load, OperationLog, ServiceTimes, Simulation, TimingReport,
+    Arrivals, Latencies, Load, OperationLog, ServiceTimes, Simulation, TimingReport,
 };
 use flash::trace::{Reader, Record, ReplayError};
 use flash::{Drive, FlashError, Geometry};
@@ -14,9 +15,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::description::{table, undescribed};
 use super::error::{refused, unreplayable, untraceable};
 use super::model::Model;
-use super::table::Table;
 
 /// Requests of a load.
 pub struct Requests {
@@ -31,11 +32,11 @@ pub struct Requests {
 pub fn time_load<'py>(
     py: Python<'py>,
     model: &mut Model,
-    service: Option<Bound<'py, PyDict>>,
+    service: (Option<&Bound<'py, PyDict>>, Option<ServiceTimes>),
     input: &Input,
     requests: Requests,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let service = service_times(py, service, model)?;
+    let service = service_times(py, service.0, service.1, model)?;
     let mut load = Load::new(
         input.clone(),
         requests.requests,
@@ -61,10 +62,10 @@ pub fn time_load<'py>(
 pub fn time_trace<'py>(
     py: Python<'py>,
     model: &mut Model,
-    service: Option<Bound<'py, PyDict>>,
+    service: (Option<&Bound<'py, PyDict>>, Option<ServiceTimes>),
     path: PathBuf,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let service = service_times(py, service, model)?;
+    let service = service_times(py, service.0, service.1, model)?;
     let file = BufReader::with_capacity(1 << 20, File::open(path)?);
     let mut reader = Reader::new(file).map_err(untraceable)?;
     let next = |record: &mut Record| reader.read(record).map_err(Stopped::from);
@@ -116,44 +117,41 @@ fn timed<D: Drive<Observer = OperationLog>, E: From<FlashError>>(
     Simulation::new(drive, geometry, service, handles)?.run(next, arrivals)
 }
 
-fn service_times<'py>(
-    py: Python<'py>,
-    dict: Option<Bound<'py, PyDict>>,
+/// What operations take: as a profile says (`of_drive`) or usual, with single figures laid over.
+fn service_times(
+    py: Python<'_>,
+    dict: Option<&Bound<'_, PyDict>>,
+    of_drive: Option<ServiceTimes>,
     model: &Model,
 ) -> PyResult<ServiceTimes> {
-    let table = Table::new("timing", dict.unwrap_or_else(|| PyDict::new(py)));
-    let usual = ServiceTimes::default();
-    let pages = model.capacities()[0].geometry().flash_pages_per_block;
-    let pacing = [("paced", GcPacing::Paced), ("burst", GcPacing::Burst)];
-    let throttled = match model {
-        Model::Compressing(drive) => drive.config().throttling.bytes_per_second,
-        _ => usual.throttled_bytes_per_second,
+    let said = match dict {
+        Some(dict) => TimingTable::parse(&table(dict)?).map_err(|wrong| undescribed(py, wrong))?,
+        None => TimingTable::default(),
     };
-    let service = ServiceTimes {
-        read_ns: table.or("read_ns", usual.read_ns)?,
-        program_ns: table.or("program_ns", usual.program_ns)?,
-        erase_ns: table.or("erase_ns", usual.erase_ns)?,
-        channel_bytes_per_second: table
-            .or("channel_bytes_per_second", usual.channel_bytes_per_second)?,
-        pages_per_program: table.or("pages_per_program", usual.pages_per_program.min(pages))?,
-        controller_ns: table.or("controller_ns", usual.controller_ns)?,
-        write_buffer_bytes: table.or("write_buffer_bytes", usual.write_buffer_bytes)?,
-        throttled_bytes_per_second: throttled,
-        reads_first: table.or("reads_first", usual.reads_first)?,
-        gc_pacing: table.word("gc_pacing", "paced", &pacing)?,
-        link_bytes_per_second: table.or("link_bytes_per_second", usual.link_bytes_per_second)?,
-        compression_bytes_per_second: table.or(
-            "compression_bytes_per_second",
-            usual.compression_bytes_per_second,
-        )?,
-        decompression_bytes_per_second: table.or(
-            "decompression_bytes_per_second",
-            usual.decompression_bytes_per_second,
-        )?,
-        power_loss_protection: table.or("power_loss_protection", usual.power_loss_protection)?,
-        erase_every: table.or("erase_every", usual.erase_every)?,
-    };
-    table.finish()?;
+    if said.profile.is_some() && of_drive.is_none() {
+        let reason = "name the profile when the drive is made, because it brings its shape";
+        let wrong = Refused::value(
+            "timing",
+            "profile",
+            said.profile.unwrap_or_default(),
+            reason,
+        );
+        return Err(undescribed(py, wrong));
+    }
+    let mut service = of_drive.unwrap_or_else(|| {
+        let usual = ServiceTimes::default();
+        let pages = model.capacities()[0].geometry().flash_pages_per_block;
+        let throttled_bytes_per_second = match model {
+            Model::Compressing(drive) => drive.config().throttling.bytes_per_second,
+            _ => usual.throttled_bytes_per_second,
+        };
+        ServiceTimes {
+            pages_per_program: usual.pages_per_program.min(pages),
+            throttled_bytes_per_second,
+            ..usual
+        }
+    });
+    said.lay_over(&mut service);
     Ok(service)
 }
 

@@ -19,7 +19,6 @@ from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketContro
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.traits import Worn, traits
-from pgassay.drive.sizing import COMPRESSING
 
 _BLOCK_BYTES = 4096
 _BLANK = "blank"
@@ -133,11 +132,11 @@ class EmulatedVolume:
             stats = self._open().ask("stats", patience_s=_STATS_PATIENCE_S)
         except DriveError:
             return {}
-        return neutral(stats, compressing=self.description.flash.get("kind") == COMPRESSING)
+        return neutral(stats, compressing=self.description.core.kind == "compressing")
 
     def traits(self) -> Mapping[str, Trait]:
         """See `Volume`."""
-        return traits(self.description, self.stats(), self._worn.get(self._present or ""))
+        return traits(self.description.core, self.stats(), self._worn.get(self._present or ""))
 
     def stats(self) -> Mapping[str, Any]:
         """All that the daemon tells, under its own names."""

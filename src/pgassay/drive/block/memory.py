@@ -1,4 +1,4 @@
-"""Memory cgroups and free memory, as far as an emulated drive's safety depends on them.
+"""Memory cgroups, as far as an emulated drive's safety depends on them.
 
 cgroup v1: the reclaim of a limited group waits for write-back, which waits for the drive, which waits for the reclaim:
 everybody hangs (provoked and seen). So the daemon goes to the root group, and is refused where even that has a limit.
@@ -30,14 +30,6 @@ def root_group(entries: list[MountEntry] | None = None) -> Group | None:
         if entry.filesystem == "cgroup2" and _controls_memory(entry.point):
             return Group(entry.point / "cgroup.procs", _limit(entry.point / "memory.max"))
     return None
-
-
-def available_bytes(meminfo: Path = Path("/proc/meminfo")) -> int:
-    """MemAvailable."""
-    for line in meminfo.read_text(encoding="utf-8").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 def _controls_memory(point: Path) -> bool:

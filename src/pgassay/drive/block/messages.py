@@ -155,9 +155,9 @@ def carries_unknown_data(device: Path, place: int) -> DriveError:
     )
 
 
-def bad_description(path: Path, why: str) -> UsageError:
+def bad_description(path: Path, why: str, hint: str = "") -> UsageError:
     """A drive description that cannot be used."""
-    return UsageError(f'"{path}" describes no drive: {why}', "see docs/drives.md")
+    return UsageError(f'"{path}" describes no drive: {why}', hint or "see docs/drives.md")
 
 
 def impossible_drive(kind: str, said: str, hint: str) -> UsageError:

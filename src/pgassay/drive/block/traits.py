@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pgassay._core import DriveDescription
 from pgassay.bench.store import Trait
-from pgassay.drive.block.description import Description
 
 FRESH = "fresh"
 _PAGE_BYTES = 4096
-_USUAL = {"kind": "page-mapped", "policy": "greedy", "over_provisioning": 0.07}
-"""The model's defaults, for what a description leaves out."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,12 @@ class Worn:
         return self.words if told is None else f"{self.words} to a write amplification of {told:.2f}"
 
 
-def traits(asked: Description, stats: Mapping[str, Any], worn: Worn | None) -> dict[str, Trait]:
+def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: Worn | None) -> dict[str, Trait]:
     """Name to what was found and asked."""
-    flash = {**_USUAL, **asked.flash}
     found = {
-        "model": _same(stats.get("kind"), flash["kind"]),
+        "model": _same(stats.get("kind"), asked.kind),
         "codec": _same(stats.get("codec"), asked.codec),
-        "policy": _same(stats.get("policy"), flash["policy"]),
+        "policy": _same(stats.get("policy"), asked.policy),
         "store": _same(stats.get("store"), asked.store),
         "capacity_bytes": _same(stats.get("capacity_bytes"), asked.capacity_bytes),
         "over_provisioning": _spare(stats, asked),
@@ -64,31 +61,21 @@ def traits(asked: Description, stats: Mapping[str, Any], worn: Worn | None) -> d
     return found
 
 
-def spare_asked(asked: Description) -> float:
-    """T/U − 1, however it was given."""
-    share = asked.flash.get("spare_of_physical")
-    return (
-        float(asked.flash.get("over_provisioning", _USUAL["over_provisioning"]))
-        if share is None
-        else share / (1 - share)
-    )
-
-
 def rounding(stats: Mapping[str, Any]) -> float:
     """What half a superblock more or less makes of over-provisioning, and a digit for what is printed."""
     superblock, user = stats.get("superblock_bytes"), stats.get("user_bytes")
     return 0.5 * superblock / user + 1e-6 if superblock and user else 1e-6
 
 
-def _spare(stats: Mapping[str, Any], asked: Description) -> Trait:
-    found, wanted = stats.get("over_provisioning"), spare_asked(asked)
+def _spare(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
+    found, wanted = stats.get("over_provisioning"), asked.over_provisioning
     holds = found is None or abs(float(found) - wanted) <= rounding(stats)
     return Trait(found, wanted, holds)
 
 
-def _superblock(stats: Mapping[str, Any], asked: Description) -> Trait:
-    pages = asked.flash.get("pages_per_block")
-    wanted = None if pages is None else int(pages) * _PAGE_BYTES
+def _superblock(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
+    pages = asked.pages_per_block
+    wanted = None if pages is None else pages * _PAGE_BYTES
     return _same(stats.get("superblock_bytes"), wanted)
 
 

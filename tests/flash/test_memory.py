@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from pgassay.cli import main
-from pgassay.cli.simulate import _memory
-from pgassay.cli.simulate._description import Description, describe
-from pgassay.drive.block import memory
 from pgassay.errors import UsageError
+from pgassay.flash import sweep
+from pgassay.flash.settings import Description, describe
 
 GIB = 1 << 30
 
@@ -18,7 +17,7 @@ def described(*parts: dict[str, Any], **drive: Any) -> Description:
 
 
 def per_block(*parts: dict[str, Any], **drive: Any) -> float:
-    return _memory.forecast_bytes(described(*parts, **drive)) / (GIB // 4096)
+    return sweep.forecast_bytes(described(*parts, **drive)) / (GIB // 4096)
 
 
 def test_the_forecast_is_what_the_manual_says() -> None:
@@ -41,17 +40,19 @@ def test_the_forecast_is_what_the_manual_says() -> None:
 
 def test_what_cannot_be_is_left_to_the_model() -> None:
     wrong: list[dict[str, Any]] = [{"user_bytes": -1}, {"user_bytes": 1 << 50}, {"over_provisioning": float("inf")}]
-    assert [_memory.forecast_bytes(described(**drive)) for drive in wrong] == [0, 0, 0]
+    assert [sweep.forecast_bytes(described(**drive)) for drive in wrong] == [0, 0, 0]
 
 
 def test_no_more_at_once_than_fit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     drives = [described(), described(user_bytes=2 * GIB)]
-    largest = _memory.forecast_bytes(drives[1])
+    largest = sweep.forecast_bytes(drives[1])
     for room, wanted, expected in ((1.2, 8, 1), (2.5, 8, 2), (100, 8, 8)):
-        monkeypatch.setattr(memory, "available_bytes", lambda room=room: int(room * largest))
-        assert _memory.at_once(drives, wanted) == expected
-    monkeypatch.setattr(memory, "available_bytes", lambda: largest)
+        monkeypatch.setattr(sweep, "available_memory_bytes", lambda room=room: int(room * largest))
+        assert sweep.at_once(drives, wanted) == expected
+    monkeypatch.setattr(sweep, "available_memory_bytes", lambda: largest)
     with pytest.raises(UsageError, match="needs about"):
-        _memory.at_once(drives, 1)
+        sweep.at_once(drives, 1)
     assert main(["simulate", "--capacity", "2GB"]) == 2
-    assert "the model needs about 4.2MB of memory, 3.8MB can be had\nhint: a smaller drive" in capsys.readouterr().err
+    assert (
+        "the model needs about 4.2MB of memory, 3.8MB are available\nhint: a smaller drive" in capsys.readouterr().err
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from pgassay.cli.simulate._sweep import Outcome
+from pgassay.flash import Outcome
 from pgassay.report.charts import PALETTE, WIDTH, chart_of, legend_of, panels, styled
 
 _SCALE = 2
@@ -67,7 +67,9 @@ def _amplification(outcomes: Sequence[Outcome]) -> Any:
     keys = ("phase", "drive_writes", "write_amplification")
     rows = []
     for one in outcomes:
-        windows = [{"drive": _name(one), **{key: window[key] for key in keys}} for window in one.found["windows"]]
+        windows = [
+            {"drive": _name(one), **{key: getattr(window, key) for key in keys}} for window in one.simulation.windows
+        ]
         # A step ends at its window's end, so the first one needs a beginning.
         rows += [{**windows[0], "drive_writes": 0.0}, *windows] if windows else []
     if not rows:
@@ -87,7 +89,7 @@ def _amplification(outcomes: Sequence[Outcome]) -> Any:
 def _programmed(outcomes: Sequence[Outcome]) -> Any:
     rows = []
     for one in outcomes:
-        measured = one.found["measured"]
+        measured = one.simulation.measured
         host = measured["host_bytes_written"]
         rows += [
             {"drive": _name(one), "part": part, "place": place, "share": measured[key] / host}
@@ -115,7 +117,7 @@ def _programmed(outcomes: Sequence[Outcome]) -> Any:
 def _wear(outcomes: Sequence[Outcome]) -> Any:
     rows = []
     for one in outcomes:
-        bins = one.found["wear_histogram"]
+        bins = one.simulation.wear_histogram
         width = bins[1]["erases"] - bins[0]["erases"] if len(bins) > 1 else 1
         # The last bin ends somewhere too.
         rows += [{"drive": _name(one), **bin_} for bin_ in [*bins, {"erases": bins[-1]["erases"] + width, "blocks": 0}]]
@@ -135,7 +137,7 @@ def _latency(outcomes: Sequence[Outcome]) -> Any:
     rows = []
     for one in outcomes:
         for kind in ("reads", "writes"):
-            latencies = one.found["timing"][kind] if one.found["timing"] else None
+            latencies: Any = one.simulation.timing[kind] if one.simulation.timing else None
             if latencies is None:
                 continue
             slower = latencies["count"]
@@ -161,8 +163,8 @@ def _latency(outcomes: Sequence[Outcome]) -> Any:
 def _sweep(outcomes: Sequence[Outcome]) -> Any:
     if len(outcomes) == 1:
         return None
-    rows = [
-        {"drive": _name(one), "wa": one.found["write_amplification"], "formula": one.found["theory"]}
+    rows: list[dict[str, Any]] = [
+        {"drive": _name(one), "wa": one.simulation.write_amplification, "formula": one.simulation.theory}
         for one in outcomes
     ]
     base = chart_of(rows).encode(y=alt.Y("drive:N", title=None, sort=[row["drive"] for row in rows]))

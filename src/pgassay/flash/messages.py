@@ -61,16 +61,16 @@ def wrong_value(key: str, value: object, reason: str) -> UsageError:
     return UsageError(f'invalid value "{value}" for {key}: {reason}', _KEYS)
 
 
-def refused(detail: str) -> UsageError:
+def refused(detail: str, hint: str = "") -> UsageError:
     """The model refuses a description or an input; it says which value and why."""
-    hint = next((hint for words, hint in _HINTS.items() if words in detail), _KEYS)
-    return UsageError(detail, hint)
+    known = next((known for words, known in _HINTS.items() if words in detail), _KEYS)
+    return UsageError(detail, hint or known)
 
 
 def too_large(needed_bytes: int, available_bytes: int) -> UsageError:
     """A drive whose tables do not fit into memory."""
     return UsageError(
-        f"the model needs about {format_size(needed_bytes)} of memory, {format_size(available_bytes)} can be had",
+        f"the model needs about {format_size(needed_bytes)} of memory, {format_size(available_bytes)} are available",
         "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/flash-model.md",
     )
 

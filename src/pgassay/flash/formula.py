@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from pgassay import _core
-from pgassay.cli.simulate._description import Run
+from pgassay.flash.settings import Run
 
 _BLOCK_BYTES = 4096
 

@@ -1,7 +1,7 @@
 """What is simulated: tables `drive`, `input`, `run`, `timing` and `life` of a TOML file, with settings laid over them.
 
-Keys of `drive`, `input` and the service times of `timing` are the model's own and checked by it; sizes may be written
-as PostgreSQL writes them (`16GB`), shares as per cent.
+Keys of `drive` and the service times of `timing` are those of every drive (`pgassay._core.DriveDescription`), those of
+`input` the model's; sizes may be written as PostgreSQL writes them (`16GB`), shares as per cent.
 """
 
 import math
@@ -12,11 +12,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from pgassay.cli.simulate import _messages
+from pgassay._core import DescriptionError, DriveDescription
 from pgassay.errors import UsageError
+from pgassay.flash import messages
 from pgassay.study.units import parse_memory
 
-TABLES = ("drive", "input", "run", "timing", "life")
+TABLES = ("drive", "input", "run", "timing", "life", "emulation")
 _BLOCK_BYTES = 4096
 _USUAL_BYTES = 1 << 30
 # One die, the model's default, says all about write amplification and nothing about latency.
@@ -27,17 +28,16 @@ _TIMED_SHAPE = {
     "flash_pages_per_block": 12,
     "flash_page_bytes": 16384,
 }
-_SHAPE = {"pages_per_block", *_TIMED_SHAPE}
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a drive is brought to its start state and what is measured then."""
+    """How a drive is brought to its start state and what is measured then; lengths in drive writes (capacities)."""
 
     ageing: str = "overwrite"  # or "theory", "none"
     used_share: float = 1.0  # filled first, and how far a load reaches that gives no `blocks`
-    tolerance: float = 0.01
-    limit: float = 50.0
+    tolerance: float = 0.01  # change of write amplification that counts as none
+    limit: float = 50.0  # after which ageing gives up
     drive_writes: float = 2.0  # at least; and a turn of the flash
     window: float = 0.1
     trace: str | None = None
@@ -56,7 +56,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Life:
-    """What the flash is rated for."""
+    """What the flash is rated for: erases of each block, and the years over which they are spread."""
 
     rated_cycles: int = 3000
     years: float = 5.0
@@ -64,36 +64,48 @@ class Life:
 
 @dataclass(frozen=True)
 class Description:
-    """One drive under one load."""
+    """One drive under one load. `service` is the table of service times; `requests` None: latencies are not asked for.
 
-    drive: Mapping[str, Any]
+    `input` has a table for each part of the load, with sizes in bytes; one that gives no `blocks` reaches as far as the
+    drive is in use.
+    """
+
+    drive: DriveDescription
     input: Sequence[Mapping[str, Any]]
     run: Run
     requests: Requests | None
     service: Mapping[str, Any]
     life: Life
 
+    @property
+    def flash(self) -> Mapping[str, Any]:
+        """The drive's table in bytes, shares and words."""
+        return self.drive.tables()["drive"]
+
 
 _Table = TypeVar("_Table", Run, Requests, Life)
 
 
-def read(path: Path | None, settings: Sequence[str], *, timing: bool) -> dict[str, Any]:
-    """The document: the file's tables with settings `table.key=value` laid over them."""
+def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = False) -> dict[str, Any]:
+    """The tables of a TOML file (None: no file), with settings `table.key=value` laid over them.
+
+    `timing` asks for latencies although the file has no such table. `UsageError` for what cannot be read.
+    """
     document: dict[str, Any] = {}
     if path is not None:
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise _messages.no_file(path) from None
+            raise messages.no_file(path) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise _messages.not_toml(path, str(error)) from None
+            raise messages.not_toml(path, str(error)) from None
         _check_tables(document)
     if timing:
         document.setdefault("timing", {})
     for setting in settings:
         key, sign, value = setting.partition("=")
         if not sign or not key:
-            raise _messages.not_an_assignment(setting, "KEY=VALUE")
+            raise messages.not_an_assignment(setting, "KEY=VALUE")
         assign(document, key, value)
     return document
 
@@ -101,17 +113,17 @@ def read(path: Path | None, settings: Sequence[str], *, timing: bool) -> dict[st
 def _check_tables(document: Mapping[str, Any]) -> None:
     for name, value in document.items():
         if name not in TABLES:
-            raise _messages.unknown_table(name, TABLES)
+            raise messages.unknown_table(name, TABLES)
         parts = value if name == "input" and isinstance(value, list) else [value]
         if not all(isinstance(part, dict) for part in parts):
-            raise _messages.not_a_table(name)
+            raise messages.not_a_table(name)
 
 
 def assign(document: dict[str, Any], key: str, value: str) -> None:
     """Lay one setting over the document. The value is TOML if it can be, else text."""
     table, dot, name = key.partition(".")
     if not dot or table not in TABLES:
-        raise _messages.unknown_table(table, TABLES)
+        raise messages.unknown_table(table, TABLES)
     parsed = value
     with suppress(tomllib.TOMLDecodeError):  # A bare word, a size or a percentage stays text.
         parsed = tomllib.loads(f"value = {value}")["value"]
@@ -121,15 +133,15 @@ def assign(document: dict[str, Any], key: str, value: str) -> None:
 
 
 def describe(document: Mapping[str, Any]) -> Description:
-    """The checked description; `UsageError` for what it cannot be."""
+    """The checked description of a document's tables; `UsageError` names the key, what is wrong, what is accepted."""
+    _check_tables(document)
     run = _run(document.get("run", {}))
-    given = document.get("drive", {})
     timing = document.get("timing")
-    shape = _TIMED_SHAPE if timing is not None and _SHAPE.isdisjoint(given) else {}
-    # A trace knows how large the drive was that it was recorded on.
-    usual = {} if run.trace is not None else {"user_bytes": _USUAL_BYTES}
-    drive = _readable("drive", {**usual, "seed": run.seed, **shape, **given})
     service, requests = _timing(timing) if timing is not None else ({}, None)
+    try:
+        drive = _drive(document, run, service if timing is not None else None)
+    except DescriptionError as refused:
+        raise messages.refused(str(refused), refused.hint) from None
     given = document.get("input", {})
     components = [_component(part, drive) for part in (given if isinstance(given, list) else [given])]
     life = _values(Life(), "life", document.get("life", {}))
@@ -137,23 +149,37 @@ def describe(document: Mapping[str, Any]) -> Description:
     return Description(drive, components, run, requests, service, life)
 
 
+def _drive(document: Mapping[str, Any], run: Run, service: Mapping[str, Any] | None) -> DriveDescription:
+    """The drive with what simulations usually have: 1 GB, the run's seed, and with latencies more than one die."""
+    tables = {"emulation": document.get("emulation", {}), **({} if service is None else {"timing": service})}
+    given = document.get("drive", {})
+    said = DriveDescription({"drive": given, **tables})
+    usual: dict[str, Any] = {"seed": run.seed}
+    # A trace knows how large the drive was that it was recorded on.
+    if said.capacity_bytes is None and run.trace is None:
+        usual["user_bytes"] = _USUAL_BYTES
+    if service is not None and "profile" not in service and not said.has_shape:
+        usual |= _TIMED_SHAPE
+    return DriveDescription({"drive": {**usual, **given}, **tables})
+
+
 def _run(table: Mapping[str, Any]) -> Run:
     run = _values(Run(), "run", table)
     if run.ageing not in ("overwrite", "theory", "none"):
-        raise _messages.wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
+        raise messages.wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
     names = ("window", "drive_writes", "limit", "tolerance", "used_share")
     _positive("run", {name: getattr(run, name) for name in names})
     if run.used_share > 1:
-        raise _messages.wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
+        raise messages.wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
     if run.trace is not None and not Path(run.trace).is_file():
-        raise _messages.no_file(Path(run.trace))
+        raise messages.no_file(Path(run.trace))
     return run
 
 
 def _positive(table: str, values: Mapping[str, float]) -> None:
     for name, value in values.items():
         if not value > 0:
-            raise _messages.wrong_value(f"{table}.{name}", value, "must be greater than 0")
+            raise messages.wrong_value(f"{table}.{name}", value, "must be greater than 0")
 
 
 def _timing(table: Mapping[str, Any]) -> tuple[dict[str, Any], Requests]:
@@ -162,20 +188,20 @@ def _timing(table: Mapping[str, Any]) -> tuple[dict[str, Any], Requests]:
     service = {key: value for key, value in table.items() if key not in names}
     requests = _values(Requests(), "timing", mine)
     _positive("timing", {"requests": requests.requests})
-    return _readable("timing", service), requests
+    return service, requests
 
 
-def _component(table: Mapping[str, Any], drive: Mapping[str, Any]) -> dict[str, Any]:
+def _component(table: Mapping[str, Any], drive: DriveDescription) -> dict[str, Any]:
     part = _readable("input", table)
     share = part.pop("compressed_to", None)
     if share is not None:
-        if drive.get("kind") != "compressing":
-            raise _messages.does_not_compress()
+        if drive.kind != "compressing":
+            raise messages.does_not_compress()
         if "sizes" in part:
-            raise _messages.wrong_value("input.compressed_to", share, "input.sizes is given too")
+            raise messages.wrong_value("input.compressed_to", share, "input.sizes is given too")
         left = _number("input.compressed_to", share)
         if not 0 <= left <= 1:
-            raise _messages.wrong_value("input.compressed_to", share, "must be a share from 0 to 1, such as 40%")
+            raise messages.wrong_value("input.compressed_to", share, "must be a share from 0 to 1, such as 40%")
         part["sizes"] = [{"bytes": round(left * _BLOCK_BYTES)}]
     return part
 
@@ -198,7 +224,7 @@ def _plain(key: str, value: Any) -> Any:
         try:
             return parse_memory(value)
         except UsageError as error:
-            raise _messages.wrong_value(key, value, error.message) from None
+            raise messages.wrong_value(key, value, error.message) from None
     return value
 
 
@@ -207,9 +233,9 @@ def _number(key: str, value: Any) -> float:
     try:
         number = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
-        raise _messages.wrong_value(key, value, "must be a number or a percentage") from None
+        raise messages.wrong_value(key, value, "must be a number or a percentage") from None
     if not math.isfinite(number):
-        raise _messages.wrong_value(key, value, "must be finite")
+        raise messages.wrong_value(key, value, "must be finite")
     return number
 
 
@@ -219,7 +245,7 @@ def _values(usual: _Table, table: str, given: Mapping[str, Any]) -> _Table:
     changed: dict[str, Any] = {}
     for key, value in given.items():
         if key not in known:
-            raise _messages.unknown_key(table, key, known)
+            raise messages.unknown_key(table, key, known)
         changed[key] = _typed(f"{table}.{key}", value, known[key])
     return replace(usual, **changed)
 
@@ -230,6 +256,6 @@ def _typed(key: str, value: Any, kind: Any) -> Any:
     number = _number(key, value)
     if kind is int:
         if number != int(number):
-            raise _messages.wrong_value(key, value, "must be a whole number")
+            raise messages.wrong_value(key, value, "must be a whole number")
         return int(number)
     return number

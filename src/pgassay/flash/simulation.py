@@ -5,21 +5,83 @@ The curve of write amplification over drive writes starts at the fresh drive, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgassay import _core
-from pgassay.cli.simulate import _formula, _messages
-from pgassay.cli.simulate._description import Description, Requests, Run
+from pgassay.flash import formula, messages
+from pgassay.flash.settings import Description, Life, Requests, Run, describe
 
-if TYPE_CHECKING:
-    from pgassay._core import FlashCounters  # only in the stub: the module gives plain dicts
+if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
+    from pgassay._core import FlashCounters, FlashHealth, FlashTimingReport
 
 _BLOCK_BYTES = 4096
 _WEAR_BINS = 40
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of writes. `phase` is `fill`, `ageing` or `measured`; `drive_writes` counts from the start."""
+
+    phase: str
+    drive_writes: float
+    write_amplification: float
+    free_blocks: int
+    counters: Mapping[str, int]
+    """What was counted in it, by the names that nvme-cli prints."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Flat, for JSON."""
+        plain = {name: value for name, value in vars(self).items() if name != "counters"}
+        return {**plain, **self.counters}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What one simulation found. Sizes in bytes; docs/flash-model.md says what each number means."""
+
+    drive: Mapping[str, Any]
+    """As it was described, in bytes, shares and words."""
+    input: Sequence[Mapping[str, Any]]
+    run: Run
+    logical_bytes: int
+    physical_bytes: int
+    pages_per_block: int
+    alpha: float
+    """Usable flash over user capacity."""
+    settled: bool | None
+    """Whether write amplification settled while the drive was aged; None where that was not asked."""
+    stopped: str | None
+    """Why the simulation ended early; None if it did not."""
+    write_amplification: float | None
+    """Of what was measured; None if nothing was written."""
+    theory: float | None
+    """The same by formula, where one holds."""
+    measured: Mapping[str, int]
+    """Counters over what was measured."""
+    windows: Sequence[Window]
+    health: FlashHealth
+    life: Life
+    drive_writes_per_day: float | None
+    """How many the flash bears over its years."""
+    wear_histogram: Sequence[Mapping[str, int]]
+    """Bins of erase counts: `erases` (the least of a bin) and `blocks`."""
+    timing: FlashTimingReport | None
+    """Latencies, where they were asked for."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values under stable names, for JSON."""
+        plain = {name: value for name, value in vars(self).items() if name != "drive_writes_per_day"}
+        return {
+            **plain,
+            "input": [dict(part) for part in self.input],
+            "run": asdict(self.run),
+            "windows": [window.as_dict() for window in self.windows],
+            "life": {**asdict(self.life), "drive_writes_per_day": self.drive_writes_per_day},
+        }
 
 
 @dataclass
@@ -30,7 +92,7 @@ class _State:
     load: _core.FlashInput
     trace: str | None
     drive_writes: float = 0.0
-    windows: list[dict[str, Any]] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
     stopped: str | None = None
 
     def write(self, phase: str, drive_writes: float) -> None:
@@ -53,25 +115,18 @@ class _State:
             self.stopped = self.stopped or "the input writes nothing"
             return
         self.drive_writes += host / (self.drive.logical_blocks * _BLOCK_BYTES)
-        self.windows.append(
-            {
-                "phase": phase,
-                "drive_writes": self.drive_writes,
-                "write_amplification": window["nand_bytes_written"] / host,
-                "free_blocks": self.drive.free_blocks,
-                **window,
-            }
-        )
+        amplification = window["nand_bytes_written"] / host
+        self.windows.append(Window(phase, self.drive_writes, amplification, self.drive.free_blocks, window))
 
     def settled(self, tolerance: float) -> bool:
         """Whether two spans in a row agree. A span is a drive write, or a turn of the flash if that takes longer: on a
         drive that compresses well, nothing is collected until all flash has been programmed once."""
         spans: list[float] = []
         host = nand = erased = 0
-        for row in reversed(self.windows):
-            host += row["host_bytes_written"]
-            nand += row["nand_bytes_written"]
-            erased += row["blocks_erased"]
+        for window in reversed(self.windows):
+            host += window.counters["host_bytes_written"]
+            nand += window.counters["nand_bytes_written"]
+            erased += window.counters["blocks_erased"]
             if host >= 0.999 * self.drive.logical_blocks * _BLOCK_BYTES and nand >= self.drive.usable_bytes:
                 if erased == 0:
                     return False
@@ -88,18 +143,25 @@ def difference(now: FlashCounters, before: FlashCounters) -> dict[str, int]:
     return {name: int(str(later[name])) - int(str(earlier[name])) for name in later}
 
 
-def simulate(description: Description) -> dict[str, Any]:
-    """Everything that one simulation finds, as plain values. `UsageError` for what the model refuses."""
+def simulate(description: Description | Mapping[str, Any]) -> Simulation:
+    """Age a drive, write its load, and read what the drive says.
+
+    `description` is checked already, or has the tables of docs/flash-model.md: `{"drive": {"user_bytes": "16GB"}}`.
+    Takes seconds to minutes, and memory as the manual says. `UsageError` for what cannot be; a drive that runs out of
+    space is a result (`stopped`).
+    """
+    checked = description if isinstance(description, Description) else describe(description)
     try:
-        return _simulate(description)
+        return _simulate(checked)
+    except _core.DescriptionError as refused:
+        raise messages.refused(str(refused), refused.hint) from None
     except (ValueError, TypeError, OverflowError) as error:
-        raise _messages.refused(str(error)) from None
+        raise messages.refused(str(error)) from None
 
 
-def _simulate(description: Description) -> dict[str, Any]:
+def _simulate(description: Description) -> Simulation:
     run = description.run
-    described = _drive(description)
-    drive = _core.FlashDrive(_checked_by_model(described))
+    described, drive = _fresh(description)
     parts = [_within(part, drive, run) for part in description.input]
     load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in parts], run.seed)
     if description.requests is not None:
@@ -113,33 +175,33 @@ def _simulate(description: Description) -> dict[str, Any]:
     total = difference(drive.counters(), before)
     host = total["host_bytes_written"]
     measured = total["nand_bytes_written"] / host if host else None
-    result = {
-        "drive": described,
-        "input": [dict(part) for part in description.input],
-        "run": asdict(run),
-        "logical_bytes": drive.logical_blocks * _BLOCK_BYTES,
-        "physical_bytes": drive.physical_bytes,
-        "pages_per_block": drive.pages_per_block,
-        "alpha": drive.alpha,
-        "settled": settled,
-        "stopped": state.stopped,
-        "write_amplification": measured,
-        "theory": _formula.write_amplification(drive, described, load, parts, run),
-        "measured": total,
-        "windows": state.windows,
-        "health": drive.health(description.life.rated_cycles),
-        "life": {**asdict(description.life), "drive_writes_per_day": _per_day(description, drive, measured)},
-        "wear_histogram": _wear(drive),
-    }
-    result["timing"] = _time(description, state) if description.requests is not None else None
-    return result
+    return Simulation(
+        drive=described,
+        input=description.input,
+        run=run,
+        logical_bytes=drive.logical_blocks * _BLOCK_BYTES,
+        physical_bytes=drive.physical_bytes,
+        pages_per_block=drive.pages_per_block,
+        alpha=drive.alpha,
+        settled=settled,
+        stopped=state.stopped,
+        write_amplification=measured,
+        theory=formula.write_amplification(drive, described, load, parts, run),
+        measured=total,
+        windows=state.windows,
+        health=drive.health(description.life.rated_cycles),
+        life=description.life,
+        drive_writes_per_day=_per_day(description, drive, measured),
+        wear_histogram=_wear(drive),
+        timing=_time(description, state),
+    )
 
 
 def _measured(state: _State, first: int, run: Run) -> bool:
     """Whether enough has been measured: what was asked for, and in steady state a whole turn of the flash, because data
     that were written together come round together."""
-    written = state.drive_writes - (state.windows[first - 1]["drive_writes"] if first else 0.0)
-    turned = sum(row["nand_bytes_written"] for row in state.windows[first:]) >= state.drive.usable_bytes
+    written = state.drive_writes - (state.windows[first - 1].drive_writes if first else 0.0)
+    turned = sum(window.counters["nand_bytes_written"] for window in state.windows[first:]) >= state.drive.usable_bytes
     return written > run.drive_writes - run.window / 2 and (
         turned or run.ageing != "overwrite" or run.trace is not None
     )
@@ -183,28 +245,34 @@ def _wear(drive: _core.FlashDrive) -> list[dict[str, int]]:
     return [{"erases": low + index * width, "blocks": int(blocks)} for index, blocks in enumerate(bins)]
 
 
-def _time(description: Description, state: _State) -> Mapping[str, Any] | None:
+def _time(description: Description, state: _State) -> FlashTimingReport | None:
     if state.stopped is not None or description.requests is None:
         return None
     if state.trace is not None:
-        return dict(state.drive.time_trace(state.trace, service=_checked_by_model(description.service)))
+        return state.drive.time_trace(state.trace, service=_single_figures(description))
     return _clock(state.drive, state.load, description, requests=description.requests.requests)
 
 
 def _clock(
     drive: _core.FlashDrive, load: _core.FlashInput, description: Description, *, requests: int
-) -> Mapping[str, Any]:
+) -> FlashTimingReport:
     asked = asdict(description.requests or Requests()) | {"requests": requests}
-    service = _checked_by_model(description.service)
-    return dict(drive.time(load, service=service, seed=description.run.seed, **asked))
+    return drive.time(load, service=_single_figures(description), seed=description.run.seed, **asked)
 
 
-def _drive(description: Description) -> dict[str, Any]:
-    """The drive's table; without a capacity it is as large as the drive that the trace was recorded on."""
-    described = dict(description.drive)
-    if "user_bytes" not in described and description.run.trace is not None:
-        described["user_bytes"] = _core.FlashTrace(description.run.trace).drive_blocks * _BLOCK_BYTES
-    return described
+def _single_figures(description: Description) -> Any:
+    """Service times of a drive that has no profile; one that has brought them when it was made."""
+    return None if "profile" in description.service else dict(description.service)
+
+
+def _fresh(description: Description) -> tuple[dict[str, Any], _core.FlashDrive]:
+    """The drive's table and the drive; without a capacity it is as large as the one that a trace was recorded on."""
+    drive, trace = description.drive, description.run.trace
+    if drive.capacity_bytes is None and trace is not None:
+        drive = drive.with_capacity(_core.FlashTrace(trace).drive_blocks * _BLOCK_BYTES)
+    described = drive.tables()["drive"]
+    profile = _checked_by_model(description.service) if "profile" in description.service else None
+    return described, _core.FlashDrive(_checked_by_model(described), profile)
 
 
 def _within(part: Mapping[str, Any], drive: _core.FlashDrive, run: Run) -> dict[str, Any]:
@@ -212,7 +280,7 @@ def _within(part: Mapping[str, Any], drive: _core.FlashDrive, run: Run) -> dict[
     first = part.get("first_block", 0)
     if "blocks" in part or not isinstance(first, int) or first < 0:
         return {"blocks": drive.logical_blocks, **part}
-    used = _formula.used_blocks(drive, run)
+    used = formula.used_blocks(drive, run)
     return {**part, "blocks": max(1, (used if first < used else drive.logical_blocks) - first)}
 
 

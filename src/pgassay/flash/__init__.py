@@ -1,0 +1,25 @@
+"""Flash drives without a drive: what a load becomes inside a modelled one; no PostgreSQL, no disk, no privileges.
+
+The model is the Rust core's (docs/flash-model.md states every assumption). `simulate` takes a description and gives
+what it found; `points` and `simulate_all` do that for every combination of some levels.
+"""
+
+from pgassay.flash.settings import Description, Life, Requests, Run, describe, read
+from pgassay.flash.simulation import Simulation, Window, simulate
+from pgassay.flash.sweep import Outcome, Point, points, simulate_all
+
+__all__ = [
+    "Description",
+    "Life",
+    "Outcome",
+    "Point",
+    "Requests",
+    "Run",
+    "Simulation",
+    "Window",
+    "describe",
+    "points",
+    "read",
+    "simulate",
+    "simulate_all",
+]
