@@ -156,7 +156,7 @@ def test_timing_gives_distributions() -> None:
         ({"pools": [(0.5, 0.1)], "over_provisioning": None}, "invalid drive pools 0.5: the pools' shares"),
         ({"pools": [(1.5, 0.1), (-0.5, 0.1)], "over_provisioning": None}, "invalid drive pools 1.5: a pool's share"),
         ({"pools": [(1, 0.1)]}, "each pool has its own over-provisioning"),
-        ({"choices": 70_000}, "invalid drive choices 70000: more than 65536"),
+        ({"choices": 70_000}, "invalid choices 70000: must be at most 65536"),
         ({"kind": "compressing", "logical_bytes": 5}, "logical_bytes 5: must be a multiple of 4096"),
     ],
 )
@@ -166,7 +166,7 @@ def test_impossible_drives_are_refused(changes: dict[str, Any], message: str) ->
 
 
 def test_a_value_of_the_wrong_type_is_named() -> None:
-    with pytest.raises(TypeError, match="invalid drive choices 'two'"):
+    with pytest.raises(_core.DescriptionError, match="invalid drive choices two: must be a whole number"):
         small(choices="two")
 
 

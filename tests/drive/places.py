@@ -7,8 +7,8 @@ from typing import Any
 
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
+from pgassay.drive.options import DriveOptions
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from pgassay.testing.fakes.runner import FakeRunner
 
@@ -48,4 +48,4 @@ def on_fakes(
     for owner, level in (("data", data), ("wal", wal)):
         if store_bytes is not None and level in ("ssd", "csd"):
             wanted[f"{owner}.store_bytes"] = f"{store_bytes}B"
-    return attacher(free_bytes).attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 2, 128 << 20))
+    return attacher(free_bytes).attach(DriveOptions.from_levels(wanted), place, Needs(64 << 20, 64 << 20, 2, 128 << 20))

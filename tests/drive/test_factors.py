@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.factor import Readable, Setup
-from pgassay.drive.factors import FACTORS
+from pgassay.drive.options import FACTORS
 from pgassay.errors import UsageError
 
 DRIVE = FACTORS["drive.data"]
@@ -35,7 +35,7 @@ def test_the_path_is_made_absolute_and_typed_is_kept(tmp_path: Path, monkeypatch
     assert Path(level.canonical.removeprefix("directory:")) == tmp_path / "x"
 
 
-@pytest.mark.parametrize("typed", ["", "/mnt", "directory:", "ssd:/mnt"])
+@pytest.mark.parametrize("typed", ["/mnt", "directory:", "ssd:/mnt"])
 def test_anything_else_is_refused_with_what_would_do(typed: str) -> None:
     with pytest.raises(UsageError, match="is no drive") as caught:
         DRIVE.parse("drive.data", typed)

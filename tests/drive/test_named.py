@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.drive import named, wishes
+from pgassay.drive import named
 from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import Root, open_root
 from pgassay.errors import UsageError
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
@@ -25,8 +26,8 @@ def root_at(place: Path) -> Root:
 
 
 def make(root: Root, name: str, kernel: FakeKernel | None = None, **levels: str) -> named.NamedDrive:
-    wish = wishes.parse({"data": "image", "data.capacity": "512MB", **levels}).data
-    return named.create(root, name, wish, kernel or FakeKernel(), FakeDaemon())
+    options = DriveOptions.from_levels({"data": "image", "data.capacity": "512MB", **levels})
+    return named.create(root, name, options, kernel or FakeKernel(), FakeDaemon())
 
 
 class DyingKernel(FakeKernel):

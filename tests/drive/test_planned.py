@@ -8,10 +8,11 @@ import pytest
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block import device
+from pgassay.drive.options import DriveOptions, OneDrive, Place
 from pgassay.drive.planned import PlannedDrive
+from pgassay.study.drives import DriveKind
 from tests.drive.places import OURSELVES, attacher, mounted
 from tests.drive.test_directory import attach, with_snapshot
 
@@ -23,7 +24,7 @@ def look(directory: Path, filesystem: str = "ext4", account: Account = OURSELVES
 
 
 def planned(place: Path, wanted: Mapping[str, str], bench: Attacher | None = None) -> Drive:
-    return (bench or attacher(planned=True)).attach(wishes.parse(wanted), place, NEEDS)
+    return (bench or attacher(planned=True)).attach(DriveOptions.from_levels(wanted), place, NEEDS)
 
 
 def everything(place: Path) -> set[tuple[Path, float]]:
@@ -88,7 +89,7 @@ def test_no_kind_of_drive_makes_anything_for_a_plan(tmp_path: Path, levels: dict
 
 
 def test_an_image_kept_by_an_earlier_run_is_seen(tmp_path: Path) -> None:
-    made = attacher().attach(wishes.parse({"data": "image"}), tmp_path, NEEDS)
+    made = attacher().attach(DriveOptions.from_levels({"data": "image"}), tmp_path, NEEDS)
     made.take_snapshot("k", made.workspace("prepare"))
     made.release()
     before = everything(tmp_path)
@@ -103,7 +104,8 @@ def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: py
     disk.write_bytes(b"\0" * (1 << 20))
     monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
-    drive = planned(tmp_path / "new", {"data": f"device:{disk}", "data.precondition": "1"}, bench)
+    options = DriveOptions(data=OneDrive(place=Place(DriveKind.DEVICE, disk), precondition=1))
+    drive = bench.attach(options, tmp_path / "new", NEEDS)
     mount = drive.mount()
     assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 1 << 20, "ext4")
     assert not drive.has_snapshot("k")

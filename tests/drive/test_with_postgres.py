@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.factor import Readable
 from pgassay.bench.server import Server
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.factors import FACTORS
+from pgassay.drive.options import FACTORS
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock

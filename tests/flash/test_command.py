@@ -199,7 +199,7 @@ def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) ->
         (["--set", "drive.policy"], '"drive.policy" is not of the form KEY=VALUE'),
         (["--sweep", "drive.policy="], "not of the form KEY=A,B"),
         (["--compressed-to", "40%"], "no effect on a page-mapped drive"),
-        (["--set", "drive.user_bytes=8KB"], 'invalid unit "KB"'),
+        (["--set", "drive.user_bytes=8KB"], "invalid drive user_bytes 8KB: must be an amount such as 16GB"),
         (["--set", "run.ageing=quick"], "must be overwrite, theory or none"),
         (["--seed", "1.5"], "must be a whole number"),
         (["--seed", "inf"], "must be finite"),

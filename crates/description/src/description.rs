@@ -56,10 +56,7 @@ impl Description {
                 ("timing", Some(table)) => found.timing = Some(table.clone()),
                 ("emulation", Some(table)) => found.emulation = Emulation::parse(table)?,
                 ("drive" | "timing" | "emulation", None) => {
-                    return Err(Refused::new(
-                        format!("\"{name}\" must be a table"),
-                        format!("write [{name}]"),
-                    ));
+                    return Err(Refused::new(format!("\"{name}\" must be a table"), format!("write [{name}]")));
                 }
                 (name, _) => {
                     let known = "the tables are drive, timing, emulation; input, run and life are simulate's";
@@ -93,11 +90,7 @@ impl Description {
                 }
                 _ if key == "timing" => timing = value.as_object().cloned(),
                 _ => {
-                    return Err(Refused::unknown_key(
-                        "description",
-                        key,
-                        &["drive.…", "emulation.…", "timing"],
-                    ));
+                    return Err(Refused::unknown_key("description", key, &["drive.…", "emulation.…", "timing"]));
                 }
             }
         }
@@ -132,23 +125,18 @@ impl Description {
     /// the device whose service times it has.
     pub fn resolve(&self) -> Result<(Configuration, Option<Timing>), Refused> {
         let mut drive = self.drive.clone();
-        let timing = self
-            .timing
-            .as_ref()
-            .map(|table| Timing::resolve(table, &mut drive))
-            .transpose()?;
+        let timing = self.timing.as_ref().map(|table| Timing::resolve(table, &mut drive)).transpose()?;
         Ok((drive.configuration()?, timing))
     }
 
     /// The same for a drive that is to be emulated, which can do less than a simulated one.
     pub fn check_emulated(&self) -> Result<(), Refused> {
-        if self.drive.pools.is_some() {
-            let message = "drive pools can be simulated, not emulated";
-            return Err(Refused::new(
-                message,
-                "leave pools out, or use pgassay simulate",
-            ));
+        match self.resolve()? {
+            (Configuration::Pools(_), _) => {
+                let message = "drive pools can be simulated, not emulated";
+                Err(Refused::new(message, "leave pools out, or use pgassay simulate"))
+            }
+            _ => Ok(()),
         }
-        self.resolve().map(|_| ())
     }
 }

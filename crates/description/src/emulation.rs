@@ -29,11 +29,8 @@ impl Accepted for CodecName {
 
     fn read(value: &Value) -> Result<String, String> {
         let name = value.as_str().unwrap_or_default();
-        let accepted =
-            |_| "must be one of zstd-1 to zstd-19, deflate-1 to deflate-12, lz4, none".to_owned();
-        name.parse::<Codec>()
-            .map(|codec| codec.to_string())
-            .map_err(accepted)
+        let accepted = |_| "must be one of zstd-1 to zstd-19, deflate-1 to deflate-12, lz4, none".to_owned();
+        name.parse::<Codec>().map(|codec| codec.to_string()).map_err(accepted)
     }
 }
 
@@ -45,9 +42,7 @@ impl Accepted for Threads {
 
     fn read(value: &Value) -> Result<usize, String> {
         let found = value.as_u64().filter(|found| (1..=64).contains(found));
-        found
-            .map(|found| found as usize)
-            .ok_or_else(|| "must be a whole number from 1 to 64".into())
+        found.map(|found| found as usize).ok_or_else(|| "must be a whole number from 1 to 64".into())
     }
 }
 
@@ -58,9 +53,7 @@ impl Accepted for Patience {
     type Plain = f64;
 
     fn read(value: &Value) -> Result<f64, String> {
-        let found = value
-            .as_f64()
-            .filter(|found| (1.0..=3600.0).contains(found));
+        let found = value.as_f64().filter(|found| (1.0..=3600.0).contains(found));
         found.ok_or_else(|| "must be a number from 1 to 3600, in seconds".into())
     }
 }
@@ -87,27 +80,15 @@ impl Emulation {
     /// Values that the keys alone do not rule out.
     pub fn check(&self) -> Result<(), Refused> {
         match self.store_bytes {
-            Some(0) => Err(Refused::value(
-                "emulation",
-                "store_bytes",
-                0,
-                "must be at least 1",
-            )),
+            Some(0) => Err(Refused::value("emulation", "store_bytes", 0, "must be at least 1")),
             _ => Ok(()),
         }
     }
 
     /// The codec, said or usual: a compressing drive compresses with zstd at level 1, a normal one does not.
     pub fn codec(&self, kind: Kind) -> Codec {
-        let usual = if kind == Kind::Compressing {
-            Codec::default()
-        } else {
-            Codec::None
-        };
-        self.codec
-            .as_deref()
-            .and_then(|name| name.parse().ok())
-            .unwrap_or(usual)
+        let usual = if kind == Kind::Compressing { Codec::default() } else { Codec::None };
+        self.codec.as_deref().and_then(|name| name.parse().ok()).unwrap_or(usual)
     }
 
     /// Where contents are kept, said or usual.

@@ -16,19 +16,11 @@ pub struct Refused {
 impl Refused {
     /// A refusal in free words.
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.into(),
-        }
+        Self { message: message.into(), hint: hint.into() }
     }
 
     /// A key whose value cannot be.
-    pub fn value(
-        table: &str,
-        key: &str,
-        value: impl fmt::Display,
-        reason: impl fmt::Display,
-    ) -> Self {
+    pub fn value(table: &str, key: &str, value: impl fmt::Display, reason: impl fmt::Display) -> Self {
         Self::new(format!("invalid {table} {key} {value}: {reason}"), "")
     }
 
@@ -36,21 +28,12 @@ impl Refused {
     pub fn unknown_key(table: &str, key: &str, known: &[&str]) -> Self {
         let mut known = known.to_vec();
         known.sort_unstable();
-        Self::new(
-            format!(
-                "{table} has no key {key}; its keys are {}",
-                known.join(", ")
-            ),
-            "",
-        )
+        Self::new(format!("{table} has no key {key}; its keys are {}", known.join(", ")), "")
     }
 
     /// The same with a hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: hint.into(),
-            ..self
-        }
+        Self { hint: hint.into(), ..self }
     }
 }
 

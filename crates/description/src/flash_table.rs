@@ -104,14 +104,8 @@ table! {
 }
 
 /// Keys that only a compressing drive has.
-const OF_COMPRESSING: [&str; 6] = [
-    "logical_bytes",
-    "granularity_bytes",
-    "straddling",
-    "throttle_from",
-    "reject_from",
-    "throttled_bytes_per_second",
-];
+const OF_COMPRESSING: [&str; 6] =
+    ["logical_bytes", "granularity_bytes", "straddling", "throttle_from", "reject_from", "throttled_bytes_per_second"];
 
 /// T/U − 1 where nothing is said.
 const USUAL_OVER_PROVISIONING: f64 = 0.07;
@@ -182,22 +176,11 @@ impl FlashTable {
         };
         let policy = self.victims()?;
         let (streams, seed) = (self.streams()?, self.seed.unwrap_or(1));
-        let wear_levelling = self
-            .wear_levelling_threshold
-            .map(StaticWearLevelling::new)
-            .transpose()?;
-        let page_mapped = |capacity| PageMappedConfig {
-            capacity,
-            policy,
-            streams,
-            wear_levelling,
-            seed,
-        };
+        let wear_levelling = self.wear_levelling_threshold.map(StaticWearLevelling::new).transpose()?;
+        let page_mapped = |capacity| PageMappedConfig { capacity, policy, streams, wear_levelling, seed };
         if let Some(pools) = &self.pools {
             let capacities = self.pooled(pools, user_bytes)?;
-            return Ok(Configuration::Pools(
-                capacities.into_iter().map(page_mapped).collect(),
-            ));
+            return Ok(Configuration::Pools(capacities.into_iter().map(page_mapped).collect()));
         }
         let capacity = self.capacity(user_bytes, self.spare()?)?;
         if self.kind() == Kind::PageMapped {
@@ -223,9 +206,7 @@ impl FlashTable {
         let said = self.table();
         let wrong = |key: &str, reason| Err(Refused::value("drive", key, &said[key], reason));
         match self.kind() {
-            Kind::Compressing if self.pools.is_some() => {
-                wrong("pools", "only page-mapped drives have pools")
-            }
+            Kind::Compressing if self.pools.is_some() => wrong("pools", "only page-mapped drives have pools"),
             Kind::Compressing => Ok(()),
             Kind::PageMapped => match OF_COMPRESSING.iter().find(|key| said.contains_key(**key)) {
                 Some(key) => wrong(key, "only a compressing drive has it"),
@@ -239,14 +220,7 @@ impl FlashTable {
         let blocks = u32::try_from(bytes / u64::from(BLOCK_BYTES)).ok();
         blocks
             .filter(|_| bytes % u64::from(BLOCK_BYTES) == 0)
-            .ok_or_else(|| {
-                Refused::value(
-                    "drive",
-                    "logical_bytes",
-                    bytes,
-                    "must be a multiple of 4096 below 16 TiB",
-                )
-            })
+            .ok_or_else(|| Refused::value("drive", "logical_bytes", bytes, "must be a multiple of 4096 below 16 TiB"))
     }
 
     fn spare(&self) -> Result<OverProvisioning, Refused> {
@@ -256,19 +230,12 @@ impl FlashTable {
                 Err(Refused::value("drive", "over_provisioning", ratio, reason))
             }
             (None, Some(share)) => Ok(OverProvisioning::spare_of_physical(share)?),
-            (ratio, None) => Ok(OverProvisioning::of_user(
-                ratio.unwrap_or(USUAL_OVER_PROVISIONING),
-            )?),
+            (ratio, None) => Ok(OverProvisioning::of_user(ratio.unwrap_or(USUAL_OVER_PROVISIONING))?),
         }
     }
 
     fn capacity(&self, user_bytes: u64, spare: OverProvisioning) -> Result<Capacity, Refused> {
-        Ok(Capacity::of_user(
-            self.geometry()?,
-            user_bytes,
-            spare,
-            self.reserve_blocks.unwrap_or(2),
-        )?)
+        Ok(Capacity::of_user(self.geometry()?, user_bytes, spare, self.reserve_blocks.unwrap_or(2))?)
     }
 
     /// Capacities of pools side by side, which share the user capacity.
@@ -278,21 +245,12 @@ impl FlashTable {
             let reason = "each pool has its own over-provisioning; give none for the whole drive";
             return wrong(format!("{pools:?}"), reason);
         }
-        if let Some([share, _]) = pools
-            .iter()
-            .find(|[share, _]| !(*share > 0.0 && *share <= 1.0))
-        {
-            return wrong(
-                share.to_string(),
-                "a pool's share of the user capacity must be above 0 and at most 1",
-            );
+        if let Some([share, _]) = pools.iter().find(|[share, _]| !(*share > 0.0 && *share <= 1.0)) {
+            return wrong(share.to_string(), "a pool's share of the user capacity must be above 0 and at most 1");
         }
         let sum: f64 = pools.iter().map(|[share, _]| share).sum();
         if (sum - 1.0).abs() > 1e-9 {
-            return wrong(
-                sum.to_string(),
-                "the pools' shares of the user capacity must sum to 1",
-            );
+            return wrong(sum.to_string(), "the pools' shares of the user capacity must sum to 1");
         }
         let blocks = user_bytes / u64::from(BLOCK_BYTES);
         let (mut end_share, mut start) = (0.0, 0);
@@ -308,15 +266,8 @@ impl FlashTable {
 
     /// Whether anything is said about how the flash is put together.
     pub fn has_shape(&self) -> bool {
-        let chips = [
-            self.channels,
-            self.dies_per_channel,
-            self.planes_per_die,
-            self.flash_pages_per_block,
-        ];
-        self.pages_per_block.is_some()
-            || self.flash_page_bytes.is_some()
-            || chips.iter().any(Option::is_some)
+        let chips = [self.channels, self.dies_per_channel, self.planes_per_die, self.flash_pages_per_block];
+        self.pages_per_block.is_some() || self.flash_page_bytes.is_some() || chips.iter().any(Option::is_some)
     }
 
     /// Says how the flash is put together.
@@ -335,25 +286,20 @@ impl FlashTable {
             channels: self.channels.unwrap_or(plain.channels),
             dies_per_channel: self.dies_per_channel.unwrap_or(plain.dies_per_channel),
             planes_per_die: self.planes_per_die.unwrap_or(plain.planes_per_die),
-            flash_pages_per_block: self
-                .flash_pages_per_block
-                .unwrap_or(plain.flash_pages_per_block),
+            flash_pages_per_block: self.flash_pages_per_block.unwrap_or(plain.flash_pages_per_block),
             flash_page_bytes: self.flash_page_bytes.unwrap_or(plain.flash_page_bytes),
         };
         match self.pages_per_block {
             Some(pages) if geometry != plain => {
                 let reason = "contradicts the shape of the chips, which is given too";
-                Err(Refused::value("drive", "pages_per_block", pages, reason)
-                    .hint("give one of them"))
+                Err(Refused::value("drive", "pages_per_block", pages, reason).hint("give one of them"))
             }
             _ => Ok(geometry),
         }
     }
 
     fn victims(&self) -> Result<Policy, Refused> {
-        let draws = Policy::DChoices {
-            d: self.choices.unwrap_or(2),
-        };
+        let draws = Policy::DChoices { d: self.choices.unwrap_or(2) };
         if self.choices.is_some() {
             draws.check()?;
         }
@@ -380,9 +326,7 @@ impl FlashTable {
         Throttling {
             throttle_from: self.throttle_from.unwrap_or(usual.throttle_from),
             reject_from: self.reject_from.unwrap_or(usual.reject_from),
-            bytes_per_second: self
-                .throttled_bytes_per_second
-                .unwrap_or(usual.bytes_per_second),
+            bytes_per_second: self.throttled_bytes_per_second.unwrap_or(usual.bytes_per_second),
         }
     }
 }

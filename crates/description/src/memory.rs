@@ -18,22 +18,14 @@ impl FlashTable {
     pub fn table_bytes_per_block(&self, user_bytes: u64, compressed_to: f64) -> (f64, f64) {
         let spare = self.over_provisioning();
         // What cannot be is left to the drive to refuse, by name.
-        let physical = 1.0
-            + if spare >= 0.0 && spare.is_finite() {
-                spare
-            } else {
-                0.07
-            };
+        let physical = 1.0 + if spare >= 0.0 && spare.is_finite() { spare } else { 0.07 };
         if self.kind() == Kind::PageMapped {
             return (4.0 + 4.125 * physical, 4.0);
         }
         let block_bytes = f64::from(BLOCK_BYTES);
         let granularity = f64::from(self.granularity_bytes().clamp(1, BLOCK_BYTES));
         let smallest = compressed_to.max(granularity / block_bytes);
-        let packed = packed_bytes(
-            physical * block_bytes / granularity,
-            user_bytes / u64::from(BLOCK_BYTES),
-        );
+        let packed = packed_bytes(physical * block_bytes / granularity, user_bytes / u64::from(BLOCK_BYTES));
         (16.0 / 3.0 + 6.5 * physical / smallest, packed)
     }
 }

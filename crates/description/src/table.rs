@@ -9,17 +9,11 @@ use crate::values::{Accepted, shown};
 pub type Table = Map<String, Value>;
 
 /// The value of one key; null is as if the key were not there.
-pub(crate) fn read<K: Accepted>(
-    table: &str,
-    key: &str,
-    value: &Value,
-) -> Result<Option<K::Plain>, Refused> {
+pub(crate) fn read<K: Accepted>(table: &str, key: &str, value: &Value) -> Result<Option<K::Plain>, Refused> {
     if value.is_null() {
         return Ok(None);
     }
-    K::read(value)
-        .map(Some)
-        .map_err(|reason| Refused::value(table, key, shown(value), reason))
+    K::read(value).map(Some).map_err(|reason| Refused::value(table, key, shown(value), reason))
 }
 
 /// Declares a table: a struct with an optional field for each key, and the function that reads it.

@@ -4,9 +4,7 @@
 //! write amplification, would be as slow as one.
 
 pub use flash::timing::profiles::NAMES as PROFILES;
-use flash::timing::{
-    Device, DiskTimes, FlashDevice, FlashProfile, GcPacing, Profile, RotatingDisk, ServiceTimes,
-};
+use flash::timing::{Device, DiskTimes, FlashDevice, FlashProfile, GcPacing, Profile, RotatingDisk, ServiceTimes};
 use flash::{FlashError, Geometry};
 
 use crate::error::Refused;
@@ -179,11 +177,7 @@ pub fn profile_of(table: &Table) -> Result<&str, Refused> {
 /// The table with sizes as numbers; refuses keys that the profile does not have.
 pub fn plain(table: &Table) -> Result<Table, Refused> {
     let profile = profile_of(table)?;
-    let plain = if rotates(profile) {
-        DiskTable::parse(table)?.table()
-    } else {
-        TimingTable::parse(table)?.table()
-    };
+    let plain = if rotates(profile) { DiskTable::parse(table)?.table() } else { TimingTable::parse(table)?.table() };
     Ok(plain)
 }
 
@@ -207,16 +201,13 @@ impl Timing {
     pub fn resolve(table: &Table, drive: &mut FlashTable) -> Result<Self, Refused> {
         let profile = profile_of(table)?.to_owned();
         let figures = match Profile::named(&profile) {
-            Some(Profile::Flash(found)) => {
-                Figures::flash(found, &TimingTable::parse(table)?, drive)?
-            }
+            Some(Profile::Flash(found)) => Figures::flash(found, &TimingTable::parse(table)?, drive)?,
             Some(Profile::Rotating(mut times)) => {
                 DiskTable::parse(table)?.lay_over(&mut times);
                 times.check()?;
                 if drive.kind() == Kind::Compressing {
-                    let message = format!(
-                        "timing {profile} cannot be asked of a compressing drive: disks do not compress"
-                    );
+                    let message =
+                        format!("timing {profile} cannot be asked of a compressing drive: disks do not compress");
                     return Err(Refused::new(message, "give it to a page-mapped one, ssd"));
                 }
                 Figures::Rotating(times)
@@ -244,11 +235,7 @@ impl Timing {
 }
 
 impl Figures {
-    fn flash(
-        found: FlashProfile,
-        table: &TimingTable,
-        drive: &mut FlashTable,
-    ) -> Result<Self, Refused> {
+    fn flash(found: FlashProfile, table: &TimingTable, drive: &mut FlashTable) -> Result<Self, Refused> {
         let mut found = found.scaled(drive.capacity_bytes().unwrap_or(u64::MAX));
         if drive.has_shape() {
             found.geometry = drive.geometry()?;
@@ -259,10 +246,7 @@ impl Figures {
             drive.set_shape(&found.geometry);
         }
         if drive.kind() != Kind::Compressing {
-            (
-                found.service.compression_bytes_per_second,
-                found.service.decompression_bytes_per_second,
-            ) = (0, 0);
+            (found.service.compression_bytes_per_second, found.service.decompression_bytes_per_second) = (0, 0);
         }
         if let Some(bytes_per_second) = drive.throttled_bytes_per_second {
             found.service.throttled_bytes_per_second = bytes_per_second;
@@ -282,57 +266,25 @@ mod tests {
 
     fn parse(timing: Value, drive: Value) -> Result<(Timing, FlashTable), String> {
         let document = json!({"drive": drive, "timing": timing});
-        let found =
-            Description::parse(document.as_object().unwrap()).map_err(|error| error.to_string())?;
+        let found = Description::parse(document.as_object().unwrap()).map_err(|error| error.to_string())?;
         let mut drive = found.with_capacity(1 << 30).drive;
-        let timing = Timing::resolve(&found.timing.unwrap(), &mut drive)
-            .map_err(|error| error.to_string())?;
+        let timing = Timing::resolve(&found.timing.unwrap(), &mut drive).map_err(|error| error.to_string())?;
         Ok((timing, drive))
     }
 
     #[test]
     fn a_profile_brings_its_shape() {
         let (timing, flash) = parse(json!({"profile": "tlc-nvme"}), json!({})).unwrap();
-        assert_eq!(
-            (
-                flash.channels,
-                flash.dies_per_channel,
-                flash.flash_pages_per_block
-            ),
-            (Some(8), Some(4), Some(3))
-        );
-        let Figures::Flash(service, geometry) = timing.figures else {
-            panic!("a disk")
-        };
-        assert_eq!(
-            (service.erase_every, geometry.flash_pages_per_block),
-            (512, 3)
-        );
-        assert_eq!(
-            service.compression_bytes_per_second, 0,
-            "this drive does not compress"
-        );
-        assert!(matches!(
-            flash.configuration(),
-            Ok(Configuration::PageMapped(_))
-        ));
+        assert_eq!((flash.channels, flash.dies_per_channel, flash.flash_pages_per_block), (Some(8), Some(4), Some(3)));
+        let Figures::Flash(service, geometry) = timing.figures else { panic!("a disk") };
+        assert_eq!((service.erase_every, geometry.flash_pages_per_block), (512, 3));
+        assert_eq!(service.compression_bytes_per_second, 0, "this drive does not compress");
+        assert!(matches!(flash.configuration(), Ok(Configuration::PageMapped(_))));
 
-        let (timing, flash) = parse(
-            json!({}),
-            json!({"pages_per_block": 512, "kind": "compressing"}),
-        )
-        .unwrap();
-        assert_eq!(
-            (flash.channels, flash.pages_per_block),
-            (None, Some(512)),
-            "a described shape stays"
-        );
+        let (timing, flash) = parse(json!({}), json!({"pages_per_block": 512, "kind": "compressing"})).unwrap();
+        assert_eq!((flash.channels, flash.pages_per_block), (None, Some(512)), "a described shape stays");
         assert_eq!(timing.profile, "tlc-nvme");
-        assert!(
-            timing
-                .service()
-                .is_some_and(|service| service.compression_bytes_per_second > 0)
-        );
+        assert!(timing.service().is_some_and(|service| service.compression_bytes_per_second > 0));
         assert!(timing.device(100).is_ok());
     }
 
@@ -341,17 +293,9 @@ mod tests {
         let keys = json!({"profile": "sata-ssd", "read_ns": 7, "gc_pacing": "burst", "power_loss_protection": true});
         let service = parse(keys, json!({})).unwrap().0.service().unwrap();
         assert_eq!((service.read_ns, service.power_loss_protection), (7, true));
-        let (timing, _) = parse(
-            json!({"profile": "hdd-7200", "write_cache": false}),
-            json!({}),
-        )
-        .unwrap();
+        let (timing, _) = parse(json!({"profile": "hdd-7200", "write_cache": false}), json!({})).unwrap();
         assert!(matches!(timing.figures, Figures::Rotating(times) if !times.write_cache));
-        let service = parse(json!({"write_buffer_bytes": "8MB"}), json!({}))
-            .unwrap()
-            .0
-            .service()
-            .unwrap();
+        let service = parse(json!({"write_buffer_bytes": "8MB"}), json!({})).unwrap().0.service().unwrap();
         assert_eq!(service.write_buffer_bytes, 8 << 20);
     }
 
@@ -360,43 +304,15 @@ mod tests {
         let compressing = json!({"kind": "compressing"});
         let wrong = [
             (json!({"profile": "floppy"}), json!({}), "floppy"),
-            (
-                json!({"profile": 3}),
-                json!({}),
-                "invalid timing profile 3: must be one of tlc-nvme",
-            ),
+            (json!({"profile": 3}), json!({}), "invalid timing profile 3: must be one of tlc-nvme"),
             (json!({"read_ns": -1}), json!({}), "-1"),
             (json!({"read_ns": 1.5}), json!({}), "1.5"),
-            (
-                json!({"read_ns": 10_u64.pow(18)}),
-                json!({}),
-                "to 1000000000000",
-            ),
-            (
-                json!({"seek_ns": 1}),
-                json!({}),
-                "timing has no key seek_ns",
-            ),
-            (
-                json!({"write_buffer_bytes": 4096}),
-                json!({}),
-                "write buffer bytes",
-            ),
-            (
-                json!({"profile": "hdd-7200", "read_ns": 1}),
-                json!({}),
-                "read_ns",
-            ),
-            (
-                json!({"profile": "hdd-7200", "stroke_share": -0.5}),
-                json!({}),
-                "stroke share",
-            ),
-            (
-                json!({"profile": "hdd-7200"}),
-                compressing,
-                "disks do not compress",
-            ),
+            (json!({"read_ns": 10_u64.pow(18)}), json!({}), "to 1000000000000"),
+            (json!({"seek_ns": 1}), json!({}), "timing has no key seek_ns"),
+            (json!({"write_buffer_bytes": 4096}), json!({}), "write buffer bytes"),
+            (json!({"profile": "hdd-7200", "read_ns": 1}), json!({}), "read_ns"),
+            (json!({"profile": "hdd-7200", "stroke_share": -0.5}), json!({}), "stroke share"),
+            (json!({"profile": "hdd-7200"}), compressing, "disks do not compress"),
             (json!([]), json!({}), "\"timing\" must be a table"),
             (json!("tlc-nvme"), json!({}), "\"timing\" must be a table"),
         ];

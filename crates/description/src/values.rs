@@ -15,18 +15,14 @@ pub trait Accepted {
 
 /// A value as messages show it: a word as it stands, anything else as JSON.
 pub fn shown(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 impl Accepted for bool {
     type Plain = Self;
 
     fn read(value: &Value) -> Result<Self, String> {
-        value
-            .as_bool()
-            .ok_or_else(|| "must be true or false".into())
+        value.as_bool().ok_or_else(|| "must be true or false".into())
     }
 }
 
@@ -58,16 +54,8 @@ impl Accepted for Share {
     type Plain = f64;
 
     fn read(value: &Value) -> Result<f64, String> {
-        let percent = |text: &str| {
-            text.strip_suffix('%')
-                .and_then(|number| number.trim().parse::<f64>().ok())
-        };
-        let found = value.as_f64().or_else(|| {
-            value
-                .as_str()
-                .and_then(percent)
-                .map(|number| number / 100.0)
-        });
+        let percent = |text: &str| text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let found = value.as_f64().or_else(|| value.as_str().and_then(percent).map(|number| number / 100.0));
         let found = found.filter(|found| found.is_finite());
         found.ok_or_else(|| "must be a number or a percentage, such as 0.07 or 7%".into())
     }
@@ -98,11 +86,10 @@ impl Accepted for Bytes32 {
 const BYTES_MAX: u64 = 1 << 60;
 
 fn bytes(value: &Value, most: u64) -> Result<u64, String> {
-    let found = value
-        .as_u64()
-        .or_else(|| value.as_str().and_then(parse_memory));
+    let found = value.as_u64().or_else(|| value.as_str().and_then(parse_memory));
     found.filter(|&found| found <= most).ok_or_else(|| {
-        format!("must be a whole number of bytes up to {most}, or an amount such as 16GB (units: B, kB, MB, GB, TB)")
+        let most = if most == BYTES_MAX { String::new() } else { format!(" up to {most}") };
+        format!("must be an amount such as 16GB (units: B, kB, MB, GB, TB), or a whole number of bytes{most}")
     })
 }
 
@@ -119,8 +106,7 @@ fn parse_memory(text: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = number.trim_end().parse::<f64>().ok()? * f64::from(shift).exp2();
-    (bytes.is_finite() && bytes >= 0.0 && bytes < u64::MAX as f64)
-        .then(|| bytes.round_ties_even() as u64)
+    (bytes.is_finite() && bytes >= 0.0 && bytes < u64::MAX as f64).then(|| bytes.round_ties_even() as u64)
 }
 
 /// Nanoseconds, bytes a second: whole, and small enough that sums of them have room.
@@ -152,10 +138,7 @@ impl Accepted for String {
     type Plain = Self;
 
     fn read(value: &Value) -> Result<Self, String> {
-        value
-            .as_str()
-            .map(str::to_owned)
-            .ok_or_else(|| "must be a word".into())
+        value.as_str().map(str::to_owned).ok_or_else(|| "must be a word".into())
     }
 }
 
@@ -170,12 +153,8 @@ impl Accepted for Pairs {
             Some([one, other]) => Some([Share::read(one).ok()?, Share::read(other).ok()?]),
             _ => None,
         };
-        let found = value
-            .as_array()
-            .and_then(|pairs| pairs.iter().map(pair).collect());
-        found.ok_or_else(|| {
-            "must be a list of pairs of numbers, such as [[0.2, 0.5], [0.8, 0.1]]".into()
-        })
+        let found = value.as_array().and_then(|pairs| pairs.iter().map(pair).collect());
+        found.ok_or_else(|| "must be a list of pairs of numbers, such as [[0.2, 0.5], [0.8, 0.1]]".into())
     }
 }
 

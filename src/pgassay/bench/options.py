@@ -251,7 +251,8 @@ class OptionFactor(Factor):
 
     def prepare(self, name: str, level: Level, setup: Setup) -> None:
         """Hand the level to its room; `none` where that is the default asks for nothing."""
-        if self.option.default is not None or level.canonical != NONE:
+        asks_for_nothing = self.option.kind.takes_none and level.canonical == NONE
+        if self.option.default is not None or not asks_for_nothing:
             namespace = self.owner.partition(".")[0]
             setup.options(namespace)[name.removeprefix(f"{namespace}.")] = level.canonical
 

@@ -89,23 +89,19 @@ def _root(arguments: argparse.Namespace) -> "Root":
 
 
 def _create(arguments: argparse.Namespace) -> int:
-    from pgassay.bench.factor import Setup
-    from pgassay.drive import named, wishes
+    from pgassay.drive import named
     from pgassay.drive.block.emulated import RealDaemon
-    from pgassay.drive.factors import FACTORS
+    from pgassay.drive.options import DriveOptions
     from pgassay.lab.drives import linux_kernel
 
     if kind_of(arguments.kind) not in _MADE:
         raise messages.no_drive_of_ours(arguments.kind)
-    setup = Setup()
-    given = {"drive.data": arguments.kind}
-    given |= {f"drive.data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
+    given = {"data": arguments.kind}
+    given |= {f"data.{level}": value for level in _LEVELS if (value := getattr(arguments, level)) is not None}
     if arguments.timing is not None:
-        given["drive.timing"] = arguments.timing
-    for name, typed in given.items():
-        FACTORS[name].prepare(name, FACTORS[name].parse(name, typed), setup)
-    wish = wishes.parse(setup.drive)
-    made = named.create(_root(arguments), arguments.name, wish.data, linux_kernel(), RealDaemon())
+        given["timing"] = arguments.timing
+    options = DriveOptions.from_levels(given)
+    made = named.create(_root(arguments), arguments.name, options, linux_kernel(), RealDaemon())
     _say(arguments, _row(made), f"{made.point}")
     return messages.SUCCESS
 
@@ -165,11 +161,11 @@ def _age(arguments: argparse.Namespace) -> int:
 
 def _record(arguments: argparse.Namespace) -> int:
     from pgassay.drive.block import recording
-    from pgassay.drive.factors import FACTORS
+    from pgassay.drive.options import CODEC
     from pgassay.study.units import parse_time_s
 
     length_s = None if arguments.duration is None else parse_time_s(arguments.duration)
-    codec = FACTORS["drive.data.codec"].parse("drive.data.codec", arguments.codec).canonical
+    codec = CODEC.canonical("--codec", arguments.codec)
     output = arguments.output.absolute()
     drive = None if arguments.name.startswith("/dev/") else _found(arguments)
 

@@ -20,13 +20,14 @@ from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.wear import Wear
 from pgassay.drive.directory import DirectoryDrive, saying
+from pgassay.drive.options import AGED, DriveOptions, OneDrive
 from pgassay.drive.planned import PlannedDrive
 from pgassay.drive.root import Root, look_at_root, open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
 from pgassay.drive.smart.reading import SmartOfMounts
-from pgassay.drive.wishes import AGED, DEVICE, DIRECTORY, DriveWish, SetWish, least_bytes
+from pgassay.study.drives import DriveKind
 
 HOME = "disk"
 PLANNED = "planned"
@@ -54,45 +55,46 @@ class Attacher:
     """A plan is all that is wanted: what would be refused is refused, and nothing is made."""
     _reserved_bytes: int = 0
 
-    def attach(self, wish: SetWish, directory: Path, needs: Needs) -> Drive:
+    def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """The drives of one treatment; `directory` is where those without a place of their own live.
 
         Raises `UsageError` or `DriveError`: not allowed here, no room, no memory, not ours.
         """
-        data = self._one(wish.data, wish, directory, needs if wish.wal is None else replace(needs, wal_least_bytes=0))
-        if wish.wal is None:
+        wal_apart = options.wal is not None
+        data = self._one(options.data, options, directory, replace(needs, wal_least_bytes=0) if wal_apart else needs)
+        if options.wal is None:
             return data
         try:
-            wal = self._one(wish.wal, wish, directory, replace(needs, data_bytes=0, kept_bytes=0))
+            wal = self._one(options.wal, options, directory, replace(needs, data_bytes=0, kept_bytes=0))
         except BaseException:
             data.release()
             raise
         return DriveSet(data, wal, self.account)
 
-    def _one(self, wish: DriveWish, together: SetWish, directory: Path, needs: Needs) -> Drive:
-        place = wish.place if wish.kind == DIRECTORY and wish.place is not None else directory
-        if wish.kind == DIRECTORY:
-            drive = self._directory(place)
-            found = drive.mount().filesystem
-            if wish.filesystem_named and found != wish.filesystem.name:
-                drive.release()
-                raise messages.other_filesystem(place, found, wish.filesystem.name)
-            return drive
-        self.kernel.require(wish.filesystem)
-        if wish.described is not None:
+    def _one(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
+        if drive.kind is DriveKind.DIRECTORY:
+            place = drive.path or directory
+            attached = self._directory(place)
+            found = attached.mount().filesystem
+            if drive.filesystem_name not in (None, found):
+                attached.release()
+                raise messages.other_filesystem(place, found, drive.filesystem.name)
+            return attached
+        self.kernel.require(drive.filesystem)
+        if drive.kind.emulated:
             self.program.require()
-        if wish.kind == DEVICE:
-            self._require_owned(wish)
+        if drive.kind is DriveKind.DEVICE:
+            self._require_owned(drive)
         if self.planned:
-            return self._planned(wish, together, directory, needs)
+            return self._planned(drive, options, directory, needs)
         session = Session(open_root(directory, self.account, self.mount_of, self.allow_volatile))
         try:
             home = session.path / HOME
             home.mkdir(mode=0o711)
             home.chmod(0o711)
-            if wish.kind == DEVICE:
-                return self._device(wish, session)
-            return self._block(wish, together, session.root, home, needs, lambda: session.close(self.keep_snapshots))
+            if drive.kind is DriveKind.DEVICE:
+                return self._device(drive, session)
+            return self._block(drive, options, session.root, home, needs, lambda: session.close(self.keep_snapshots))
         except BaseException:
             session.close(keep_snapshots=True)
             raise
@@ -109,54 +111,55 @@ class Attacher:
             counting=SmartOfMounts(self.runner),
         )
 
-    def _planned(self, wish: DriveWish, together: SetWish, directory: Path, needs: Needs) -> Drive:
+    def _planned(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """A drive that is neither made nor mounted; its home is where the run's session would be."""
         with saying(directory, "attach a drive"):
             root = look_at_root(directory, self.account, self.mount_of, self.allow_volatile)
         home = root.sessions / PLANNED / HOME
-        if wish.kind == DEVICE:
-            assert wish.place is not None
-            mount = device.to_be_mounted(wish.place, wish.filesystem, home / POINT)
-            return PlannedDrive(DEVICE, lambda: mount, lambda key: False)
-        return self._block(wish, together, root, home, needs, lambda: None)
+        if drive.kind is DriveKind.DEVICE:
+            assert drive.path is not None
+            mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT)
+            return PlannedDrive(DriveKind.DEVICE, lambda: mount, lambda key: False)
+        return self._block(drive, options, root, home, needs, lambda: None)
 
     def _block(
         self,
-        wish: DriveWish,
-        together: SetWish,
+        drive: OneDrive,
+        options: DriveOptions,
         root: Root,
         home: Path,
         needs: Needs,
         closing: Callable[[], None],
     ) -> BlockDrive:
         needed_bytes = needs.data_bytes + needs.wal_bytes
-        capacity = wish.capacity_bytes or sized(needed_bytes)
-        if wish.scaled:
-            capacity = closely(needs, least_bytes(wish.filesystem))
-        if capacity < least_bytes(wish.filesystem):
-            raise messages.too_small(capacity, least_bytes(wish.filesystem))
+        capacity = drive.capacity_bytes or sized(needed_bytes)
+        if drive.scaled:
+            capacity = closely(needs, drive.filesystem.least_bytes)
+        if capacity < drive.filesystem.least_bytes:
+            raise messages.too_small(capacity, drive.filesystem.least_bytes)
         ageing = None
         kept = needs.kept_bytes + needs.snapshots * _WAL_KEPT_BYTES
-        if wish.described is None:
+        described = options.described(drive)
+        if described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
             self._require_room(home, needed_bytes + kept)
         else:
-            described = wish.described.with_capacity(capacity)
-            if wish.scaled and not described.core.has_shape:
+            described = described.with_capacity(capacity)
+            if drive.scaled and not described.core.has_shape:
                 described = described.with_values({"drive.pages_per_block": scaled_pages(capacity)})
             share = _COMPRESSED_SHARE if described.compresses else 1.0
             store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share)
             described = described.with_values({"emulation.store_bytes": store_bytes})
             self.program.check(described)
             volume = EmulatedVolume(home, described, self.kernel, self.program)
-            aged = together.state == AGED
-            share = min(LEAST_SHARE, together.compressed_to) if aged else LEAST_SHARE
+            aged = options.state == AGED
+            share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
             self._reserve(described, needs.snapshots, home, share)
             if aged:
-                ageing = Wear(volume, home, together.live_share, together.compressed_to)
+                ageing = Wear(volume, home, options.live_share, options.compressed_to)
         return BlockDrive(
             volume,
-            wish.filesystem,
+            drive.filesystem,
             self.kernel,
             home,
             self.account,
@@ -165,25 +168,25 @@ class Attacher:
             ageing,
         )
 
-    def _require_owned(self, wish: DriveWish) -> None:
-        assert wish.place is not None
-        if wish.place not in self.owned:
-            raise messages.not_owned(wish.place)
-        device.require_ours(wish.place, self.runner)
+    def _require_owned(self, drive: OneDrive) -> None:
+        assert drive.path is not None
+        if drive.path not in self.owned:
+            raise messages.not_owned(drive.path)
+        device.require_ours(drive.path, self.runner)
 
-    def _device(self, wish: DriveWish, session: Session) -> Drive:
-        assert wish.place is not None
+    def _device(self, drive: OneDrive, session: Session) -> Drive:
+        assert drive.path is not None
         point = session.path / HOME / POINT
         return device.attach(
-            wish.place,
-            wish.filesystem,
+            drive.path,
+            drive.filesystem,
             point,
             self.kernel,
             self.account,
             self.mount_of,
             lambda: session.close(self.keep_snapshots),
             SmartOfMounts(self.runner),
-            wish.precondition,
+            drive.precondition,
         )
 
     def _reserve(self, described: Description, snapshots: int, home: Path, share: float) -> None:

@@ -22,8 +22,8 @@ from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.markers import alone, take_lock, write_durably
+from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import Root
-from pgassay.drive.wishes import DriveWish, least_bytes
 
 FACTS = "drive.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -78,27 +78,28 @@ def find(root: Root, name: str) -> NamedDrive:
     return known[name]
 
 
-def create(root: Root, name: str, wish: DriveWish, kernel: Kernel, program: Daemon) -> NamedDrive:
-    """Make, format and mount one; raises `UsageError` or `DriveError`, and nothing of it stays then."""
+def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program: Daemon) -> NamedDrive:
+    """Make, format and mount the data's drive; raises `UsageError` or `DriveError`, and nothing of it stays then."""
+    drive = options.data
     if not _NAME.fullmatch(name):
         raise messages.bad_drive_name(name)
     home = root.drives / name
-    capacity = wish.capacity_bytes or _USUAL_BYTES
+    capacity = drive.capacity_bytes or _USUAL_BYTES
     if home.exists():
         raise messages.drive_exists(name) if (home / FACTS).exists() else messages.drive_half_made(name)
-    if capacity < least_bytes(wish.filesystem):
-        raise messages.too_small(capacity, least_bytes(wish.filesystem))
-    kernel.require(wish.filesystem)
-    described = None
-    if wish.described is not None:
-        described = wish.described.with_capacity(capacity)
+    if capacity < drive.filesystem.least_bytes:
+        raise messages.too_small(capacity, drive.filesystem.least_bytes)
+    kernel.require(drive.filesystem)
+    described = options.described(drive)
+    if described is not None:
+        described = described.with_capacity(capacity)
         program.require()
         program.check(described)
     with alone(root.path):
         home.mkdir(parents=True)
         lock = take_lock(home)
     try:
-        _make(home, name, wish, capacity, described, kernel, program)
+        _make(home, name, drive, capacity, described, kernel, program)
     except BaseException:
         _put_away(home)
         raise
@@ -167,7 +168,7 @@ def filesystem_of(drive: NamedDrive) -> Filesystem:
 def _make(
     home: Path,
     name: str,
-    wish: DriveWish,
+    drive: OneDrive,
     capacity: int,
     described: Description | None,
     kernel: Kernel,
@@ -181,18 +182,18 @@ def _make(
         program.start(home, described.configuration(name, home))
         file = program.disk(home)
     device = kernel.attach(file)
-    kernel.make(device, wish.filesystem, f"{LABEL}-{name}"[:12])
+    kernel.make(device, drive.filesystem, f"{LABEL}-{name}"[:12])
     (home / POINT).mkdir()
-    kernel.mount(device, home / POINT, wish.filesystem)
+    kernel.mount(device, home / POINT, drive.filesystem)
     facts = {
         "format": 1,
         "name": name,
-        "kind": wish.kind,
+        "kind": drive.label,
         "capacity_bytes": capacity,
         "filesystem": {
-            "name": wish.filesystem.name,
-            "mkfs": wish.filesystem.mkfs,
-            "mount_options": wish.filesystem.mount_options,
+            "name": drive.filesystem.name,
+            "mkfs": drive.filesystem.mkfs,
+            "mount_options": drive.filesystem.mount_options,
         },
     }
     write_durably(home / FACTS, json.dumps(facts) + "\n")

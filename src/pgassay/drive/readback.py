@@ -5,11 +5,13 @@ and the emulated drive's own answer. None where none of them tells.
 """
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pgassay.bench.errors import DriveError
+from pgassay.bench.factor import Readable
+from pgassay.bench.options import ReadBack
 from pgassay.bench.server import Server
 from pgassay.drive.block import daemon, description, tables
 from pgassay.drive.block.control import SocketControl
@@ -17,8 +19,9 @@ from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.block.traits import rounding
 from pgassay.drive.root import NAME
-from pgassay.drive.wishes import AUTO, DESCRIBED, DEVICE, DIRECTORY, IMAGE, OFF
-from pgassay.study.drives import DriveKind
+from pgassay.drive.sizing import AUTO
+from pgassay.study.drives import UNTIMED, DriveKind
+from pgassay.study.levels import Level
 from pgassay.study.units import parse_memory
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
@@ -29,6 +32,24 @@ _STATS_PATIENCE_S = 5.0
 _TOOL_TIMEOUT_S = 20.0
 
 
+Reading = Callable[[Path, str, str], str | None]
+"""From a place, the factor's full name and the asked level to what holds there."""
+
+
+def at(reading: Reading) -> ReadBack:
+    """Read where the server says that its files are."""
+
+    def read_back(name: str, level: Level, readable: Readable) -> str | None:
+        return reading(place_of(readable.server, name), name, level.canonical)
+
+    return read_back
+
+
+def nothing(name: str, level: Level, readable: Readable) -> str | None:
+    """None: nobody can tell."""
+    return None
+
+
 def place_of(server: Server, name: str) -> Path:
     """Where the server keeps its data, or its WAL for `drive.wal…`."""
     ((directory,),) = server.query("SHOW data_directory")
@@ -36,27 +57,22 @@ def place_of(server: Server, name: str) -> Path:
     return (path / "pg_wal").resolve() if name.startswith("drive.wal") else path
 
 
-def drive_of(place: Path, level: str) -> str:
+def drive(place: Path, name: str, level: str) -> str:
     """The level that describes the drive under `place`."""
     entry = tables.mount_over(place)
     home = entry.point.parent if entry is not None else place
     file = tables.backing_file(Path(entry.source)) if entry is not None else None
     if file is not None and file == home / DISK:
-        return IMAGE
+        return DriveKind.IMAGE
     if file is not None and file == home / daemon.FUSE / daemon.DISK:
         return _emulated(home, level)
-    if level.startswith(f"{DEVICE}:") and entry is not None:
-        return f"{DEVICE}:{entry.source}"
+    if level.startswith(f"{DriveKind.DEVICE}:") and entry is not None:
+        return f"{DriveKind.DEVICE}:{entry.source}"
     for parent in place.parents:
         if parent.name == NAME:
-            found = f"{DIRECTORY}:{parent.parent}"
-            return DIRECTORY if level == DIRECTORY else found
-    return f"{DIRECTORY}:{place}"
-
-
-def nothing(place: Path, name: str, level: str) -> str | None:
-    """Nobody tells."""
-    return None
+            found = f"{DriveKind.DIRECTORY}:{parent.parent}"
+            return DriveKind.DIRECTORY if level == DriveKind.DIRECTORY else found
+    return f"{DriveKind.DIRECTORY}:{place}"
 
 
 def filesystem(place: Path, name: str, level: str) -> str | None:
@@ -135,7 +151,7 @@ def timing_told(stats: Mapping[str, Any], level: str) -> str:
     """`on` is whatever profile the drive has."""
     told_of = stats.get("timing")
     if not isinstance(told_of, Mapping):
-        return OFF
+        return UNTIMED
     return level if level == "on" else str(told_of.get("profile"))
 
 
@@ -160,8 +176,8 @@ def _emulated(home: Path, level: str) -> str:
         return "an emulated drive that does not answer"
     codec = told(stats, "codec", "") or "none"
     kind = (told(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
-    if level.startswith(f"{DESCRIBED}:"):
-        asked = description.read(Path(level.removeprefix(f"{DESCRIBED}:").rpartition("#")[0])).core
+    if level.startswith(f"{DriveKind.DESCRIPTION}:"):
+        asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
         if (asked.kind, asked.codec) == (kind, codec):
             return level
     return DriveKind.CSD if kind == "compressing" else DriveKind.SSD

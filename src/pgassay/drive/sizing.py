@@ -8,6 +8,8 @@ superblocks (research on scaled drives: within 0.1 % from 4096 on, 0.3 % from 10
 from pgassay._core import DriveDescription
 from pgassay.bench.store import Needs
 
+AUTO = "auto"
+"""The level of a capacity as small as the data allow, so that a trial writes much of the drive."""
 _STEP_BYTES = 256 << 20
 _CAPACITY_MIN_BYTES = 1 << 30
 _SLACK = 1.2

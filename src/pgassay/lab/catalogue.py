@@ -31,7 +31,7 @@ class FactorCatalogue:
 
 def every_factor() -> FactorCatalogue:
     """The factors of every room of the bench, then those of other packages; raises `PluginError` for a broken one."""
-    from pgassay.drive.factors import FACTORS as DRIVE
+    from pgassay.drive.options import FACTORS as DRIVE
     from pgassay.host.factors import FACTORS as HOST
     from pgassay.load.drivers import factors as load_factors
     from pgassay.postgres.factors import FACTORS as POSTGRES

@@ -15,15 +15,16 @@ from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.options import DriveOptions
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.lab import messages
 from pgassay.postgres import repair
+from pgassay.study.drives import DriveKind
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,14 @@ class Drives:
         """The drives that a setup asks for, as one."""
         mark = json.dumps(dict(wanted), sort_keys=True)
         if mark not in self._attached:
-            wish = wishes.parse(wanted)
+            options = DriveOptions.from_levels(wanted)
             ready = _makeable if self.places.planned else _tidy
-            for each in (wish.data, wish.wal):
+            for each in (options.data, options.wal):
                 if each is not None:
-                    ready((each.directory or self.places.directory).absolute())
+                    named = each.path if each.kind is DriveKind.DIRECTORY else None
+                    ready((named or self.places.directory).absolute())
             with self.held():
-                drive = self.attacher.attach(wish, self.places.directory.absolute(), needs)
+                drive = self.attacher.attach(options, self.places.directory.absolute(), needs)
                 self._attached[mark] = drive
                 self.given_back.callback(drive.release)
         return self._attached[mark]

@@ -12,11 +12,11 @@ import pytest
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block import daemon, leftovers
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.options import DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.drives import Places, attacher_of
@@ -87,7 +87,9 @@ def attach(directory: Path, data: str, **levels: str) -> Drive:
     }
     if data == "directory":
         del wanted["data.capacity"]
-    return attacher(directory).attach(wishes.parse(wanted), directory, Needs(64 << 20, 64 << 20, 2, 128 << 20))
+    return attacher(directory).attach(
+        DriveOptions.from_levels(wanted), directory, Needs(64 << 20, 64 << 20, 2, 128 << 20)
+    )
 
 
 def succeeded(*command: str) -> str:

@@ -9,11 +9,10 @@ import pytest
 
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.store import Needs
-from pgassay.drive import wishes
 from pgassay.drive.attaching import Attacher
 from pgassay.drive.block import daemon, privileges
 from pgassay.drive.block.description import PRESETS
-from pgassay.drive.factors import FACTORS
+from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive import places
@@ -30,7 +29,7 @@ def bench() -> Attacher:
 
 def attach(bench: Attacher, place: Path, **levels: str) -> Any:
     wanted = {name.replace("_", ".", 1): level for name, level in levels.items()}
-    return bench.attach(wishes.parse(wanted), place, Needs(64 << 20, 64 << 20, 1, 64 << 20))
+    return bench.attach(DriveOptions.from_levels(wanted), place, Needs(64 << 20, 64 << 20, 1, 64 << 20))
 
 
 @built

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.drive import wishes
 from pgassay.drive.block import description
-from pgassay.drive.factors import FACTORS
+from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 
 
@@ -14,9 +13,9 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "2GB"\nover_provisioning = "28%"\n')
     first = FACTORS["drive.data"].parse("drive.data", str(file))
-    wish = wishes.parse({"data": first.canonical, "data.codec": "lz4"}).data
+    wish = DriveOptions.from_levels({"data": first.canonical, "data.codec": "lz4"}).data
     assert wish.described is not None
-    assert (wish.kind, wish.capacity_bytes, wish.described.core.codec) == ("mine", 2 << 30, "lz4")
+    assert (wish.label, wish.capacity_bytes, wish.described.core.codec) == ("mine", 2 << 30, "lz4")
     told = wish.described.configuration("d", tmp_path)
     assert (told["over_provisioning"], told["kind"], "timing" in told) == (0.28, "compressing", False)
     file.write_text('[drive]\nkind = "page-mapped"\n')
@@ -71,7 +70,8 @@ def test_service_times_are_a_description_s_own_or_a_profile_s(tmp_path: Path) ->
     level = FACTORS["drive.data"].parse("drive.data", str(file)).canonical
 
     def asked(timing: str) -> object:
-        described = wishes.parse({"data": level, "data.capacity": "1GB", "timing": timing}).data.described
+        options = DriveOptions.from_levels({"data": level, "data.capacity": "1GB", "timing": timing})
+        described = options.described(options.data)
         assert described is not None
         return described.configuration("d", tmp_path).get("timing")
 
@@ -79,4 +79,4 @@ def test_service_times_are_a_description_s_own_or_a_profile_s(tmp_path: Path) ->
     assert asked("on") == mine
     assert asked("hdd-7200") == {"profile": "hdd-7200"}
     assert asked("off") is None
-    assert wishes.parse({"data": "ssd", "timing": "off"}).data.described == wishes.parse({"data": "ssd"}).data.described
+    assert DriveOptions.from_levels({"data": "ssd", "timing": "off"}) == DriveOptions.from_levels({"data": "ssd"})

@@ -8,11 +8,11 @@ import pytest
 from pgassay._core import stored_bytes
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive import wishes
 from pgassay.drive.block import calls
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.block.precondition import precondition
+from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
@@ -50,7 +50,7 @@ def attach(place: Path, device: Path, *names: Path, **levels: str) -> Drive:
     places = Places(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))
     attacher = attacher_of(places, LocalRunner(account), account)
     asked = {f"data.{name}": value for name, value in levels.items()}
-    return attacher.attach(wishes.parse({"data": f"device:{device}", **asked}), place / "data", Needs())
+    return attacher.attach(DriveOptions.from_levels({"data": f"device:{device}", **asked}), place / "data", Needs())
 
 
 def test_an_owned_blank_device_serves_twice_and_is_unmounted(place: Path, device: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, de
     assert (place / "somebody").read_bytes() != noise
     drive.release()
     with pytest.raises(UsageError, match="kind image"):
-        wishes.parse({"data": "image", "data.precondition": "1"})
+        DriveOptions.from_levels({"data": "image", "data.precondition": "1"})
 
 
 def test_a_device_that_nobody_named_is_not_looked_at(place: Path, device: Path) -> None:

@@ -13,7 +13,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
 from pgassay.drive.block import calls, tables
 from pgassay.drive.block.drive import BlockDrive
-from pgassay.drive.factors import FACTORS
+from pgassay.drive.options import FACTORS
 from pgassay.drive.writeback import sync_filesystem
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind

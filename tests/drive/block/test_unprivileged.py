@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.drive import readback, wishes
+from pgassay.drive import readback
 from pgassay.drive.block import daemon, memory, sparse, tables
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
-from pgassay.drive.factors import FACTORS
+from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 from tests.drive.places import on_fakes
 
@@ -114,7 +114,7 @@ def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str
 )
 def test_levels_that_do_not_go_together_are_refused(wanted: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        wishes.parse(wanted)
+        DriveOptions.from_levels(wanted)
 
 
 @pytest.mark.parametrize(

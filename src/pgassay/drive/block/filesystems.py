@@ -82,6 +82,11 @@ class Filesystem:
         """All that we know of its type."""
         return KINDS[self.name]
 
+    @property
+    def least_bytes(self) -> int:
+        """The smallest drive that holds such a file system."""
+        return self.kind.capacity_min_bytes
+
     def make_command(self, device: Path, label: str) -> list[str]:
         """mkfs with our options, then the user's, which win."""
         return [*self.kind.make, "-L", label, *self.mkfs, str(device)]

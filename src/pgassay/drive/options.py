@@ -1,0 +1,342 @@
+"""What a study asks of its drives: the options `drive.*`, each declared once, as one typed value.
+
+`drive.data` and `drive.wal` name a drive and `drive.data.NAME` says more of it; the others hold for all drives of a
+treatment. Nothing is attached or looked at here but description files. All but `drive.check` are baked into snapshots.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
+from pgassay.bench.factor import Catalogue, Stage
+from pgassay.bench.kinds import SWITCH, Kind, choice
+from pgassay.bench.options import Options, declared_options, factors_of, group, option
+from pgassay.drive import messages, readback
+from pgassay.drive.block import description
+from pgassay.drive.block import messages as block_messages
+from pgassay.drive.block.description import PRESETS, Description
+from pgassay.drive.block.filesystems import KINDS, Filesystem
+from pgassay.drive.sizing import AUTO
+from pgassay.study.drives import UNTIMED, DriveKind
+from pgassay.study.units import parse_memory
+
+FRESH, AGED = "fresh", "aged"
+ON = "on"
+_OF_EMULATED = {
+    "codec": "emulation.codec",
+    "over_provisioning": "drive.over_provisioning",
+    "policy": "drive.policy",
+    "store": "emulation.store",
+    "store_bytes": "emulation.store_bytes",
+}
+"""Options of emulated drives only, with their key in a description."""
+_WRITES_MAX = 100
+_OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A level of `drive.data` or `drive.wal`: a kind; of a directory, device or description perhaps its path, and of a
+    description a digest of its contents, so that another text is another level."""
+
+    kind: DriveKind
+    path: Path | None = None
+    digest: str = ""
+
+    def __str__(self) -> str:
+        """The canonical text."""
+        if self.path is None:
+            return self.kind
+        return f"{self.kind}:{self.path}#{self.digest}" if self.digest else f"{self.kind}:{self.path}"
+
+
+def _place(name: str, text: str) -> Place:
+    kind, _, path = text.strip().partition(":")
+    if text.strip() in (DriveKind.DIRECTORY, DriveKind.IMAGE, *PRESETS):
+        return Place(DriveKind(text.strip()))
+    if kind == DriveKind.DIRECTORY and path.strip():
+        return Place(DriveKind.DIRECTORY, Path(path).expanduser().resolve())
+    if kind == DriveKind.DEVICE and path.startswith("/dev/"):
+        return Place(DriveKind.DEVICE, Path(path))
+    if kind == DriveKind.DESCRIPTION and "#" in path:
+        file, _, digest = path.rpartition("#")
+        return Place(DriveKind.DESCRIPTION, Path(file), digest)
+    if text.strip().endswith(".toml"):
+        found = Path(text.strip()).expanduser().resolve()
+        description.read(found)
+        return Place(DriveKind.DESCRIPTION, found, description.digest(found))
+    raise messages.bad_level(text)
+
+
+def _codec(name: str, text: str) -> str:
+    try:
+        return DriveDescription({"emulation": {"codec": text.strip()}}).codec
+    except DescriptionError:
+        raise block_messages.unknown_word(name, text, (*DRIVE_CODECS, "another level")) from None
+
+
+def _capacity(name: str, text: str) -> int | str:
+    return AUTO if text.strip() == AUTO else parse_memory(text)
+
+
+def _share(name: str, text: str) -> float:
+    stripped = text.strip()
+    try:
+        value = float(stripped[:-1]) / 100 if stripped.endswith("%") else float(stripped)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 10.0:
+        raise block_messages.unknown_word(name, text, ("a share such as 7% or 0.07",))
+    return value
+
+
+def _count(name: str, text: str) -> int:
+    if not text.strip().isdecimal() or int(text) > _WRITES_MAX:
+        raise block_messages.unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
+    return int(text)
+
+
+def _mkfs(name: str, text: str) -> tuple[str, ...]:
+    words = text.split()
+    for position, word in enumerate(words):
+        if word.startswith("/") or (position == 0 and not word.startswith("-")):
+            raise block_messages.not_an_option(name, word)
+    return tuple(words)
+
+
+def _mount_options(name: str, text: str) -> tuple[str, ...]:
+    options = [word.strip() for word in text.split(",") if word.strip()]
+    for word in options:
+        if any(letter in word for letter in " /\\\"'") or word in _OWNED_BY_MOUNT:
+            raise block_messages.unknown_word(name, word, ("mount options such as noatime,discard",))
+    return tuple(sorted(set(options)))
+
+
+def _bytes(value: int | str) -> str:
+    return value if isinstance(value, str) else f"{value}B"
+
+
+PLACE = Kind(_place, str, "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml")
+CAPACITY = Kind(_capacity, _bytes, f"a size with its unit, or {AUTO}")
+SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")
+SHARE = Kind(_share, lambda value: f"{value:g}", "a share: 7%, 0.07")
+CODEC = Kind(_codec, str, f"{', '.join(DRIVE_CODECS)}, or another level")
+COUNT = Kind(_count, str, f"a whole number up to {_WRITES_MAX}")
+MKFS = Kind(_mkfs, " ".join, "options of mkfs, but no device")
+MOUNT_OPTIONS = Kind(_mount_options, ",".join, "options of mount, with commas between")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneDrive(Options):
+    """One drive; None is what the kind of drive usually has."""
+
+    place: Place | None = option(
+        PLACE,
+        name="",
+        default=None,
+        stage=Stage.INIT,
+        summary="where the clusters live, or the WAL if it has a drive of its own",
+        read_back=readback.at(readback.drive),
+    )
+    filesystem_name: str | None = option(
+        choice(*KINDS),
+        name="filesystem",
+        default=None,
+        stage=Stage.INIT,
+        summary="the file system",
+        read_back=readback.at(readback.filesystem),
+    )
+    mkfs: tuple[str, ...] = option(
+        MKFS,
+        default=(),
+        stage=Stage.INIT,
+        summary="further options of mkfs: -b 1024, -J size=64",
+        read_back=readback.at(readback.mkfs),
+    )
+    mount_options: tuple[str, ...] | None = option(
+        MOUNT_OPTIONS,
+        default=None,
+        stage=Stage.INIT,
+        summary="mount options (default: noatime)",
+        read_back=readback.at(readback.mount_options),
+    )
+    capacity: int | str | None = option(
+        CAPACITY,
+        default=None,
+        stage=Stage.INIT,
+        unit="bytes",
+        summary="the drive's capacity (default: by the data), or auto",
+        read_back=readback.at(readback.capacity),
+    )
+    over_provisioning: float | None = option(
+        SHARE,
+        default=None,
+        stage=Stage.INIT,
+        summary="flash beyond capacity: 7% is T/U − 1",
+        read_back=readback.at(readback.described),
+    )
+    codec: str | None = option(
+        CODEC,
+        default=None,
+        stage=Stage.INIT,
+        summary="what an emulated drive compresses with",
+        read_back=readback.at(readback.described),
+    )
+    policy: str | None = option(
+        choice(*GC_POLICIES),
+        default=None,
+        stage=Stage.INIT,
+        summary="which block garbage collection empties next",
+        read_back=readback.at(readback.described),
+    )
+    precondition: int = option(
+        COUNT,
+        default=0,
+        stage=Stage.INIT,
+        unit="drive writes",
+        summary="times that a device is written over first",
+        read_back=readback.nothing,
+    )
+    store: str | None = option(
+        choice(*DRIVE_STORES),
+        default=None,
+        stage=Stage.INIT,
+        summary="where an emulated drive keeps its contents",
+        read_back=readback.at(readback.described),
+    )
+    store_bytes: int | None = option(
+        SIZE,
+        default=None,
+        stage=Stage.INIT,
+        unit="bytes",
+        summary="room for an emulated drive's contents and snapshots",
+        read_back=readback.at(readback.described),
+    )
+
+    @property
+    def kind(self) -> DriveKind:
+        """The kind of drive; a directory unless another is named."""
+        return DriveKind.DIRECTORY if self.place is None else self.place.kind
+
+    @property
+    def path(self) -> Path | None:
+        """The directory, device or description that was named."""
+        return None if self.place is None else self.place.path
+
+    @cached_property
+    def described(self) -> Description | None:
+        """The emulated drive without service times; None for other kinds. `UsageError` for what cannot be."""
+        if not self.kind.emulated:
+            return None
+        found = description.read(self.path) if self.path is not None else PRESETS[self.kind]
+        values = {key: value for name, key in _OF_EMULATED.items() if (value := getattr(self, name)) is not None}
+        found = found.with_values(values)
+        return found.with_capacity(self.capacity) if isinstance(self.capacity, int) else found
+
+    @property
+    def label(self) -> str:
+        """The word for records and messages: the kind, of a description the stem of its file."""
+        return self.kind if self.described is None else self.described.kind
+
+    @property
+    def filesystem(self) -> Filesystem:
+        """The file system to make."""
+        usual = Filesystem()
+        return Filesystem(self.filesystem_name or usual.name, self.mkfs, self.mount_options or usual.mount_options)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether capacity and superblock follow the data closely."""
+        return self.capacity == AUTO
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        """What the host sees; None leaves it to the study's data."""
+        if self.scaled:
+            return None
+        if self.described is not None:
+            return self.described.capacity_bytes
+        return self.capacity if isinstance(self.capacity, int) else None
+
+    def asked(self) -> list[str]:
+        """The options that are set, by name; without the drive itself."""
+        declared = declared_options(OneDrive).items()
+        return [each.name for field, each in declared if each.name and getattr(self, field) != each.default]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriveOptions(Options):
+    """All drives of one treatment. Raises `UsageError` for options that a kind of drive does not have."""
+
+    namespace = "drive"
+    data: OneDrive = group(OneDrive, default=OneDrive())
+    wal: OneDrive | None = group(OneDrive, default=None)
+    state: str = option(
+        choice(FRESH, AGED),
+        default=FRESH,
+        stage=Stage.INIT,
+        summary="emulated drives start fresh, or aged to their steady state",
+        read_back=readback.nothing,
+    )
+    check: bool = option(
+        SWITCH,
+        default=False,
+        summary="after each trial look for damage in tables, indexes, file system and drive",
+        read_back=readback.nothing,
+    )
+    live_share: float = option(
+        SHARE,
+        default=0.8,
+        stage=Stage.INIT,
+        summary="share of an aged drive that holds live blocks",
+        read_back=readback.nothing,
+    )
+    compressed_to: float = option(
+        SHARE,
+        default=0.5,
+        stage=Stage.INIT,
+        summary="what the filling of an aged drive compresses to",
+        read_back=readback.nothing,
+    )
+    timing: str = option(
+        choice(UNTIMED, ON, *TIMING_PROFILES),
+        default=UNTIMED,
+        stage=Stage.INIT,
+        summary="service times of emulated drives: a profile, or on for those of the description",
+        read_back=readback.at(readback.timing),
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together."""
+        for owner, drive in (("data", self.data), ("wal", self.wal)):
+            if drive is None:
+                continue
+            if drive.place is None and owner == "wal":
+                raise block_messages.needs_drive(f"wal.{drive.asked()[0]}", "wal")
+            _check(owner, drive)
+            if self.timing != UNTIMED and not drive.kind.emulated:
+                raise block_messages.only_emulated("timing", drive.label)
+            timed = self.described(drive)
+            if timed is not None and timed.rotates and timed.core.kind == "compressing":
+                raise block_messages.disk_compresses(str(timed.core.profile))
+
+    def described(self, drive: OneDrive) -> Description | None:
+        """An emulated drive with the service times that are asked for; None for other kinds."""
+        return None if drive.described is None else drive.described.with_timing(self.timing)
+
+
+def _check(owner: str, drive: OneDrive) -> None:
+    """Refuse options that the kind of drive does not have."""
+    for name in drive.asked():
+        if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
+            raise block_messages.not_for_directories(f"{owner}.{name}")
+        only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
+        if only_emulated and not drive.kind.emulated:
+            raise block_messages.only_emulated(f"{owner}.{name}", drive.label)
+        if name == "precondition" and drive.kind is not DriveKind.DEVICE:
+            raise block_messages.only_devices(f"{owner}.{name}", drive.label)
+
+
+FACTORS: Catalogue = {factor.pattern: factor for factor in factors_of(DriveOptions)}
+"""Pattern to factor."""
