@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.factor import Readable, Setup
-from pgassay.drive.options import FACTORS
+from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 
 DRIVE = FACTORS["drive.data"]
@@ -52,3 +52,29 @@ def test_the_setup_asks_for_it(tmp_path: Path) -> None:
 def test_the_server_tells_where_it_really_is() -> None:
     assert read_back("directory:/mnt", "/mnt/pgassay/sessions/lab-1/trial-1") == "directory:/mnt"
     assert read_back("directory:/mnt", "/srv/pgassay/sessions/lab-1/t") == "directory:/srv"
+
+
+def test_a_codec_that_is_none_is_asked_for() -> None:
+    """`none` is a codec here, not the level that asks for nothing."""
+    setup, factor = Setup(), FACTORS["drive.data.codec"]
+    factor.prepare("drive.data.codec", factor.parse("drive.data.codec", "none"), setup)
+    assert setup.drive == {"data.codec": "none"}
+    assert factor.parse("drive.data.codec", "zstd-03").canonical == "zstd-3"
+
+
+def test_levels_keep_their_canonical_text() -> None:
+    """Records and the keys of snapshots hold it."""
+    levels = {"data": "csd", "data.capacity": "1GB", "data.over_provisioning": "7%", "data.store_bytes": "1.5GB"}
+    levels |= {"data.mkfs": " -b  1024", "data.mount_options": "noatime, discard", "check": "on", "live_share": "90%"}
+    canonical = {name: FACTORS[f"drive.{name}"].parse(f"drive.{name}", text).canonical for name, text in levels.items()}
+    assert canonical == {
+        "data": "csd",
+        "data.capacity": "1073741824B",
+        "data.over_provisioning": "0.07",
+        "data.store_bytes": "1610612736B",
+        "data.mkfs": "-b 1024",
+        "data.mount_options": "discard,noatime",
+        "check": "on",
+        "live_share": "0.9",
+    }
+    assert DriveOptions.from_levels(canonical) == DriveOptions.from_levels(levels)

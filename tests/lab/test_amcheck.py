@@ -9,6 +9,7 @@ import pytest
 
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
+from pgassay.drive.options import DriveOptions
 from pgassay.lab import amcheck
 from pgassay.study.responses import Status
 from pgassay.testing import real
@@ -44,9 +45,8 @@ def found(**told: Any) -> Mapping[str, str]:
 
 
 def test_it_is_done_only_where_it_is_asked_for() -> None:
-    assert amcheck.wanted({"check": "on"})
-    assert not amcheck.wanted({"data": "csd", "check": "off"})
-    assert not amcheck.wanted({})
+    asked = [{"check": "on"}, {"data": "csd", "check": "off"}, {}]
+    assert [DriveOptions.from_levels(levels).check for levels in asked] == [True, False, False]
 
 
 def test_what_amcheck_says_is_passed_on_by_name() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
+from pgassay.drive.options import DriveOptions
 from pgassay.lab import compression
 from pgassay.testing import real
 
@@ -17,9 +18,12 @@ def test_it_is_declared_only_where_it_is_asked_for() -> None:
 
 
 def test_the_codec_is_the_drives_own_or_the_usual_one() -> None:
-    assert compression.codec_of({"data": "csd", "data.codec": "lz4"}) == "lz4"
-    assert compression.codec_of({"data": "csd"}) == compression.CODEC
-    assert compression.codec_of({"data.codec": "none"}) == compression.CODEC, "else nothing would be told"
+    def codec(**levels: str) -> str:
+        return compression.codec_of(DriveOptions.from_levels({"data": "csd", **levels}))
+
+    assert codec(**{"data.codec": "lz4"}) == "lz4"
+    assert codec() == compression.CODEC
+    assert codec(**{"data.codec": "none"}) == compression.CODEC, "else nothing would be told"
 
 
 def test_what_was_not_read_has_no_ratio() -> None:

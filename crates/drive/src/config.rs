@@ -1,7 +1,7 @@
 //! The configuration file: one JSON object that says what the drive is, where it lives and what it may use.
 //!
-//! What the drive is has the keys of a description (crate `description`), which `pgassay simulate` reads too, flat beside
-//! those of the file. Unknown keys are refused: a mistyped option would otherwise change nothing and nobody would know.
+//! Beside its own keys it has those of a description (crate `description`), which `pgassay simulate` reads, too. Unknown
+//! keys are refused: a mistyped option would otherwise change nothing and nobody would know.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -4,8 +4,6 @@ While the server runs, amcheck looks at every table and B-tree index, as pg_amch
 drive is unmounted, the file system's own tool does, and an emulated drive looks at itself (`Drive.discard`).
 """
 
-from collections.abc import Mapping
-
 from pgassay.bench.errors import QueryError
 from pgassay.bench.server import Server
 from pgassay.lab import messages
@@ -24,11 +22,6 @@ _TABLES = (
     " LATERAL verify_heapam(c.oid) v"
     f" WHERE a.amname = 'heap' AND c.relkind IN ('r', 'm', 't') AND {_PERMANENT} LIMIT 1"
 )
-
-
-def wanted(drive: Mapping[str, str]) -> bool:
-    """Is it asked for? Of `Setup.drive`."""
-    return drive.get("check", "off") == "on"
 
 
 def check_relations(server: Server) -> dict[str, str]:

@@ -15,6 +15,7 @@ from pgassay.bench.factor import BAKED, Factor, Setup, Stage
 from pgassay.bench.load import Load
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
+from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab.settings import BLOCK_SIZE, PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.site import Site
@@ -83,6 +84,11 @@ class ResolvedArm:
     def settings(self) -> Mapping[str, str]:
         """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
         return settings_of(self.study, self.setup)
+
+    @cached_property
+    def drive_options(self) -> DriveOptions:
+        """What the arm asks of its drives. Raises `UsageError` for options that do not go together."""
+        return DriveOptions.from_levels(self.setup.drive)
 
     @cached_property
     def drive(self) -> Drive:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay.bench.server import Server
+from pgassay.drive.options import DriveOptions
 from pgassay.postgres.files import inventory
 from pgassay.postgres.files.inventory import DataFile
 from pgassay.probe.statistics import FIRST_USER_OID
@@ -64,10 +65,10 @@ def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
     return RESPONSES if any(wanted(each) for each in every) else ()
 
 
-def codec_of(drive: Mapping[str, str]) -> str:
+def codec_of(drives: DriveOptions) -> str:
     """The codec that the drive of the data is asked to have; `CODEC` where none is asked for."""
-    named = drive.get("data.codec", "none")
-    return CODEC if named == "none" else named
+    named = drives.data.codec
+    return CODEC if named in (None, "none") else named
 
 
 def of_wal(server: Server, directory: Path, codec: str) -> dict[str, float | None]:

@@ -174,7 +174,7 @@ class Trial:
     def check(self) -> None:
         """Where it is asked for, look whether tables and indexes are sound."""
         notes = self._notes
-        if notes.alive and amcheck.wanted(self._arm.setup.drive):
+        if notes.alive and self._arm.drive_options.check:
             with notes.laps("check"):
                 notes.problems.update(amcheck.check_relations(self._server))
 
@@ -198,7 +198,7 @@ class Trial:
             if self._cluster.kept:
                 return
             try:
-                self._arm.drive.discard(clone, check=amcheck.wanted(self._arm.setup.drive))
+                self._arm.drive.discard(clone, check=self._arm.drive_options.check)
             except DamagedError as error:
                 self._notes.problems[amcheck.DRIVE] = error.message
 
@@ -278,7 +278,7 @@ class Trial:
     def _look_into_files(self) -> None:
         """What the options ask to know of pages and files, once every counter is read."""
         arm, notes, server = self._arm, self._notes, self._server
-        weigh, codec = compression.wanted(arm.setup.load), compression.codec_of(arm.setup.drive)
+        weigh, codec = compression.wanted(arm.setup.load), compression.codec_of(arm.drive_options)
         responses, counters, stored = dict[str, float | None](), dict[str, float | None](), dict[str, float | None]()
         if weigh:
             stored |= compression.of_wal(server, self._clone, codec)
