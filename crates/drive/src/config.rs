@@ -1,6 +1,6 @@
 //! The configuration file: one JSON object that says what the drive is, where it lives and what it may use.
 //!
-//! Beside its own keys it has those of a description (crate `description`), which `pgassay simulate` reads, too. Unknown
+//! Beside its own keys it has those of a description (crate `description`), as `pgassay simulate` reads it. Unknown
 //! keys are refused: a mistyped option would otherwise change nothing and nobody would know.
 
 use std::fs;
