@@ -11,7 +11,7 @@ from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Verdict
 from pgassay.design.history import History
 from pgassay.design.schedule import RULE, RunTrial
-from pgassay.design.stopping import together, verdicts_of
+from pgassay.design.stopping import merged, verdicts_of
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Status
 
@@ -53,7 +53,7 @@ def judging(mine: Study, spreads: Mapping[Response, float]) -> Verdicts:
             (response, verdicts_of(mine, response, seen(history, mine, response, spread), gone=history.drops))
             for response, spread in spreads.items()
         ]
-        return together(judged)
+        return merged(judged)
 
     return verdicts
 

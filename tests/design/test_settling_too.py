@@ -11,7 +11,7 @@ from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, Kind, Verdict
 from pgassay.design.history import History
 from pgassay.design.schedule import next_decision, own_baseline
-from pgassay.design.stopping import together, verdicts_of
+from pgassay.design.stopping import merged, verdicts_of
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Study, combinations
 from pgassay.study.responses import Better, Response
@@ -80,11 +80,11 @@ def test_nothing_is_waited_for_once_the_own_baseline_has_left() -> None:
 def test_an_arm_is_open_while_any_of_its_responses_is() -> None:
     space = verdicts_of(asked(), SPACE, seen(TAKEN, 0.001))
     assert all(verdict.settled for verdict in space.values())
-    loud = together([(SPACE, space), (QPS, verdicts_of(asked(), QPS, seen(SPEED, 0.3)))])
+    loud = merged([(SPACE, space), (QPS, verdicts_of(asked(), QPS, seen(SPEED, 0.3)))])
     assert {name for name, verdict in loud.items() if not verdict.settled} == {SSD_75, CSD_75}
     assert loud[CSD_75].text.startswith("queries per second unresolved: ")
     assert (loud[CSD_75].against, loud[SSD_75].against) == ((CSD,), (BASELINE,))
-    quiet = together([(SPACE, space), (QPS, verdicts_of(asked(), QPS, seen(SPEED, 0.01)))])
+    quiet = merged([(SPACE, space), (QPS, verdicts_of(asked(), QPS, seen(SPEED, 0.01)))])
     assert all(verdict.settled for verdict in quiet.values())
     assert quiet[CSD].text == space[CSD].text, "what cannot be compared is not told"
     assert quiet[SSD_75].text.startswith(f"{space[SSD_75].text}; queries per second equivalent within ±10 %")
@@ -94,9 +94,9 @@ def test_two_open_responses_need_the_longer_of_both() -> None:
     def verdict(blocks: int | None, against: str = BASELINE) -> dict[str, Verdict]:
         return {CSD_75: Verdict(Kind.UNRESOLVED, "unresolved", blocks, against=(against,))}
 
-    both = together([(SPACE, verdict(3)), (QPS, verdict(9, CSD))])[CSD_75]
+    both = merged([(SPACE, verdict(3)), (QPS, verdict(9, CSD))])[CSD_75]
     assert (both.more_blocks, both.against) == (9, (BASELINE, CSD))
-    assert together([(SPACE, verdict(None)), (QPS, verdict(9, CSD))])[CSD_75].more_blocks is None
+    assert merged([(SPACE, verdict(None)), (QPS, verdict(9, CSD))])[CSD_75].more_blocks is None
 
 
 def open_until(ends: Mapping[str, int], needs: Mapping[str, int | None] | None = None) -> Verdicts:
@@ -148,7 +148,7 @@ def test_a_study_without_drives_decides_as_before(blocks: int) -> None:
     ]
     tps = Response("tps", "tps", "1/s", Better.HIGHER)
     found = verdicts_of(plain, tps, observed)
-    assert together([(tps, found)]) == found
+    assert merged([(tps, found)]) == found
     assert all(own_baseline(plain, arm) is None for arm in plain.arms)
     history, _, _, _ = play(plain, steps=3 * blocks)
-    assert next_decision(plain, 1, history, found) == next_decision(plain, 1, history, together([(tps, found)]))
+    assert next_decision(plain, 1, history, found) == next_decision(plain, 1, history, merged([(tps, found)]))

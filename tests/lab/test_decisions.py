@@ -1,4 +1,4 @@
-"""What is decided from a record of two drives: space is settled, and speed keeps the trials going that can tell it."""
+"""What is decided from a record: of two drives, where space is settled and speed is not; and when it is replayed."""
 
 from dataclasses import replace
 from math import exp
@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.design import messages
 from pgassay.design.schedule import Drop, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.decisions import decide
+from pgassay.lab.decisions import decide, disagreements
+from pgassay.record.decisions import decisions_in
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
+from tests.lab.simulation import simulate
 from tests.report.driven import BLOCKS, make_driven
 
 CSD = "drive.data=csd, "
@@ -69,3 +72,18 @@ def test_open_speeds_keep_their_own_drives_trials_going(run: Run) -> None:
     assert isinstance(last, RunTrial)
     assert last.block == BLOCKS + 1
     assert last.arm.name.startswith(CSD)
+
+
+def test_a_record_whose_reasons_are_in_an_older_versions_words_proves_its_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulation = simulate(tmp_path)
+    simulation.carry_on()
+    run = simulation.run
+    reasons = {each.reason for each in decisions_in(run.journal) if each.reason}
+    assert len(reasons) == 2, "a treatment leaves, and the run ends"
+    monkeypatch.setattr(messages, "failing", lambda outcomes: f"failed {outcomes} times")
+    monkeypatch.setattr(messages, "all_settled", lambda: "nothing is left to learn")
+    assert disagreements(simulation.study, run.header, run.trials, run.journal) == ()
+    monkeypatch.setattr(messages, "failing", lambda outcomes: "settled: it is slower")
+    assert disagreements(simulation.study, run.header, run.trials, run.journal), "another reason, not other words"

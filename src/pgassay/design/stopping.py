@@ -67,7 +67,7 @@ def verdicts_of(
     return found
 
 
-def together(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str, Verdict]:
+def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str, Verdict]:
     """One verdict an arm, of several responses, the primary first: open while one of them is."""
     (_, primary), *others = judged
     found = dict(primary)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
-from pgassay.analysis.verdicts import Verdict
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design.history import FinishedTrial, History
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
-from pgassay.design.stopping import effects_of, together, verdicts_of
+from pgassay.design.stopping import effects_of, merged, verdicts_of
 from pgassay.lab.forecast import planned_s
 from pgassay.record.decisions import Decision as Written
 from pgassay.record.decisions import Step, decision_of, decisions_in, inputs_sha256
@@ -52,7 +52,7 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
             seen = observe(trials, name)
             found = verdicts_of(study, declared[name], seen, block_s=block_s, gone=history.drops)
             judged.append((declared[name], found))
-        verdicts = together(judged)
+        verdicts = merged(judged)
         effects = tuple(effects_of(study, declared[study.primary], observe(trials, study.primary)).values())
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
@@ -94,6 +94,15 @@ def rules_of(header: RunHeader, entries: Sequence[Entry]) -> frozenset[int]:
     return frozenset((header.rule, *resumed))
 
 
+def _same(one: Written, other: Written) -> bool:
+    """Alike but for the words of the reason: they follow from all the rest, and a later version may put them better."""
+    return replace(one, reason=_kind_of(one.reason)) == replace(other, reason=_kind_of(other.reason))
+
+
+def _kind_of(reason: str) -> str:
+    return next((kind for kind in (SETTLED, SET_ASIDE) if reason.startswith(kind)), "")
+
+
 def disagreements(
     study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]
 ) -> tuple[int, ...]:
@@ -105,7 +114,7 @@ def disagreements(
             committed.add(entry.data["number"])
         if entry.kind == Kind.DECISION:
             known = [trial for trial in trials if trial.number in committed]
-            if decide(study, header, known, entries[:position]).written != decision_of(entry):
+            if not _same(decide(study, header, known, entries[:position]).written, decision_of(entry)):
                 found.append(entry.seq)
     return tuple(found)
 
