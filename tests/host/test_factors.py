@@ -74,7 +74,7 @@ def test_nonsense_is_refused(typed: str) -> None:
         (Cores(), "4", ["host.cores = 4: CPUAffinity="]),
         (Cores(), "all", ["host.cores = all: nothing to set"]),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__ if isinstance(value, Factor) else None,
 )
 def test_a_factor_says_how_it_is_adopted(factor: Factor, typed: str, steps: list[str], tmp_path: Path) -> None:
     installation = FakeInstallation()
