@@ -38,8 +38,8 @@ def figures(findings: Findings) -> tuple[DrawnFigure, ...]:
 
 
 def body(findings: Findings) -> str:
-    """The page without its figures."""
-    return page.html(findings, page.chapters(findings, drawn=False))
+    """The page without its figures and its script."""
+    return page.html(findings, page.chapters(findings, drawn=False)).partition('<script type="module">')[0]
 
 
 def plain(findings: Findings) -> Any:

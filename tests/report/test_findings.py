@@ -41,7 +41,7 @@ def test_claims_are_marked(findings: Findings) -> None:
     assert marks == ["reproduced", "reproduced", "reproduced", "not testable here", "not testable here"]
 
 
-def test_spoilt_trials_and_outcomes_are_told_apart_and_left_out(findings: Findings) -> None:
+def test_discarded_trials_and_outcomes_are_told_apart_and_left_out(findings: Findings) -> None:
     assert [trial.status for trial in findings.discarded] == ["invalid"]
     assert [trial.status for trial in findings.outcomes] == ["outcome"]
     assert all(row.n == BLOCKS for row in findings.summaries(findings.primary))
@@ -84,8 +84,8 @@ def test_imported_runs_were_looked_at_once(tmp_path: Path) -> None:
     assert theirs.high - theirs.low <= mine.high - mine.low
 
 
-def test_many_spoilt_trials_are_told_beside_the_verdicts_and_few_are_not(findings: Findings) -> None:
-    assert "were spoilt" not in text.render(findings)  # 1 of 26
+def test_many_discarded_trials_are_said_with_the_verdicts_and_few_are_not(findings: Findings) -> None:
+    assert "were discarded" not in text.render(findings)  # 1 of 26
     few = Findings(findings.run)
     few.__dict__["trials"] = findings.trials[:5]
-    assert "1 of 5 trials were spoilt from outside and are left out (steal in 1)" in text.render(few)
+    assert "1 of 5 trials were discarded because other programs disturbed them (steal in 1)" in text.render(few)

@@ -1,4 +1,4 @@
-"""What trials were lost to: many spoilt ones are told, and a treatment that never worked is named by its outcome."""
+"""What trials were lost to: many discarded ones are told, and a treatment that never worked is named by its outcome."""
 
 from dataclasses import replace
 
@@ -19,20 +19,20 @@ def test_a_treatment_that_never_worked_is_named_by_its_outcome(trial: TrialRecor
     place = trial.place
     reason = Reason("row_too_large", "row is too big: size 4024, maximum size 2016")
     failed = replace(trial, status=Status.OUTCOME, reasons=(reason,))
-    spoilt = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "why"),))
+    discarded = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "why"),))
     said = "row_too_large: row is too big: size 4024, maximum size 2016"
-    assert losses.failures([spoilt, failed, spoilt]) == {place: said}
+    assert losses.failures([discarded, failed, discarded]) == {place: said}
     assert losses.failures([failed, trial]) == {}, "it worked once"
     assert losses.failures([trial, failed]) == {}
-    assert losses.failures([spoilt]) == {}, "nothing of its own doing"
+    assert losses.failures([discarded]) == {}, "not because of its settings"
     assert losses.failures([replace(trial, treatment="another"), failed]) == {place: said}
 
 
-def test_the_causes_of_many_spoilt_trials_are_counted(trial: TrialRecord) -> None:
+def test_the_causes_of_many_discarded_trials_are_counted(trial: TrialRecord) -> None:
     steal = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "a"), Reason("foreign_cpu", "b")))
     busy = replace(trial, status=Status.INVALID, reasons=(Reason("foreign_cpu", "c"),))
     told = losses.sentence([trial, steal, busy])
-    assert told == "2 of 3 trials were spoilt from outside and are left out (foreign_cpu in 2, steal in 1)"
+    assert told == "2 of 3 trials were discarded because other programs disturbed them (foreign_cpu in 2, steal in 1)"
     assert losses.sentence([trial] * 10 + [busy]) == ""
 
 

@@ -8,8 +8,8 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import page, text
+from pgassay.report.doubts import overloads
 from pgassay.report.findings import Findings
-from pgassay.report.overload import overloads
 from pgassay.report.seconds import drawing
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status

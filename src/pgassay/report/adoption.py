@@ -1,7 +1,8 @@
-"""How to put a winner into practice, and what that risks; from the PostgreSQL manual and the kernel's.
+"""How to put a winner into practice, and what that risks; from PostgreSQL's manual.
 
-Whether a setting takes a restart, the servers under test have told the record. What is not crash-safe is never
-recommended (see `crash_safety`), so its risks are not told here. For builds: PostgreSQL's manual ("Installation from
+What a level takes the record knows: the servers under test said whether a setting takes a restart, factors of the host
+say their steps (records of earlier versions have none of these). What is not crash-safe is never
+recommended (see `crash_safety`), so its risks are not named here. For builds: PostgreSQL's manual ("Installation from
 Source Code", "pg_upgrade", "Limits") and its sources: pg_control holds both block sizes, the server refuses a cluster
 of others, and pg_upgrade refuses two that differ (check_control_data).
 """
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import crash_safety, host_adoption, words
+from pgassay.report import crash_safety, words
 from pgassay.report.section import Block, Listing, Section, Sentences, Surface
 from pgassay.study.levels import Combination
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
@@ -49,7 +50,7 @@ def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
     for name, level in treatment.levels.items():
         how = adopted.get(name, "")
         told = how.splitlines() if how not in _HOW else []
-        own = told or build_steps(name, level.typed) or host_adoption.steps(name, level.typed)
+        own = told or build_steps(name, level.typed)
         found += own or [_step(name, level.typed, how)]
     return list(dict.fromkeys(found))
 
@@ -73,9 +74,11 @@ def _step(name: str, value: str, how: str) -> str:
         return f"{name} = {value}: needs a cluster of its own: initdb, then pg_dump and pg_restore (or pg_upgrade)"
     if space == "drive":
         return f"{name} = {value}: move the cluster (stop, copy, start) or restore a base backup there"
+    if space == "host":
+        return f"{name} = {value}: a setting of the machine, see docs/host-factors.md"
     if space == "load":
         return f"{name} = {value}: a property of the load; change it in the application or its pool"
-    return f"{name} = {value}: as those who ran it did it"
+    return f"{name} = {value}: as those did who ran it"
 
 
 def _setting(name: str, value: str, how: str) -> str:

@@ -1,23 +1,32 @@
 """What to distrust: how many trials count, how the run ended, who disturbed it, which trials were not steady.
 
-Trials that others disturbed are kept, named and left out; what a treatment did to itself is its own outcome.
+Trials that other programs disturbed are kept, named and left out; a treatment that fails because of its settings has an
+outcome. At an offered rate (pgbench -R) latency counts from the scheduled start, so a server that falls behind shows
+mostly the lag behind the schedule, which depends on how long the window was (pgbench's manual).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pgassay.record.journal import Entry, Kind
+from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, crash_safety, words
-from pgassay.report.seconds import doubts
+from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Section, Sentences, Table
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+STEPS_SHOWN = 4
+"""Steps of a trial that are named, the longest first."""
+KEPT_UP_SHARE = 0.95
+"""Of the offered rate; less is called falling behind."""
+RATE = "load.rate"
 _KINDS = {
-    Status.INVALID: "discarded because of others, run again",
-    Status.OUTCOME: "the treatment's own outcome",
+    Status.INVALID: "discarded because of other programs, run again",
+    Status.OUTCOME: "outcome of its settings",
 }
 
 
@@ -27,12 +36,13 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     kinds = Counter(trial.status for trial in findings.trials)
     counted = f"{words.counted(len(findings.trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
     general = [", ".join((counted, *(f"{count} {kind}" for kind, count in kinds.items())))]
-    general += [f"the run ended: {findings.end}", *findings.remarks, findings.disturbance, findings.overhead]
+    general += [f"the run ended: {findings.end}", *findings.remarks, disturbance(findings.trials)]
+    general.append(overhead(findings.trials, findings.run.journal))
     yield Sentences([each for each in general if each], joined=True)
     if findings.study.design.fixed_order and not findings.imported:
         yield Sentences((comparison.order(findings.study),))
     warnings = crash_safety.warnings(findings.study)
-    yield Sentences((*warnings, *findings.overloads, *steadiness, *findings.seconds.unread))
+    yield Sentences((*warnings, *overloads(findings.trials), *steadiness, *findings.seconds.unread))
     lost = (*findings.discarded, *findings.outcomes)
     if lost:
         rows = [
@@ -52,6 +62,82 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences(tuple(f"{effect.place.name}: {'; '.join(effect.left_out)}" for effect in left_out), small=True)
 
 
+def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
+    """What a run spent beside its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
+
+    From `timings_s` of every trial (docs/trial.md, "The steps") and the journal; pauses are no part of either. Empty
+    where no trial tells its steps.
+    """
+    timed = [trial for trial in trials if trial.timings_s]
+    if not timed:
+        return ""
+    steps: dict[str, float] = {}
+    for trial in timed:
+        for name, seconds in trial.timings_s.items():
+            steps[name] = steps.get(name, 0.0) + seconds
+        steps["measure"] = steps.get("measure", 0.0) - _loaded_s(trial)
+    means = {name: max(0.0, seconds) / len(timed) for name, seconds in steps.items()}
+    largest = sorted(means, key=lambda name: -means[name])[:STEPS_SHOWN]
+    listed = ", ".join(f"{name} {means[name]:.1f} s" for name in largest)
+    prepared: dict[str, float] = {}
+    for entry in journal:
+        if entry.kind == Kind.PREPARED and entry.data.get("made"):
+            prepared.setdefault(str(entry.data["key"]), float(entry.data["seconds"]))
+    made = (
+        f"; preparing {words.counted(len(prepared), 'snapshot')} took {sum(prepared.values()):.0f} s"
+        if prepared
+        else "; no snapshot had to be prepared"
+    )
+    return f"beside its window and warm-up a trial took {sum(means.values()):.1f} s on average ({listed}){made}"
+
+
+def disturbance(trials: Sequence[TrialRecord]) -> str:
+    """How busy other programs were in the windows that count; empty where it was not measured."""
+    shares = sorted(
+        share
+        for trial in trials
+        if trial.status is Status.VALID and (share := trial.responses.get("foreign_cpu_share")) is not None
+    )
+    if not shares:
+        return ""
+    middle = shares[len(shares) // 2]
+    return f"other programs used {middle:.0%} of the CPU in the median window, at most {shares[-1]:.0%}"
+
+
+def _loaded_s(trial: TrialRecord) -> float:
+    """The window and the warm-up, in seconds."""
+    told = (trial.regime.get("window_s"), trial.regime.get("warmup_s"))
+    return sum(float(each) for each in told if isinstance(each, int | float))
+
+
+def overloads(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """A sentence for each arm of which a valid trial fell behind the rate that it was offered, by the worst one."""
+    worst: dict[tuple[str, float], list[float]] = {}
+    for trial in trials:
+        offered, done = _offered(trial), trial.responses.get(TPS)
+        if trial.status is Status.VALID and offered is not None and done is not None:
+            place = trial.arm
+            worst.setdefault((place, offered), []).append(done)
+    return tuple(_sentences(worst))
+
+
+def _sentences(done_by_arm: dict[tuple[str, float], list[float]]) -> Iterator[str]:
+    for (place, offered), done in done_by_arm.items():
+        behind = [each for each in done if each < KEPT_UP_SHARE * offered]
+        if behind:
+            counted = f"in {len(behind)} of {len(done)} valid trials" if len(done) > 1 else "in its only valid trial"
+            rates = f"offered {words.number(offered)}/s, done {words.number(min(behind))}/s"
+            yield f"the load fell behind with {place} {counted}: {rates}: latencies are mostly schedule lag"
+
+
+def _offered(trial: TrialRecord) -> float | None:
+    level = trial.levels.get(RATE)
+    try:
+        return float(level.canonical) if level is not None else None
+    except ValueError:
+        return None  # none: as many as possible
+
+
 def _plain(findings: "Findings") -> Mapping[str, object]:
     _ = findings.courses  # what could not be read is known only when it was asked for
     return {
@@ -66,8 +152,8 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
         "unread": findings.seconds.unread,
         "remarks": list(findings.remarks),
         "not_crash_safe": list(crash_safety.warnings(findings.study)),
-        "overloads": list(findings.overloads),
-        "overhead": findings.overhead,
+        "overloads": list(overloads(findings.trials)),
+        "overhead": overhead(findings.trials, findings.run.journal),
         "dropped": dict(findings.dropped),
     }
 

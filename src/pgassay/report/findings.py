@@ -24,8 +24,7 @@ from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, losses, overhead, published, scaling, service_times, words
-from pgassay.report.overload import overloads
+from pgassay.report import bottleneck, curves, disk, losses, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.report.work import work_of
@@ -293,27 +292,12 @@ class Findings:
         """What the numbers are true for, in words."""
         return regimes_of(self.trials, self.work)
 
-    @cached_property
-    def overhead(self) -> str:
-        """What trials took beside their windows, in a sentence."""
-        return overhead.sentence(self.trials, self.run.journal)
-
     @property
     def remarks(self) -> Sequence[str]:
         """What spoke against measuring there although the user wanted to, at the start or when it was resumed."""
         resumed = (entry.data.get("remarks") for entry in self.run.journal if entry.kind == Kind.RESUMED)
         told = [each for each in (self.run.host.get("remarks"), *resumed) if isinstance(each, Mapping)]
         return list(dict.fromkeys(str(text) for each in told for text in each.values()))
-
-    @cached_property
-    def overloads(self) -> tuple[str, ...]:
-        """Which arms fell behind the rate that they were offered, a sentence each."""
-        return overloads(self.trials)
-
-    @cached_property
-    def disturbance(self) -> str:
-        """How busy others were in the windows that count, in words; empty where it was not measured."""
-        return overhead.disturbance(self.trials)
 
     @cached_property
     def _failures(self) -> Mapping[Place, str]:

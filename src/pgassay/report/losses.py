@@ -1,6 +1,6 @@
-"""What trials were lost to, in words: others' work on the machine, or the treatment's own doing.
+"""What trials were lost to, in words: other programs on the machine, or the treatment's settings.
 
-Told beside the verdicts, where a reader looks for why there are none (docs/trial.md, "What can go wrong").
+Said with the verdicts, where a reader looks for why there are none (docs/trial.md, "What can go wrong").
 """
 
 from collections import Counter
@@ -12,21 +12,21 @@ from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
 MANY = 0.1
-"""A larger share of spoilt trials is told."""
+"""A larger share of discarded trials is said with the verdicts."""
 
 
 def sentence(trials: Sequence[TrialRecord]) -> str:
-    """How many trials were spoilt from outside and by what; empty for few."""
-    spoilt = [trial for trial in trials if trial.status is Status.INVALID]
-    if len(spoilt) <= MANY * len(trials):
+    """How many trials were discarded and because of what; empty for few."""
+    discarded = [trial for trial in trials if trial.status is Status.INVALID]
+    if len(discarded) <= MANY * len(trials):
         return ""
-    causes = Counter(reason.code for trial in spoilt for reason in trial.reasons)
+    causes = Counter(reason.code for trial in discarded for reason in trial.reasons)
     named = ", ".join(f"{code} in {count}" for code, count in causes.most_common())
-    return f"{len(spoilt)} of {len(trials)} trials were spoilt from outside and are left out ({named})"
+    return f"{len(discarded)} of {len(trials)} trials were discarded because other programs disturbed them ({named})"
 
 
 def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
-    """Why each treatment that never worked did not; none that worked once, or that only others spoilt."""
+    """Why each treatment that never worked did not; none that worked once, or that only other programs disturbed."""
     last: dict[Place, TrialRecord] = {}
     worked: set[Place] = set()
     for trial in trials:

@@ -1,0 +1,90 @@
+"""The list of sections: every surface is made of it, and a section of another package appears on all of them."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from pgassay.errors import UsageError
+from pgassay.report import contents, forms, text
+from pgassay.report.findings import Findings
+from pgassay.report.section import Cell, Section, Table
+from tests.packages import Install
+from tests.report.blocks import body, plain
+from tests.report.made import make_run
+
+POINT = "[pgassay.sections]\nelectricity = {module}:SECTION\n"
+CODE = """
+from pgassay.report.section import Section, Sentences, Table
+
+def blocks(findings):
+    yield Sentences(("each trial took so many joules",))
+    yield Table(("treatment", "joules"), [(each.name, "12") for each in findings.study.treatments], "Energy")
+
+def plain(findings):
+    return {"electricity": {"joules": 12}}
+
+SECTION = Section("electricity", "Electricity", blocks, plain, link="Electricity", after="space", secondary=True)
+"""
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> Findings:
+    return Findings(make_run(tmp_path / "run"))
+
+
+def test_every_anchor_is_there_once(findings: Findings) -> None:
+    names = [section.name for section in contents.SECTIONS]
+    assert len(set(names)) == len(names)
+    page = body(findings)
+    anchors = [part.partition('"')[0] for part in page.split(' id="')[1:]]
+    assert len(set(anchors)) == len(anchors)
+    for link in page.split('href="#')[1:]:
+        assert link.partition('"')[0] in anchors
+
+
+def test_a_section_of_another_package_appears_on_every_surface(findings: Findings, install: Install) -> None:
+    install("pg-joules", POINT.format(module="joules_a"), CODE, "joules_a")
+    page, said = body(findings), text.render(findings)
+    assert '<h2 id="electricity">Electricity <span class="small">secondary</span></h2>' in page
+    assert '<a href="#electricity">Electricity</a>' in page
+    assert "Each trial took so many joules." in page
+    assert "\nElectricity (secondary)\n  each trial took so many joules\n" in said
+    assert said.index("Space against speed") < said.index("Electricity") < said.index("What to distrust")
+    assert plain(findings)["electricity"] == {"joules": 12}
+    file = io.StringIO()
+    forms.write_csv(findings, file)
+    assert "electricity,Energy,table.fillfactor=75,joules,12" in file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("1 / 0", 'section "electricity" of package pg-joules 1.2 cannot be used: ZeroDivisionError'),
+        ("SECTION = 7", "is of type int, not pgassay.report.section.Section"),
+        (CODE.replace('"12"', "findings.joules"), 'section "electricity" of another package failed: AttributeError'),
+    ],
+)
+def test_a_broken_section_is_named_and_takes_nothing_from_the_others(
+    findings: Findings, install: Install, code: str, says: str
+) -> None:
+    whole = plain(findings)
+    module = f"joules_{abs(hash(code))}"
+    install("pg-joules", POINT.format(module=module), code, module)
+    said = text.render(findings)
+    assert says in said
+    assert "better:" in said
+    assert whole.items() <= plain(findings).items()
+
+
+def test_two_sections_share_no_key_but_mappings(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
+    same = Section("same", "Same", lambda _: (), lambda _: {"baseline": "mine"})
+    monkeypatch.setattr(contents, "SECTIONS", (*contents.SECTIONS, same))
+    with pytest.raises(UsageError, match='section "same" writes "baseline"'):
+        forms.document(findings)
+
+
+def test_numbers_are_set_right_and_words_are_not() -> None:
+    rows = [("a", "+1.2 % [+0.1, +2.3]", "–", "not available", "2 blocks"), ("b", "×1.20", "12 MB", "8kB", "so it is")]
+    assert Table(("", "1", "2", "3", "4"), rows).numeric == [False, True, True, True, False]
+    assert Table(("name", "value"), [("8", Cell("1,200", "ms"))]).numeric == [False, True]
