@@ -5,6 +5,7 @@ import random
 import pytest
 
 from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.recovery import recommend, recovery
 from pgassay.study.responses import Better, Response
@@ -42,7 +43,7 @@ def test_wide_intervals_and_few_blocks_say_nothing() -> None:
     assert recovery({}, blocks_max=12).points == ()
 
 
-def effects(centres: dict[int, float], best: int, spread: float = 0.01) -> dict[int, object]:
+def effects(centres: dict[int, float], best: int, spread: float = 0.01) -> dict[int, Effect]:
     seen = []
     chance = random.Random(7)
     for block in range(1, 9):
@@ -57,17 +58,19 @@ def effects(centres: dict[int, float], best: int, spread: float = 0.01) -> dict[
 
 def test_the_smallest_size_that_is_good_enough_is_recommended() -> None:
     centres = {16: 3.0, 64: 1.5, 256: 1.02, 1024: 1.0}
-    found = recommend(1024, effects(centres, 1024), 0.10)  # type: ignore[arg-type]
+    against_best = effects(centres, 1024)
+    found = recommend(1024, against_best, 0.10)
     assert found is not None
     assert (found.size, found.best) == (256, 1024)
-    assert 1.0 < found.low < 1.02 < found.high < 1.10 or found.low <= 1.0
-    strict = recommend(1024, effects(centres, 1024), 0.005)  # type: ignore[arg-type]
+    assert (found.low, found.high) == (against_best[256].low, against_best[256].high), "by how much it may be worse"
+    assert found.low < 1.02 < found.high < 1.10, "and so it is, as planted"
+    strict = recommend(1024, effects(centres, 1024), 0.005)
     assert strict is not None
     assert (strict.size, strict.low, strict.high) == (1024, 1.0, 1.0)
 
 
 def test_sizes_that_cannot_be_told_from_the_best_are_its_interval() -> None:
-    found = recommend(1024, effects({16: 3.0, 256: 1.005, 1024: 1.0}, 1024, spread=0.02), 0.10)  # type: ignore[arg-type]
+    found = recommend(1024, effects({16: 3.0, 256: 1.005, 1024: 1.0}, 1024, spread=0.02), 0.10)
     assert found is not None
     assert found.alike == (256, 1024)
 

@@ -1,17 +1,23 @@
 """Legends and titles: nothing cut, nothing said twice, and every entry still told from the others."""
 
 import json
+import re
+from importlib import resources
 from pathlib import Path
 
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.report.charts import PALETTE, WIDTH, legend_of, lines_of, shape, short_labels, wrapped, wrapping
+from pgassay.report.charts import PALETTE, colour, legend_of, lines_of, shape, short_labels, wrapped, wrapping
 from pgassay.report.findings import Findings
 from tests.report.blocks import figures
 from tests.report.driven import make_driven
 
+STYLE = (resources.files("pgassay.report") / "templates/page.css").read_text(encoding="utf-8")
+WIDE, MARGIN = map(float, re.findall(r"main \{ max-width: ([0-9]+)px; .*padding: [0-9]+px ([0-9]+)px", STYLE)[0])
+COLUMN = WIDE - 2 * MARGIN
+"""Pixels between the margins of the page."""
 LEVEL = st.text("abcdefgh0123456789MB", min_size=1, max_size=20)
 
 
@@ -63,10 +69,10 @@ def test_long_titles_go_on_in_another_line() -> None:
 
 
 def test_more_treatments_than_colours_differ_in_shape() -> None:
-    count = 2 * len(PALETTE)
-    marks = shape(tuple(map(str, range(count)))).to_dict()["scale"]["range"]
-    looks = [(PALETTE[number % len(PALETTE)], marks[number]) for number in range(count)]
-    assert len(set(looks)) == count
+    names = tuple(map(str, range(2 * len(PALETTE))))
+    colours, marks = (encoding(names).to_dict()["scale"] for encoding in (colour, shape))
+    assert colours["domain"] == marks["domain"] == list(names)
+    assert len(set(zip(colours["range"], marks["range"], strict=True))) == len(names)
 
 
 def test_no_text_of_a_figure_is_cut(tmp_path: Path) -> None:
@@ -79,4 +85,6 @@ def test_no_text_of_a_figure_is_cut(tmp_path: Path) -> None:
         drawn = vl_convert.vegalite_to_svg(dict(figure.specification))
         assert "…" not in drawn, figure.name
         assert "table.fillfactor" in drawn
-    assert WIDTH < 1000, "the page's column"
+        width = re.search(r'<svg[^>]* width="([0-9.]+)"', drawn)
+        assert width is not None
+        assert float(width[1]) <= COLUMN, f"{figure.name} is wider than the page's column"
