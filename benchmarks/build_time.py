@@ -71,7 +71,7 @@ def main() -> None:
     wanted = BuildRequest(block_bytes(arguments.block_size), cflags=arguments.cflags, source=source_spec)
     ours = builder(Building(jobs=arguments.jobs, allow_deb_src=arguments.allow_deb_src))
     recipe, source = ours.recipe(wanted)
-    if recipe.key in ours.cache.every_key():
+    if recipe.key in ours.cache.all_keys():
         raise SystemExit(f"build {recipe.key} is in the cache already: name an empty one with PGASSAY_CACHE")
     options = [*recipe.configure_options(), f"CC={ours.toolchain.cc}"]
     ratios = []

@@ -25,14 +25,14 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
 def test_verify_looks_at_every_build_and_names_the_damaged_ones(
     ours: Builder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keys = ours.cache.every_key()
+    keys = ours.cache.all_keys()
     for key in keys:
         (ours.cache.directory(key) / "bin" / "postgres").unlink()
     assert main(["postgres", "verify"]) != 0
     told = capsys.readouterr()
     assert [line.partition("  ")[0] for line in told.out.splitlines()] == [key[:12] for key in keys]
     assert told.out.count("bin/postgres is missing") == 2
-    assert "2 of 2 builds are not as made" in told.err
+    assert "2 of 2 builds are damaged" in told.err
     assert f"pgassay postgres remove {' '.join(keys)}" in told.err
 
 
@@ -41,13 +41,13 @@ def test_what_the_remedy_says_is_what_helps(ours: Builder, capsys: pytest.Captur
     stray.write_text("not a build")
     assert main(["postgres", "list"]) == 0
     assert "damaged" in capsys.readouterr().out
-    assert main(["postgres", "remove", "notes", *ours.cache.every_key()[:1]]) == 0
+    assert main(["postgres", "remove", "notes", *ours.cache.all_keys()[:1]]) == 0
     assert not stray.exists()
-    assert len(ours.cache.every_key()) == 1
+    assert len(ours.cache.all_keys()) == 1
 
 
 def test_an_empty_cache_is_told(ours: Builder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["postgres", "remove", *ours.cache.every_key()]) == 0
+    assert main(["postgres", "remove", *ours.cache.all_keys()]) == 0
     capsys.readouterr()
     assert main(["postgres", "verify"]) == 0
     assert "no builds in" in capsys.readouterr().out

@@ -28,15 +28,15 @@ FOUR_CORES = [(0, 4), (1, 5), (2, 6), (3, 7)]
     ],
 )
 def test_a_number_uses_siblings_last_unless_together(text: str, chosen: tuple[int, ...]) -> None:
-    wish = cpus.parse_wish(text)
-    assert wish is not None
-    assert cpus.choose(wish, FOUR_CORES) == chosen
-    assert cpus.parse_wish(str(wish)) == wish, "the canonical form means the same"
+    selection = cpus.parse_selection(text)
+    assert selection is not None
+    assert cpus.choose(selection, FOUR_CORES) == chosen
+    assert cpus.parse_selection(str(selection)) == selection, "the canonical form means the same"
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "3-1", "two", "1,", "4:sideways", "cpu:", "1.5"])
 def test_anything_else_is_refused(text: str) -> None:
-    assert cpus.parse_wish(text) is None
+    assert cpus.parse_selection(text) is None
 
 
 @given(st.sets(st.integers(0, 200), min_size=1))

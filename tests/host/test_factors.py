@@ -50,7 +50,7 @@ def test_levels_that_this_machine_cannot_give_say_what_it_can(tmp_path: Path) ->
         memory.require_here("host.memory", memory.parse("host.memory", "100TB"))
     assert caught.value.hint == "give less, or all"
     there = len(os.sched_getaffinity(0))
-    with pytest.raises(UsageError, match=f"wants more than the {there} CPUs") as caught:
+    with pytest.raises(UsageError, match=f"needs more than the {there} CPUs") as caught:
         cores.require_here("host.cores", cores.parse("host.cores", str(there + 1)))
     assert caught.value.hint is not None
     with pytest.raises(UsageError, match="no CPU 4095"):

@@ -70,7 +70,7 @@ def test_pages_that_another_still_holds_of_an_earlier_pool_are_not_given_back_to
 
 def test_what_is_not_obtained_is_the_trials_own_outcome(tmp_path: Path) -> None:
     folder = pool(tmp_path, 2048, total=0, free=0)
-    with pytest.raises(HostError, match="wanted 80 huge pages of 2MB, this machine gave 0") as caught:
+    with pytest.raises(HostError, match="needs 80 huge pages of 2MB, and this machine could free only 0") as caught:
         huge_pages.obtain(Kernel(folder, most=0), MB2, 80, tmp_path)
     assert caught.value.code == "hugepage_error"
 

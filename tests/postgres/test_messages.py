@@ -41,7 +41,7 @@ initdb: removing contents of data directory "/d"
         ),
         (INITDB, 'could not create directory "/d/pg_wal": No space left on device', None),
         ("Killed\n\n", "Killed", None),
-        ("", "it said nothing", None),
+        ("", "it printed nothing", None),
         ("ERROR:  no\nDETAIL:  Because.\n", "no (Because)", None),
     ],
 )

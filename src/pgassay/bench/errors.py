@@ -1,4 +1,4 @@
-"""What can go wrong in a room, by kind, so that the lab can tell a treatment's own outcome from a fault of ours."""
+"""What can go wrong in a room, by kind, so that the lab knows a treatment's own outcome from a fault of ours."""
 
 from pgassay.errors import PgassayError
 

@@ -60,7 +60,7 @@ class Hosting:
     """One server's host stage: factors write into it what the server's start shall respect.
 
     `ask` is `postgres -C NAME` on the very cluster and settings that will start; `peak_bytes` starts that server once
-    without huge pages and tells its greatest virtual size (VmPeak).
+    without huge pages and returns its greatest virtual size (VmPeak), in bytes.
     """
 
     changes: HostChanges
@@ -78,10 +78,10 @@ class Hosting:
     obtain: Callable[[], int] = lambda: 0
     """What others may take from under us is had last, right before the start; returns how many pages were asked for.
 
-    Once more after a start that failed for want of them, it tells how many had been taken.
+    Once more after a start that failed for want of them, it returns how many had been taken.
     """
 
     @property
     def placement(self) -> Placement:
-        """Where the server starts."""
+        """CPUs and control groups in which the server is to start."""
         return Placement(self.cpus, tuple(self.groups))

@@ -69,7 +69,7 @@ class FileReader:
         """Nothing to wait for: PostgreSQL's statistics reach their views late, the kernel's counters do not."""
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing is held open, so nothing is given back."""
 
 
 class Probe:

@@ -24,11 +24,11 @@ class Completed:
 
 
 class Running(Protocol):
-    """A program under way."""
+    """A program that was started and has not been waited for."""
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """Its process id, also that of its process group."""
 
     def wait(self, timeout_s: float | None = None) -> Completed:
         """Wait for the end; raises `TimeoutError` when it does not come."""
@@ -56,7 +56,7 @@ class Runner(Protocol):
         """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it.
 
         The environment is ours without libpq's variables (PGHOST, PGOPTIONS …), plus `environment`. A program that
-        is not there raises `bench.errors.BenchError`.
+        is not installed raises `bench.errors.BenchError`.
         """
 
     def start(
@@ -74,12 +74,12 @@ class Runner(Protocol):
         """Start in a process group of its own, appending to the two files (which may be one).
 
         `death_signal` reaches the program when the calling thread dies, however it dies: start from the main thread.
-        The program and all that it starts stay where `placement` puts it; a CPU or a group that cannot be had ends it.
+        The program and all that it starts stay where `placement` puts it; it ends if a CPU or a group is not available.
         """
 
 
 class Clock(Protocol):
-    """Both times, and waiting."""
+    """Monotonic and wall time, and waiting."""
 
     def monotonic_ns(self) -> int:
         """For lengths; never goes back."""
@@ -88,4 +88,4 @@ class Clock(Protocol):
         """Nanoseconds since the epoch, UTC; may jump."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait so many seconds; a negative length is none."""

@@ -12,11 +12,11 @@ from pgassay.bench.places import Endpoint, Version
 
 
 class Server(Protocol):
-    """A running private server."""
+    """A running private server; its session is closed and its processes ended by `stop`."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where clients reach it."""
+        """The socket directory, port, database and user by which clients reach it."""
 
     @property
     def postmaster_pid(self) -> int:
@@ -54,7 +54,7 @@ class Installation(Protocol):
 
     @property
     def version(self) -> Version:
-        """Of `postgres`."""
+        """The version that `postgres --version` prints."""
 
     @property
     def found_by(self) -> str:

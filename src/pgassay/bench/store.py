@@ -31,7 +31,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Trait:
-    """What a drive says that it is, in one respect; `asked` is what it should be, None where nobody said.
+    """What a drive says that it is, in one respect; `asked` is what it should be, None where nothing was asked.
 
     `holds` is false where the two differ by more than rounding.
     """
@@ -76,7 +76,7 @@ class Drive(Protocol):
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """Keep `directory` (server stopped) as the golden snapshot of `key`; moves it, all or nothing.
 
-        `what` tells a user what it holds, where snapshots outlive the run.
+        `what` names its contents for a user, where snapshots outlive the run.
         """
 
     def clone(self, key: str, name: str) -> Path:

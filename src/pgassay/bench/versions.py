@@ -21,7 +21,7 @@ HUGE_PAGES_NEEDED = 15
 """`postgres -C shared_memory_size_in_huge_pages` says how many huge pages a server needs."""
 
 HUGE_PAGES_STATUS = 17
-"""SHOW huge_pages_status exists; before it, the postmaster's memory map tells."""
+"""SHOW huge_pages_status exists; before it, the postmaster's memory map shows it."""
 
 ALL_FROZEN = 18
 """pg_class has relallfrozen, which moves the columns behind it by four bytes."""

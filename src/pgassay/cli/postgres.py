@@ -106,7 +106,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
     maker = builder()
     rows: list[dict[str, Any]] = []
-    for key in maker.cache.every_key():
+    for key in maker.cache.all_keys():
         try:
             manifest = maker.cache.manifest(key)
         except BuildError as error:
@@ -157,7 +157,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     from pgassay.postgres.builds.messages import damaged_builds
 
     maker = builder()
-    keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.every_key()
+    keys = [maker.cache.find(text) for text in arguments.build] or maker.cache.all_keys()
     damaged = []
     for key in keys:
         try:

@@ -3,7 +3,7 @@
 It joins the control groups and keeps to the CPUs that it is given (all that the program starts inherits both), becomes
 the asked account, asks the kernel for a signal when its parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the
 change of account, which clears it), and becomes the program. A little program of its own rather than `preexec_fn`,
-which is unsafe beside threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…`, and `-` stands for nothing.
+which is unsafe with threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…`, and `-` stands for nothing.
 """
 
 import ctypes

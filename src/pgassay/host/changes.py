@@ -42,7 +42,7 @@ class Ledger:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The file of changes, one JSON object a line."""
         return self._directory / FILE
 
     @property
@@ -65,7 +65,7 @@ class Ledger:
         return True
 
     def release(self) -> None:
-        """Let others have it."""
+        """Unlock it, so that another lab may change this machine."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -95,7 +95,7 @@ class Ledger:
             os.fsync(file.fileno())
 
     def clear(self) -> None:
-        """Everything is given back."""
+        """Remove the file: everything has been given back."""
         self.path.unlink(missing_ok=True)
 
 

@@ -16,7 +16,7 @@ TOGETHER = "together"
 
 
 @dataclass(frozen=True)
-class Wish:
+class Selection:
     """A parsed level: a list of CPUs, or a number with how siblings are used; neither for all of them."""
 
     cpus: tuple[int, ...] = ()
@@ -29,18 +29,18 @@ class Wish:
         return f"{self.count}:{TOGETHER if self.together else APART}" if self.count else ALL
 
 
-def parse_wish(text: str) -> Wish | None:
+def parse_selection(text: str) -> Selection | None:
     """`all`, `4`, `4:together`, `0-3,6`, `cpu:2`; None for anything else."""
     stripped = text.strip()
     if stripped == ALL:
-        return Wish()
+        return Selection()
     number, _, how = stripped.partition(":")
     if number.isdecimal() and int(number) > 0 and how in ("", APART, TOGETHER):
-        return Wish(count=int(number), together=how == TOGETHER)
+        return Selection(count=int(number), together=how == TOGETHER)
     listed = stripped.removeprefix("cpu:")
     if listed != stripped or "-" in listed or "," in listed:
         cpus = parse_list(listed)
-        return Wish(cpus=cpus) if cpus else None
+        return Selection(cpus=cpus) if cpus else None
     return None
 
 
@@ -59,7 +59,7 @@ def parse_list(text: str) -> tuple[int, ...]:
 
 
 def show_list(cpus: Collection[int]) -> str:
-    """`0-3,6`."""
+    """CPU numbers in the kernel's list format, such as `0-3,6`."""
     spans: list[list[int]] = []
     for cpu in sorted(cpus):
         if spans and cpu == spans[-1][1] + 1:
@@ -82,17 +82,17 @@ def cores(usable: Collection[int], root: Path = Path("/")) -> list[tuple[int, ..
     return [tuple(each) for each in found.values()]
 
 
-def choose(wish: Wish, by_core: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """The CPUs that a wish means on this machine, in order of their numbers; all of them for `all`."""
+def choose(selection: Selection, by_core: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The CPUs that a selection means on this machine, in order of their numbers; all of them for `all`."""
     everything = [cpu for core in by_core for cpu in core]
-    if wish.cpus:
-        return wish.cpus
-    if wish.together or not wish.count:
+    if selection.cpus:
+        return selection.cpus
+    if selection.together or not selection.count:
         order = everything
     else:
         depth = max(map(len, by_core), default=0)
         order = [core[turn] for turn in range(depth) for core in by_core if turn < len(core)]
-    return tuple(sorted(order[: wish.count or None]))
+    return tuple(sorted(order[: selection.count or None]))
 
 
 def usable() -> frozenset[int]:

@@ -1,10 +1,10 @@
 """What `pgassay doctor` makes of what it reads, pure: one function a check, each giving one finding.
 
 The processor: governor, turbo, stolen time, other work, the clock. Memory: swap, transparent huge pages, overcommit,
-dirty data. The place for clusters: room, kind of file system, and whether a flush reaches the medium; a drive without a
-write cache, or with one that survives power loss, may acknowledge a flush quickly and honestly, a volatile cache
-cannot, and no program can tell them apart for sure, so the text says what was measured. Other PostgreSQL servers at
-work. Changes that a killed pgassay left.
+dirty data. The place for clusters: room, kind of file system, and whether a flush reaches the medium. (A drive without
+a write cache, or with one that survives power loss, may acknowledge a flush quickly and honestly, a volatile cache
+cannot. No program can distinguish them with certainty, so the text says what was measured.) Other PostgreSQL servers
+that are busy. Changes that a killed pgassay left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class CpuTimes:
 
     @property
     def total(self) -> int:
-        """All ticks."""
+        """All ticks since boot: busy, idle and stolen."""
         return self.busy + self.idle + self.steal
 
 
@@ -60,7 +60,7 @@ def governor(governors: Sequence[str]) -> Finding:
 
 
 def turbo(boost: str | None, no_turbo: str | None) -> Finding | None:
-    """Turbo makes the first minutes faster than the rest; None where the machine does not tell."""
+    """Turbo makes the first minutes faster than the rest; None where the machine does not say."""
     if boost is None and no_turbo is None:
         return None
     if boost == "1" or no_turbo == "0":
@@ -77,7 +77,7 @@ def steal(before: CpuTimes, after: CpuTimes) -> Finding:
     """Did the hypervisor give our time to others between two readings?"""
     total = after.total - before.total
     share = (after.steal - before.steal) / total if total > 0 else 0.0
-    text = f"the hypervisor took {share:.1%} of the CPU time while we looked"
+    text = f"the hypervisor took {share:.1%} of the CPU time during the check"
     if share >= STEAL_ERROR:
         return Finding("steal", Severity.ERROR, text, "measure on another machine, or when its neighbours are quiet")
     if share >= STEAL_WARNING:
@@ -86,7 +86,7 @@ def steal(before: CpuTimes, after: CpuTimes) -> Finding:
 
 
 def other_work(before: CpuTimes, after: CpuTimes, load_average: float, processors: int) -> Finding:
-    """How much of the machine is in use before anything of ours runs?"""
+    """How much of the machine do other programs use, before anything of ours runs?"""
     total = after.total - before.total
     share = (after.busy - before.busy) / total if total > 0 else 0.0
     text = f"other programs use {share:.0%} of {processors} processors (load average {load_average:.2f})"
@@ -110,13 +110,15 @@ def clock_source(name: str | None) -> Finding | None:
 
 
 def processors(count: int, quota: float | None) -> Finding:
-    """Server and load generator share the machine: with few processors they take them from each other."""
+    """Server and load generator share the machine: with few processors they compete for them."""
     usable = min(count, quota) if quota is not None else count
     if quota is not None and quota < count:
         text = f"a control group allows {quota:g} of {count} processors"
-        return Finding("processors", Severity.WARNING, text, "raise cpu.max, or read the results as this share's")
+        return Finding(
+            "processors", Severity.WARNING, text, "raise cpu.max, or take the results as those of this share"
+        )
     if usable < 4:
-        text = f"{count} processors: the server and its load generator take them from each other"
+        text = f"{count} processors: the server and its load generator compete for them"
         return Finding("processors", Severity.NOTE, text, "compare treatments, but do not read tps as the server's own")
     return Finding("processors", Severity.OK, f"{count} processors")
 
@@ -141,10 +143,10 @@ def swap(total_bytes: int, free_bytes: int, swappiness: int | None) -> Finding:
         return Finding(
             "swap",
             Severity.NOTE,
-            f"swap is there and unused; vm.swappiness is {swappiness}",
+            f"swap is configured and unused; vm.swappiness is {swappiness}",
             "sysctl vm.swappiness=1 keeps the server's memory in place",
         )
-    return Finding("swap", Severity.OK, "swap is there and unused")
+    return Finding("swap", Severity.OK, "swap is configured and unused")
 
 
 def transparent_huge_pages(enabled: str | None) -> Finding | None:
@@ -158,7 +160,7 @@ def transparent_huge_pages(enabled: str | None) -> Finding | None:
             "transparent huge pages are always on: the kernel moves memory while the server works",
             "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         )
-    return Finding("transparent_huge_pages", Severity.OK, f"transparent huge pages are on {enabled}")
+    return Finding("transparent_huge_pages", Severity.OK, f"transparent huge pages are set to {enabled}")
 
 
 def overcommit(mode: int | None) -> Finding | None:
@@ -166,12 +168,12 @@ def overcommit(mode: int | None) -> Finding | None:
     if mode is None:
         return None
     if mode == 2:
-        return Finding("overcommit", Severity.OK, "vm.overcommit_memory is 2: memory promised is memory there")
+        return Finding("overcommit", Severity.OK, "vm.overcommit_memory is 2: promised memory always exists")
     return Finding(
         "overcommit",
         Severity.NOTE,
         f"vm.overcommit_memory is {mode}: a server that asks for too much is killed, not refused",
-        "leave memory free beside shared_buffers and work_mem",
+        "leave memory free for more than shared_buffers and work_mem",
     )
 
 
@@ -226,7 +228,9 @@ def flush(median_us: float | None, mount: Mount, device: BlockDevice | None) -> 
         f"a flushed write of 8kB takes {median_us:.0f} µs (median); the kernel says its cache is {cache or 'unknown'}"
     )
     if unsuitable(mount) is not None:
-        return Finding("flush", Severity.ERROR, f"{text}: this is memory or a layer, not a drive", "use --data-dir")
+        return Finding(
+            "flush", Severity.ERROR, f"{text}: this is memory or a layered file system, not a drive", "use --data-dir"
+        )
     if median_us < FLUSH_SUSPICIOUS_US:
         return Finding(
             "flush",
@@ -239,7 +243,7 @@ def flush(median_us: float | None, mount: Mount, device: BlockDevice | None) -> 
             "flush",
             Severity.NOTE,
             f"{text}: honest only if that cache survives a loss of power",
-            "ask the drive's data sheet for power-loss protection, or the cloud's for durability",
+            "look for power-loss protection in the drive's data sheet, or for durability in the cloud's documentation",
         )
     return Finding("flush", Severity.OK, text)
 
@@ -304,7 +308,7 @@ def _used(before: Process | None, after: Process) -> int:
 
 
 def busy_neighbour(found: list[Neighbour], places: Mapping[int, str]) -> Finding:
-    """`busy_neighbour`; `places` tells a server's data directory by its pid, where it may be known."""
+    """`busy_neighbour`; `places` are the servers' data directories by pid, where they may be read."""
     busy = [each for each in found if each.share >= BUSY_SHARE]
     if busy:
         names = "; ".join(
@@ -313,12 +317,14 @@ def busy_neighbour(found: list[Neighbour], places: Mapping[int, str]) -> Finding
         return Finding(
             "busy_neighbour",
             Severity.ERROR,
-            f"another PostgreSQL is at work: {names}",
+            f"another PostgreSQL server is busy: {names}",
             "wait until it is idle: a run would disturb it, and be disturbed",
         )
     if found:
-        text = f"{len(found)} other PostgreSQL server{'s are' if len(found) > 1 else ' is'} here, idle while we looked"
-        return Finding("busy_neighbour", Severity.NOTE, text, "it may wake up during a run")
+        text = (
+            f"{len(found)} other PostgreSQL server{'s run' if len(found) > 1 else ' runs'} here, idle during the check"
+        )
+        return Finding("busy_neighbour", Severity.NOTE, text, "it may become busy during a run")
     return Finding("busy_neighbour", Severity.OK, "no other PostgreSQL runs here")
 
 
@@ -327,14 +333,14 @@ def _in(place: str | None) -> str:
 
 
 def changes_owed(ledger: Ledger) -> Finding:
-    """Nothing owed, a living lab at work, or changes to put back."""
+    """`host_changes`: none, those of a running lab, or what a killed lab left and must be restored."""
     owed = ledger.owed()
     if not owed:
         return Finding("host_changes", Severity.OK, "pgassay has left no changes to this machine")
     paths = ", ".join(dict.fromkeys(change.path for change in owed))
     if not ledger.take():
-        return Finding("host_changes", Severity.NOTE, f"a pgassay at work has changed {paths}")
+        return Finding("host_changes", Severity.NOTE, f"a running pgassay has changed {paths}")
     ledger.release()
     return Finding(
-        "host_changes", Severity.WARNING, f"a killed pgassay has left changed: {paths}", "pgassay doctor --repair"
+        "host_changes", Severity.WARNING, f"a killed pgassay left these changed: {paths}", "pgassay doctor --repair"
     )

@@ -1,7 +1,7 @@
 """The factors of the machine: its huge pages, the server's memory and CPUs.
 
 Set before the server starts, given back after its end. They change only what the server gets: the lab, the load's
-program and drives stay where they are. What needs root says so before a run; docs/host-factors.md tells each.
+program and drives stay where they are. What needs root says so before a run; docs/host-factors.md describes each.
 """
 
 import os
@@ -54,7 +54,7 @@ class HugePages(HostFactor):
     summary = "huge pages for shared memory: none, 2MB, 1GB; as many as the server asks for"
 
     def parse(self, name: str, typed: str) -> Level:
-        """`none` or a size."""
+        """`none`, or a page size in bytes; raises `UsageError`."""
         if typed.strip() in (NONE, "off"):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
@@ -85,11 +85,11 @@ class HugePages(HostFactor):
             answer = hosting.ask(huge_pages.NEEDED)
             if not answer.isdecimal():
                 raise messages.huge_pages_uncounted(answer)
-            wanted = int(answer)
+            needed = int(answer)
         else:
-            wanted = hosting.peak_bytes() // page + 1
-        hosting.huge_page_bytes = wanted * page
-        hosting.obtain = lambda: huge_pages.obtain(hosting.changes, page, wanted, self.root)
+            needed = hosting.peak_bytes() // page + 1
+        hosting.huge_page_bytes = needed * page
+        hosting.obtain = lambda: huge_pages.obtain(hosting.changes, page, needed, self.root)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """The page size of the postmaster's shared memory (/proc/pid/smaps), and from 17 `huge_pages_status`."""
@@ -152,7 +152,7 @@ class TransparentHugePages(HostFactor):
         return Level(typed, typed.strip())
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """Choose the word."""
+        """Choose the word, unless it is chosen already; raises `HostError`."""
         if current(self._path) != level.canonical:
             hosting.changes.write(self._path, level.canonical)
 
@@ -183,7 +183,7 @@ class Memory(HostFactor):
         return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else messages.NO_MEMORY_GROUP)
 
     def parse(self, name: str, typed: str) -> Level:
-        """`all` or a size."""
+        """`all`, or a size of 32 MB at least, in bytes; raises `UsageError`."""
         if typed.strip() == cpus.ALL:
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
@@ -248,17 +248,17 @@ class Cores(HostFactor):
 
     def parse(self, name: str, typed: str) -> Level:
         """A number with how siblings are used, or a list."""
-        wish = cpus.parse_wish(typed)
-        if wish is None:
+        selection = cpus.parse_selection(typed)
+        if selection is None:
             raise messages.not_a_host_level(name, typed, "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1")
-        return Level(typed, str(wish))
+        return Level(typed, str(selection))
 
     def require_here(self, name: str, level: Level) -> None:
         """The machine must have them, and let us use them."""
-        wish, there = _wish(level), cpus.usable()
-        if wish.count > len(there):
+        selection, there = _selection(level), cpus.usable()
+        if selection.count > len(there):
             raise messages.too_many_cpus(name, level.typed, len(there))
-        if missing := set(wish.cpus) - there:
+        if missing := set(selection.cpus) - there:
             raise messages.no_such_cpus(name, level.typed, cpus.show_list(missing))
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
@@ -268,10 +268,10 @@ class Cores(HostFactor):
 
     def chosen(self, level: Level) -> tuple[int, ...]:
         """The CPUs that a level means here."""
-        return cpus.choose(_wish(level), cpus.cores(cpus.usable(), self.root))
+        return cpus.choose(_selection(level), cpus.cores(cpus.usable(), self.root))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The postmaster's affinity."""
+        """The level if the postmaster has the CPUs that it means here, else its own as `cpu:LIST`; None if gone."""
         try:
             found = tuple(sorted(os.sched_getaffinity(readable.server.postmaster_pid)))
         except OSError:
@@ -285,8 +285,8 @@ class Cores(HostFactor):
         return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
 
 
-def _wish(level: Level) -> cpus.Wish:
-    return cpus.parse_wish(level.canonical) or cpus.Wish()
+def _selection(level: Level) -> cpus.Selection:
+    return cpus.parse_selection(level.canonical) or cpus.Selection()
 
 
 FACTORS: tuple[Factor, ...] = (HugePages(), TransparentHugePages(), Memory(), Cores())

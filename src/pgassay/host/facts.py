@@ -1,6 +1,6 @@
 """Everything about this machine that could matter to a number, for `host.json`: read once, never interpreted here.
 
-Plain values by group (`cpu`, `memory`, `kernel`, `storage` …); None where the machine does not tell. No host name, user
+Plain values by group (`cpu`, `memory`, `kernel`, `storage` …); None where the machine does not say. No host name, user
 name, address or serial number is among them, because records are sent to others. `host_id` is the machine as a hash,
 for files that stay on it, so that a home directory shared by two machines is no confusion.
 """
@@ -75,14 +75,14 @@ def cores(cpuinfo: str) -> int | None:
 
 def memory_of(meminfo: str) -> dict[str, Fact]:
     """Sizes in bytes, from /proc/meminfo."""
-    wanted = {
+    fields = {
         "MemTotal": "total_bytes", "MemAvailable": "available_bytes", "SwapTotal": "swap_bytes",
         "SwapFree": "swap_free_bytes", "Hugepagesize": "huge_page_bytes",
     }  # fmt: skip
-    facts: dict[str, Fact] = dict.fromkeys(wanted.values())
+    facts: dict[str, Fact] = dict.fromkeys(fields.values())
     for name, kilobytes in re.findall(r"^(\w+):\s+(\d+) kB$", meminfo, re.MULTILINE):
-        if name in wanted:
-            facts[wanted[name]] = int(kilobytes) * 1024
+        if name in fields:
+            facts[fields[name]] = int(kilobytes) * 1024
     return facts
 
 
@@ -111,7 +111,7 @@ def kernel(root: Path) -> dict[str, Fact]:
 
 
 def virtualization(root: Path) -> str | None:
-    """The container and the hypervisor, as far as files tell; None on what looks like bare metal."""
+    """The container and the hypervisor, as far as files show them; None on what looks like bare metal."""
     found = []
     if (root / ".dockerenv").exists():
         found.append("docker")

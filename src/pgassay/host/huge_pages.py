@@ -1,7 +1,8 @@
 """Huge pages of the kernel's pools ("HugeTLB Pages"): how many there are, getting more, and who really uses them.
 
-How many a server needs it says itself from PostgreSQL 15 on (manual, "Linux Huge Pages"); before, the greatest virtual
-size of a server without them tells. Memory is compacted before any are asked for, since free pages must lie together.
+A server says itself how many it needs from PostgreSQL 15 on (manual, "Linux Huge Pages"); before, the greatest virtual
+size of a server without them gives the number. Memory is compacted before any are asked for, since the free memory
+behind a huge page must be contiguous.
 """
 
 import re
@@ -64,15 +65,15 @@ def pool(page_bytes: int, root: Path) -> Pool:
 _COUNTS = ("nr_hugepages", "free_hugepages", "resv_hugepages", "surplus_hugepages")
 
 
-def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> int:
-    """Make the pool so large that `wanted` pages are free beside those of others; returns by how many pages.
+def obtain(changes: HostChanges, page_bytes: int, needed: int, root: Path) -> int:
+    """Grow the pool until `needed` pages are free besides those of others; returns how many pages were added.
 
     They are free for everybody: a PostgreSQL with its default `huge_pages = try` that starts now may take them first.
     Raises `HostError`.
     """
     place = folder(page_bytes, root)
     was = pool(page_bytes, root)
-    target = was.total + max(0, wanted - (was.free - was.reserved))
+    target = was.total + max(0, needed - (was.free - was.reserved))
     if target == was.total:
         return 0
     compact = root / "proc/sys/vm/compact_memory"
@@ -85,9 +86,9 @@ def obtain(changes: HostChanges, page_bytes: int, wanted: int, root: Path) -> in
         else:
             (place / "nr_hugepages").write_text(str(target), encoding="ascii")
         now = pool(page_bytes, root)
-        if now.free - now.reserved >= wanted:
+        if now.free - now.reserved >= needed:
             return target - was.total
-    raise messages.huge_pages_missing(wanted, format_bytes(page_bytes), now.free - now.reserved)
+    raise messages.huge_pages_missing(needed, format_bytes(page_bytes), now.free - now.reserved)
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,12 @@ def unreachable(path: Path, barrier: Path, account: Account) -> BenchError:
 
 
 def no_mount(path: Path) -> BenchError:
-    """A path whose file system cannot be told."""
-    return BenchError(f'could not tell which file system holds "{path}"')
+    """A path whose file system the kernel does not list."""
+    return BenchError(f'could not find out which file system holds "{path}"')
 
 
 def host_refused(path: Path, value: str, error: OSError) -> HostError:
-    """The kernel does not take a value."""
+    """The kernel refuses a value."""
     return HostError(f'could not write {value} to "{path}": {(error.strerror or str(error)).lower()}')
 
 
@@ -51,26 +51,28 @@ def machine_in_use() -> HostError:
     """Two labs cannot both have huge pages or limits of their own."""
     return HostError(
         "another pgassay is changing this machine's settings",
-        "wait for it to end: the factors host.* are one at a time",
+        "wait for it to end: only one pgassay at a time may use host.* factors",
     )
 
 
 def not_given_back(path: Path, error: OSError) -> HostError:
-    """Something of ours stays behind."""
+    """A change of ours could not be undone."""
     return HostError(
-        f'could not give back "{path}": {(error.strerror or str(error)).lower()}',
+        f'could not restore "{path}": {(error.strerror or str(error)).lower()}',
         "it stays on the list of changes: pgassay doctor --repair tries again",
     )
 
 
-def huge_pages_missing(wanted: int, page: str, got: int) -> HostError:
+def huge_pages_missing(needed: int, page: str, got: int) -> HostError:
     """Memory is too fragmented, or there is too little of it."""
-    return HostError(f"wanted {wanted} huge pages of {page}, this machine gave {got}", code="hugepage_error")
+    return HostError(
+        f"the server needs {needed} huge pages of {page}, and this machine could free only {got}", code="hugepage_error"
+    )
 
 
 def huge_pages_uncounted(answer: str) -> HostError:
     """The server does not say how many it needs."""
-    return HostError(f'the server did not tell how many huge pages it needs: "{answer}"', code="hugepage_error")
+    return HostError(f'the server did not say how many huge pages it needs: "{answer}"', code="hugepage_error")
 
 
 def memory_all_huge(limit: int, huge: int) -> HostError:
@@ -89,7 +91,7 @@ def not_a_host_level(name: str, typed: str, accepted: str) -> UsageError:
 def too_many_cpus(name: str, typed: str, there: int) -> UsageError:
     """More CPUs than this machine has, or than we may use."""
     return UsageError(
-        f'"{name}" = {typed} wants more than the {there} CPUs that this machine lets us use',
+        f'"{name}" = {typed} needs more than the {there} CPUs that pgassay may use here',
         f"give {there} at most, or all; lscpu --extended lists them",
     )
 
@@ -97,8 +99,8 @@ def too_many_cpus(name: str, typed: str, there: int) -> UsageError:
 def no_such_cpus(name: str, typed: str, missing: str) -> UsageError:
     """A list that names absent CPUs."""
     return UsageError(
-        f'"{name}" = {typed}: this machine has no CPU {missing}, or does not let us use it',
-        "taskset --cpu-list --pid $$ tells those that we may use",
+        f'"{name}" = {typed}: this machine has no CPU {missing}, or pgassay may not use it',
+        "taskset --cpu-list --pid $$ lists those that may be used",
     )
 
 
@@ -115,16 +117,16 @@ def more_memory_than_there_is(name: str, typed: str, total_bytes: int) -> UsageE
 
 
 def no_reboot(reason: str) -> BenchError:
-    """--reboot-between-blocks where it cannot be."""
+    """--reboot-between-blocks where it is not possible."""
     return BenchError(
         f"this machine cannot be rebooted between blocks: {reason}", "run without --reboot-between-blocks"
     )
 
 
-def goes_on_already(unit: Path) -> BenchError:
-    """One study at a time goes on by itself."""
+def already_continuing(unit: Path) -> BenchError:
+    """Only one study at a time continues by itself."""
     return BenchError(
-        f'"{unit}" goes on with another run after the next reboot', "let that run finish, or remove the unit"
+        f'"{unit}" already continues another run after the next reboot', "let that run finish, or remove the unit"
     )
 
 

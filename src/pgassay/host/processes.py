@@ -1,7 +1,7 @@
 """Processes as /proc shows them: who descends from whom, and ending all of a family.
 
-A server's backends lead sessions of their own, so that killing its process group leaves them; a process is told apart
-from a later one with the same number by its start time (proc(5), /proc/pid/stat field 22).
+A server's backends lead sessions of their own, so that killing its process group leaves them; a process is
+distinguished from a later one with the same number by its start time (proc(5), /proc/pid/stat field 22).
 """
 
 import os

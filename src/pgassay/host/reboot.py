@@ -1,4 +1,4 @@
-"""Going on after a reboot: a systemd unit that calls us again at boot, and removes itself when the study is done.
+"""Continuing after a reboot: a systemd unit that calls us again at boot, and removes itself when the study is done.
 
 Memory that has been in use for days is too fragmented for many huge pages; a fresh boot gives every block the same
 start. Only files are written (the unit, and the link that enables it, see systemd.unit(5)); nothing runs before a boot.
@@ -20,7 +20,7 @@ _KEPT = ("PATH", "LANG", "HOME")
 
 
 class Continuation:
-    """The unit of this machine; `command` goes on with the run, `places` must be mounted for it."""
+    """The unit of this machine; `command` continues the run, for which `places` must be mounted."""
 
     def __init__(self, runner: Runner, command: Sequence[str], places: Sequence[Path], root: Path = Path("/")) -> None:
         self._runner = runner
@@ -30,7 +30,7 @@ class Continuation:
 
     @property
     def unit(self) -> Path:
-        """Its file."""
+        """The path of the unit's file below the root."""
         return self._root / _UNITS / UNIT
 
     @property
@@ -38,7 +38,7 @@ class Continuation:
         return self._root / _UNITS / f"{_TARGET}.wants" / UNIT
 
     def require(self) -> None:
-        """Raise `BenchError` where it cannot be done: no root, no systemd, or another run goes on already."""
+        """Raise `BenchError` where it cannot be done: no root, no systemd, or the unit of another run."""
         if self._root != Path("/"):
             return
         if os.geteuid() != 0:
@@ -51,20 +51,20 @@ class Continuation:
         self.require()
         text = unit_text(self._command, self._places, environment)
         if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) != _start_of(text):
-            raise messages.goes_on_already(self.unit)
+            raise messages.already_continuing(self.unit)
         self._link.parent.mkdir(parents=True, exist_ok=True)
         self.unit.write_text(text, encoding="utf-8")
         if not self._link.is_symlink():
             self._link.symlink_to(Path("/") / _UNITS / UNIT)
 
     def remove(self) -> None:
-        """Take it away if it is ours; harmless when it is not there."""
+        """Remove it if it is ours; harmless when there is none."""
         if self.unit.exists() and _start_of(self.unit.read_text(encoding="utf-8")) == _start_line(self._command):
             self._link.unlink(missing_ok=True)
             self.unit.unlink()
 
     def stopping(self) -> bool:
-        """Is the machine going down by itself? Then the unit stays, for the study goes on after that too."""
+        """Is the machine shutting down for another reason? Then the unit stays: the study continues after that too."""
         if self._root != Path("/"):
             return False
         return self._runner.run(["systemctl", "is-system-running"]).stdout.strip() == "stopping"
@@ -77,11 +77,11 @@ class Continuation:
 
 
 def unit_text(command: Sequence[str], places: Sequence[Path], environment: Mapping[str, str]) -> str:
-    """The whole unit."""
+    """The unit that runs `command` once `places` are mounted; raises `BenchError` for a path that it cannot hold."""
     kept = {name: value for name, value in environment.items() if name in _KEPT or name.startswith("PGASSAY_")}
     lines = [
         "[Unit]",
-        "Description=pgassay goes on with a study after a reboot, and removes this unit when it is done",
+        "Description=pgassay continues a study after a reboot, and removes this unit when the study is done",
         "Documentation=man:systemd.service(5)",
         f"RequiresMountsFor={' '.join(_quoted(str(place)) for place in places)}",
         "",

@@ -1,7 +1,7 @@
 """The file system that holds a path, with its room and whether files share blocks in it, and the block device beneath.
 
 From /proc/self/mountinfo (proc(5)) and /sys/dev/block (the kernel's "Queue sysfs files"). Sharing is tried with FICLONE
-(ioctl_ficlonerange(2)) on two files of our own, because the type of the file system does not tell (XFS may be made
+(ioctl_ficlonerange(2)) on two files of our own, because the type of the file system does not say (XFS may be made
 without it). A partition's queue is that of its whole disk; a device-mapper or loop device names what lies under it.
 """
 
@@ -119,7 +119,7 @@ def unsuitable(mount: Mount) -> str | None:
 
 @dataclass(frozen=True)
 class BlockDevice:
-    """A block device. None where the kernel does not tell; `model` is the maker's text; sizes in bytes."""
+    """A block device. None where the kernel does not say; `model` is the maker's text; sizes in bytes."""
 
     name: str
     disk: str

@@ -54,7 +54,7 @@ def holds(server: Server, found: Setting, typed: str) -> bool:
 
 
 def shown(server: Server) -> dict[str, str]:
-    """Every setting that differs from the built-in default, and the ones that are always told, as SHOW prints them."""
+    """Every setting that differs from the built-in default, and those of `ALWAYS_SHOWN`, as SHOW prints them."""
     rows = server.query(
         "SELECT name, current_setting(name) FROM pg_settings"
         " WHERE (source NOT IN ('default', 'client', 'session') AND context <> 'internal'"
@@ -68,7 +68,7 @@ def shown(server: Server) -> dict[str, str]:
 
 
 def huge_pages_status(server: Server) -> str | None:
-    """`on` or `off`: from 17 the server says it; before, the postmaster's memory map tells; None if neither can."""
+    """`on` or `off`: as the server says from 17 on, else by the postmaster's memory map; None if it is closed."""
     if server.version.major >= versions.HUGE_PAGES_STATUS:
         try:
             status = str(server.query("SHOW huge_pages_status")[0][0])

@@ -87,8 +87,8 @@ class PostgresVersion(Factor):
         """What the server says it is."""
         number = int(readable.server.query("SHOW server_version_num")[0][0])
         major, minor = divmod(number, 10000)
-        wanted = find.parse_requested_version(level.canonical)
-        return level.canonical if wanted in ((major, minor), (major, None)) else f"{major}.{minor}"
+        requested = find.parse_requested_version(level.canonical)
+        return level.canonical if requested in ((major, minor), (major, None)) else f"{major}.{minor}"
 
 
 class DataChecksums(Factor):
@@ -99,15 +99,15 @@ class DataChecksums(Factor):
     summary = "checksums on data pages (the default from PostgreSQL 18 on)"
 
     def parse(self, name: str, typed: str) -> Level:
-        """A boolean."""
+        """A boolean as `on` or `off`; raises `UsageError`."""
         return Level(typed, "on" if parse_boolean(typed) else "off")
 
     def prepare(self, name: str, level: Level, setup: Setup) -> None:
-        """An option of initdb."""
+        """Pass it to initdb as `data_checksums`."""
         setup.init_options[name.removeprefix(_INITIAL)] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """SHOW data_checksums."""
+        """What SHOW data_checksums prints."""
         return str(readable.server.query("SHOW data_checksums")[0][0])
 
 
@@ -123,11 +123,11 @@ class WalSegmentSize(Factor):
         return Level(typed, f"{wal_segment_bytes(typed)}B")
 
     def prepare(self, name: str, level: Level, setup: Setup) -> None:
-        """An option of initdb."""
+        """Pass it to initdb as `wal_segment_size`."""
         setup.init_options[name.removeprefix(_INITIAL)] = format_bytes(wal_segment_bytes(level.canonical))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """SHOW wal_segment_size."""
+        """What SHOW wal_segment_size prints, in bytes."""
         return canonical(str(readable.server.query("SHOW wal_segment_size")[0][0]))
 
 
@@ -171,7 +171,7 @@ class BuildVersion(_BuildFactor):
         return Level(typed, str(major) if minor is None else f"{major}.{minor}")
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """SHOW server_version_num."""
+        """The level if SHOW server_version_num fits it, else major and minor version."""
         major, minor = divmod(int(readable.server.query("SHOW server_version_num")[0][0]), 10000)
         found = f"{major}.{minor}"
         return level.canonical if fits(found, level.canonical) else found
@@ -184,7 +184,7 @@ class CompilerFlags(_BuildFactor):
     summary = 'flags of the C compiler, instead of "-O2"'
 
     def parse(self, name: str, typed: str) -> Level:
-        """Flags separated by spaces."""
+        """Flags separated by single spaces; raises `UsageError`."""
         return Level(typed, recipe.compiler_flags(typed))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
@@ -207,7 +207,7 @@ class BuildSource(_BuildFactor):
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """From the manifest beside the programs that the running server says it is.
 
-        One build may come from two names of one source (a tag and a branch): then nothing can tell which was meant.
+        One build may come from two names of one source (a tag and a branch): then nothing says which was meant.
         """
         key_folder = Path(str(_pg_config(readable.server, "BINDIR"))).parent
         try:

@@ -70,7 +70,7 @@ class FillFactor(Factor):
         raise NotImplementedError
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """Set the option."""
+        """Set the storage parameter of one relation; raises `QueryError`."""
         raise NotImplementedError
 
     def rewrite(self, relation: str, server: Server) -> None:
@@ -146,7 +146,7 @@ class IndexFillFactor(FillFactor):
         server.execute(f"ALTER INDEX {relation} SET (fillfactor = {value})")
 
     def rewrite(self, relation: str, server: Server) -> None:
-        """REINDEX packs the keys."""
+        """REINDEX, which packs the existing keys anew."""
         server.execute(f"REINDEX INDEX {relation}")
 
 

@@ -71,16 +71,16 @@ class Finder:
         `bindir`, or else `$PGASSAY_BINDIR`, is the user's own choice: it must be a PostgreSQL, and serves before all
         others unless it is not of `version`.
         """
-        wanted = parse_requested_version(version) if version else None
+        requested = parse_requested_version(version) if version else None
         others = []
         variable = self.environment.get(VARIABLE)
         if bindir or variable:
             chosen = self.named(bindir) if bindir else self.named(Path(variable or ""), "environment")
-            if wanted is None or fits(chosen.version, wanted):
+            if requested is None or fits(chosen.version, requested):
                 return chosen
             others.append(str(chosen.version))
         for installation in self.all():
-            if wanted is None or fits(installation.version, wanted):
+            if requested is None or fits(installation.version, requested):
                 return installation
             others.append(str(installation.version))
         if version:
@@ -125,7 +125,7 @@ class Finder:
         outcome = self.runner.run([str(bindir / "postgres"), "--version"], unprivileged=True, timeout_s=10.0)
         version = versions.parse_version(outcome.stdout) if outcome.status == 0 else None
         if version is None:
-            raise messages.not_runnable(bindir, (outcome.stderr or outcome.stdout).strip() or "it said nothing")
+            raise messages.not_runnable(bindir, (outcome.stderr or outcome.stdout).strip() or "it printed nothing")
         return version
 
 
@@ -148,7 +148,7 @@ def parse_requested_version(text: str) -> tuple[int, int | None]:
     return int(found[1]), int(found[2]) if found[2] else None
 
 
-def fits(version: Version, wanted: tuple[int, int | None]) -> bool:
+def fits(version: Version, requested: tuple[int, int | None]) -> bool:
     """Is this the version that was asked for?"""
-    major, minor = wanted
+    major, minor = requested
     return version.major == major and minor in (None, version.minor)

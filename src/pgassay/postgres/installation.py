@@ -29,7 +29,7 @@ _INITDB_S = 600.0
 
 @dataclass(frozen=True)
 class LocalInstallation:
-    """See `bench.server.Installation`."""
+    """A bin directory of this machine; implements `bench.server.Installation`."""
 
     bindir: Path
     version: Version

@@ -27,7 +27,7 @@ def not_postgres(bindir: Path, missing: Iterable[str]) -> UsageError:
 
 
 def not_runnable(bindir: Path, detail: str) -> UsageError:
-    """The programs are there and do not run for us."""
+    """The programs exist, but do not run."""
     return UsageError(
         f'the PostgreSQL in "{bindir}" does not run: {detail}',
         "its directories must be open to the account that servers run under",
@@ -48,10 +48,10 @@ def none_found(looked: Iterable[str]) -> UsageError:
     )
 
 
-def version_not_found(wanted: str, found: Iterable[str]) -> UsageError:
+def version_not_found(requested: str, found: Iterable[str]) -> UsageError:
     """`postgres.version` asks for what is not here."""
     return UsageError(
-        f"PostgreSQL {wanted} was not found on this machine",
+        f"PostgreSQL {requested} was not found on this machine",
         f"found: {', '.join(found) or 'none'}; name another with --pg-bindir",
     )
 
@@ -62,12 +62,12 @@ def bad_version(text: str) -> UsageError:
 
 
 def not_empty(directory: Path) -> ClusterError:
-    """initdb would refuse; so do we, before it."""
+    """initdb would refuse it; so do we, before it runs."""
     return ClusterError(f'directory "{directory}" is not empty', "clusters are only made in empty directories of ours")
 
 
 def foreign_cluster(directory: Path) -> ClusterError:
-    """No marker of ours: never touched."""
+    """A directory without our marker, which is never touched."""
     return ClusterError(
         f'directory "{directory}" was not made by pgassay, and is left alone',
         "only clusters with our marker file are started or stopped",
@@ -90,7 +90,7 @@ def bad_init_option(name: str, value: str, expected: str) -> UsageError:
 
 
 def initdb_failed(directory: Path, words: str) -> ClusterError:
-    """initdb's own words."""
+    """initdb ended with an error; `words` are its own."""
     return ClusterError(f'initdb could not create a cluster in "{directory}": {words}')
 
 
@@ -100,7 +100,7 @@ def version_mismatch(directory: Path, found: str, major: int) -> ClusterError:
 
 
 def socket_path_too_long(path: Path, limit: int) -> ClusterError:
-    """sun_path has its limit."""
+    """A socket's path has at most 107 bytes (sun_path)."""
     return ClusterError(
         f'socket path "{path}" is {len(str(path).encode())} bytes long, the system allows {limit}',
         "choose a shorter directory",
@@ -125,8 +125,8 @@ def not_started(words: str) -> ClusterError:
 
 
 def start_timeout(seconds: float, words: str) -> ClusterError:
-    """It neither came up nor ended."""
-    return ClusterError(f"server was not ready after {seconds:.0f} s; its last words: {words}")
+    """It is not ready in time, and has not ended."""
+    return ClusterError(f"server was not ready after {seconds:.0f} s; its last message: {words}")
 
 
 def query_failed(sql: str, words: str, hint: str | None) -> QueryError:
@@ -147,7 +147,7 @@ def private_setting(name: str) -> UsageError:
 
 
 def bad_setting_name(name: str) -> SettingError:
-    """Not even the form of a name."""
+    """A text without the form of a setting's name."""
     return SettingError(f'"{name}" is not the name of a setting')
 
 
@@ -159,7 +159,7 @@ def unknown_setting(name: str, known: Iterable[str]) -> SettingError:
 
 
 def library_not_loaded(name: str, library: str) -> SettingError:
-    """A setting of an extension whose library nobody loads."""
+    """A setting of an extension whose library is not loaded."""
     return SettingError(
         f'setting "{name}" belongs to an extension that is not loaded',
         f'add "server.shared_preload_libraries" = "{library}"',
@@ -168,7 +168,7 @@ def library_not_loaded(name: str, library: str) -> SettingError:
 
 def refused_setting(name: str, value: str, words: str, hint: str | None) -> SettingError:
     """The server's own words about a value, with its own hint if it gives one."""
-    asked = hint or f"pg_settings tells what it takes: SELECT * FROM pg_settings WHERE name = '{name}'"
+    asked = hint or f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{name}'"
     return SettingError(f"PostgreSQL refuses {name} = '{value}': {words}", asked)
 
 
@@ -196,10 +196,10 @@ def unreachable_server(detail: str) -> ClusterError:
 
 
 def not_a_cluster(directory: Path) -> ClusterError:
-    """`pgassay compressibility` was given something else."""
+    """`pgassay compressibility` was given another directory."""
     return ClusterError(
         f'"{directory}" is not the data directory of a PostgreSQL cluster',
-        "it has the file PG_VERSION and the folder base; SHOW data_directory tells where it is",
+        "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
     )
 
 
@@ -209,7 +209,7 @@ def unreadable_cluster(path: Path) -> ClusterError:
 
 
 def server_elsewhere(directory: Path) -> ClusterError:
-    """The server's files are not this machine's."""
+    """The server's files are on another machine."""
     return ClusterError(
         f'the server\'s data directory "{directory}" is not on this machine',
         "run this where the server runs; its files are read directly",
@@ -244,7 +244,7 @@ def complaint(text: str) -> tuple[str, str | None]:
             hint = words
     if not sentence:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return (lines[-1] if lines else "it said nothing"), None
+        return (lines[-1] if lines else "it printed nothing"), None
     return (f"{sentence} ({detail.rstrip('.')})" if detail else sentence), _as_hint(hint)
 
 

@@ -1,8 +1,9 @@
-"""Which clusters and directories are ours, and which pgassay process uses them: told by files inside them.
+"""Which clusters and directories are ours, and which pgassay process uses them, by files inside them.
 
 `PGASSAY_CLUSTER` marks a data directory as ours. It lies inside, so that copies, reflinks and snapshots carry it along;
 a directory without it is never started, stopped or removed. `PGASSAY_OWNER` names the process that uses a cluster or a
-private directory: after a crash or SIGKILL of that process, what it left is told from what a living pgassay still uses.
+private directory. After a crash or SIGKILL of that process it shows that what lies there was left behind; what a
+running pgassay uses is not touched.
 
 Private directories hold a server's socket: short, since a socket's path has 107 bytes (sun_path less its final null),
 and closed to all but root and the servers' account, since `trust` is safe only then.
@@ -35,7 +36,7 @@ class Marker:
 
 
 def mark(directory: Path, made_wall_ns: int, version: str, account: Account) -> Marker:
-    """Mark `directory` as ours."""
+    """Write our marker into `directory`; returns it."""
     marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version)
     path = directory / MARKER_FILE
     path.write_text(json.dumps(asdict(marker), indent=1) + "\n", encoding="utf-8")

@@ -16,13 +16,13 @@ _POLL_S = 0.02
 
 def serving(directory: Path, proc: Path = _PROC) -> list[int]:
     """The processes named postgres that work in `directory`, zombies left out; none where there is no /proc."""
-    wanted = directory.resolve()
+    target = directory.resolve()
     found = []
     for entry in proc.iterdir() if proc.is_dir() else ():
         if not entry.name.isdecimal():
             continue
         try:
-            if (entry / "comm").read_text(encoding="utf-8").strip() in _NAMES and (entry / "cwd").readlink() == wanted:
+            if (entry / "comm").read_text(encoding="utf-8").strip() in _NAMES and (entry / "cwd").readlink() == target:
                 found.append(int(entry.name))
         except OSError:
             continue  # It ended while we looked, or belongs to somebody else.
@@ -53,7 +53,7 @@ def end(directory: Path, patience_s: float) -> None:
 
 
 def started_ticks(pid: int) -> int | None:
-    """When a process started (ticks since boot), which tells it from a later one of that number; None if it is gone."""
+    """When a process started (ticks since boot): a later one with its number differs in that; None if it is gone."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

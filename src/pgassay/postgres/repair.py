@@ -44,7 +44,7 @@ def end(leftover: Leftover) -> None:
 
 
 def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path]:
-    """Socket directories that a killed pgassay left in `parent` (/tmp unless told), of us or the servers' account."""
+    """Socket directories that a killed pgassay left in `parent` (default /tmp), of us or the servers' account."""
     found = []
     for path in sorted((parent or ownership.PRIVATE_PARENT).glob(f"{ownership.PRIVATE_PREFIX}*")):
         if path.is_symlink() or not path.is_dir() or path.stat().st_uid not in (account.uid, os.geteuid()):
@@ -55,7 +55,7 @@ def abandoned_sockets(account: Account, parent: Path | None = None) -> list[Path
 
 
 def remove_sockets(path: Path) -> None:
-    """Remove one of `abandoned_sockets`."""
+    """Remove one of `abandoned_sockets`, with all that is in it."""
     shutil.rmtree(path, ignore_errors=True)  # another lab may be at it, too
 
 

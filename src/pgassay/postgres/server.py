@@ -29,7 +29,7 @@ LOG_BYTES = 65536
 
 
 class LocalServer:
-    """See `bench.server.Server`."""
+    """A server that we started; implements `bench.server.Server`."""
 
     def __init__(self, running: Running, directory: Path, endpoint: Endpoint, version: Version, log: Path) -> None:
         self._running = running
@@ -42,7 +42,7 @@ class LocalServer:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where clients reach it."""
+        """The private socket by which clients reach it."""
         return self._endpoint
 
     @property

@@ -48,7 +48,7 @@ def quoted(name: str, value: str) -> str:
 
 
 def file_text(settings: Mapping[str, str]) -> str:
-    """The whole of `pgassay.conf`."""
+    """The text of `pgassay.conf` with these settings; raises `SettingError` or `UsageError` for what it cannot hold."""
     lines = ["# Written by pgassay before every start; changes are lost."]
     for name, value in settings.items():
         require_name(name)
@@ -57,7 +57,7 @@ def file_text(settings: Mapping[str, str]) -> str:
 
 
 def as_options(settings: Mapping[str, str]) -> list[str]:
-    """`-c name=value` for each."""
+    """Settings as `-c name=value` words for `postgres`."""
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
 
@@ -156,13 +156,13 @@ def same(typed: str, setting: Setting) -> bool:
         except UsageError:
             return False
     if setting.kind in ("integer", "real"):
-        wanted = in_base_unit(typed, setting.unit)
-        if wanted is None:
+        amount = in_base_unit(typed, setting.unit)
+        if amount is None:
             return False
         found = float(setting.value)
         if setting.kind == "integer":
-            return round(wanted) == found
-        return abs(wanted - found) <= 1e-5 * max(abs(wanted), abs(found))  # pg_settings prints six digits.
+            return round(amount) == found
+        return abs(amount - found) <= 1e-5 * max(abs(amount), abs(found))  # pg_settings prints six digits.
     if setting.kind == "enum":
         return typed.strip().lower() == setting.value.lower() or _word(typed) == _word(setting.value)
     return typed == setting.value

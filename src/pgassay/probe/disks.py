@@ -98,12 +98,12 @@ class Diskstats(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """The source's counters, flushes among them."""
         return {self._source: tuple(Meter(name, unit) for name, unit in _DISK_UNITS.items())}
 
     @property
     def per_second(self) -> bool:
-        """One file."""
+        """True: it reads one small file."""
         return True
 
     def read(self) -> tuple[Reading, ...]:
@@ -142,7 +142,7 @@ class GroupIo(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Operations and bytes, as source `cgroup_io`."""
         return {"cgroup_io": tuple(Meter(name, unit) for name, unit in _GROUP_UNITS.items())}
 
     @property
@@ -189,14 +189,14 @@ def _of_v1(text: str, number: str, names: Mapping[str, str]) -> dict[str, float 
 
 
 OWN_WRITES_MAX = 2.0
-"""A server's writes may at most double on their way to the device before they are called somebody else's."""
+"""A server's writes may at most double on their way to the device before they are attributed to another program."""
 
 
 def _foreign_writes(counters: Differences, _: int) -> float | None:
     """What the device wrote beyond `OWN_WRITES_MAX` times what the server's processes passed to files, as a share.
 
     A file system writes its journal and metadata along, and pages that were dirtied before; so only a gross excess
-    points to somebody else.
+    points to another program.
     """
     device, ours = counters.get("diskstats.written_bytes"), counters.get("process_io.passed_written_bytes")
     if device is None or ours is None:
@@ -254,7 +254,7 @@ class Disks(Probe):
         return None if found else "no block device lies under the data directory or the WAL"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """One a device."""
+        """A reader for the data's device, and one for the WAL's where it is another."""
         data, wal = device_under(target.directory), _wal_device(target.directory)
         found: list[Reader] = [Diskstats(self.name, data, target.clock)] if data is not None else []
         if wal is not None and wal != data:
@@ -270,7 +270,7 @@ class ServerGroup(Probe):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Operations and bytes, as source `cgroup_io`."""
         return {self.name: tuple(Meter(name, unit) for name, unit in _GROUP_UNITS.items())}
 
     def unavailable(self, target: Target) -> str | None:

@@ -28,7 +28,7 @@ class DriveReader(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """All names of `bench.drive_counters`, also those that the drive does not count."""
         return {self._source: tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())}
 
     @property
@@ -54,12 +54,12 @@ def _sum(counters: Differences, name: str) -> float | None:
 
 
 def _contents(counters: Differences, name: str) -> float | None:
-    """As `_sum`, of what the host can read where a drive tells that apart from what filled it when it was aged."""
-    told = {}
+    """As `_sum`, of what the host can read where a drive counts that apart from what filled it when it was aged."""
+    amounts = {}
     for source in _SOURCES:
         contents = counters.get(f"{source}.contents_{name}")
-        told[f"{source}.{name}"] = counters.get(f"{source}.{name}") if contents is None else contents
-    return _sum(told, name)
+        amounts[f"{source}.{name}"] = counters.get(f"{source}.{name}") if contents is None else contents
+    return _sum(amounts, name)
 
 
 def _of_set(
@@ -169,7 +169,7 @@ class Drives(Probe):
         return None if target.drives else "no drive here counts of itself"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """One a drive."""
+        """A reader for each drive that counts."""
         return tuple(DriveReader(source, read, target.clock) for source, read in target.drives.items())
 
 

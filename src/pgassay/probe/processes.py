@@ -82,7 +82,7 @@ class ProcessTree(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """CPU, context switches, processes and memory of the tree."""
         return {self._source: _TREE_METERS}
 
     @property
@@ -183,7 +183,7 @@ class ProcessIo(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Calls and bytes, as source `process_io`."""
         return {"process_io": tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())}
 
     @property
@@ -222,8 +222,8 @@ _MACHINE_METERS = (
 class MachineReader(FileReader):
     """CPU time by kind from /proc/stat, swapping and dirty memory from /proc/vmstat, cores that ran hot.
 
-    Steal is time that a hypervisor gave to others while we wanted to run; a throttled core slowed down to cool (Linux's
-    Documentation/arch/x86/x86_64/machinecheck.rst): either may invalidate a trial.
+    Steal is time that a hypervisor gave to others while this machine had work; a throttled core slowed down to cool
+    (Linux's Documentation/arch/x86/x86_64/machinecheck.rst). Either may invalidate a trial.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class MachineReader(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """CPU, swapping and throttling, as source `machine`."""
         return {"machine": _MACHINE_METERS}
 
     @property
@@ -244,7 +244,7 @@ class MachineReader(FileReader):
         return True
 
     def read(self) -> tuple[Reading, ...]:
-        """Read them all; None for what this kernel does not tell."""
+        """Read them all; None for what this kernel does not count."""
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
         stat, vmstat = read_text(self._proc / "stat"), read_text(self._proc / "vmstat")
         cpu = parse_cpu(stat) if stat else {}
@@ -267,7 +267,7 @@ _BUSY_CPU = tuple(f"machine.{kind}_us" for kind in _CPU if kind not in ("idle", 
 
 
 class ServerProcesses(Probe):
-    """The server's process tree."""
+    """CPU, switches and memory of the postmaster and all that it started."""
 
     name = "process_tree"
     summary = "CPU, context switches and private memory of the server's processes"
@@ -280,11 +280,11 @@ class ServerProcesses(Probe):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Those of the tree, as source `process_tree`."""
         return {self.name: _TREE_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """From the postmaster down."""
+        """A reader of the tree under the postmaster."""
         return (ProcessTree(self.name, target.server.postmaster_pid, target.clock),)
 
 
@@ -297,7 +297,7 @@ class LabProcesses(Probe):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Those of the tree, as source `lab_tree`."""
         return {self.name: _TREE_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
@@ -319,11 +319,11 @@ class ServerFiles(Probe):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Calls and bytes, as source `process_io`."""
         return {self.name: tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())}
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """From the postmaster down."""
+        """A reader of the tree under the postmaster."""
         return (ProcessIo(target.server.postmaster_pid, target.clock),)
 
 
@@ -336,7 +336,7 @@ def _foreign_cpu(counters: Differences, _: int) -> float | None:
 
 
 class Machine(Probe):
-    """The whole machine."""
+    """The whole machine, whoever uses it: what others took of it is the difference."""
 
     name = "machine"
     summary = "CPU time of the machine by kind, swapping, dirty memory, throttled cores"
@@ -362,9 +362,9 @@ class Machine(Probe):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """CPU, swapping and throttling, as source `machine`."""
         return {self.name: _MACHINE_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        """Of this machine."""
+        """A reader of /proc and of the cores' throttling counters."""
         return (MachineReader(target.clock),)

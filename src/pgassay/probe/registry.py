@@ -47,7 +47,7 @@ class Probes:
 
     @property
     def all(self) -> tuple[Probe, ...]:
-        """Ours first."""
+        """All probes, ours before other packages'."""
         return (*self.ours, *self.foreign)
 
     @property

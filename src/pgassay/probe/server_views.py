@@ -1,7 +1,7 @@
 """What PostgreSQL counts of itself, one probe a view: transactions, tables, row versions, WAL, checkpoints, I/O, sizes.
 
 See the manual, "The Cumulative Statistics System". What differs between versions goes by `bench.versions`. Each probe
-says which costs of a transaction its counters give; docs/numbers.md tells how each is computed. A cost on the ratio
+says which costs of a transaction its counters give; docs/numbers.md says how each is computed. A cost on the ratio
 scale may still be 0 for a load that only reads.
 """
 
@@ -194,7 +194,7 @@ class Wal(ViewProbe):
 
 
 class Checkpoints(ViewProbe):
-    """Checkpoints and the background writer: pg_stat_bgwriter, and pg_stat_checkpointer beside it from 17 on.
+    """Checkpoints and the background writer: pg_stat_bgwriter, and also pg_stat_checkpointer from 17 on.
 
     In 17 and later `checkpoints_timed` also counts timed checkpoints that were skipped because nothing was written; 18
     has the number completed. `buffers_backend` is gone from 17 on (pg_stat_io has it by kind of process).

@@ -171,12 +171,12 @@ class Statistics:
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """By source."""
+        """The meters of every view, by source."""
         return {view.source: view.meters for view in self._views}
 
     @property
     def per_second(self) -> bool:
-        """As made."""
+        """Whether these views are asked once a second, or at a window's edges."""
         return self._per_second
 
     def settle(self) -> None:

@@ -1,7 +1,7 @@
 """What the load's backends wait for: pg_stat_activity looked at five times a second, looks added up by kind of wait.
 
 A backend seen *active* without a wait event has or wants a CPU. One that waits for its client between or within
-transactions tells that the client is behind. See the PostgreSQL manual, "Wait Event Tables"; the WAL's events changed
+transactions means that the client is behind. See the PostgreSQL manual, "Wait Event Tables"; the WAL's events changed
 their capitals in 17. A look costs the server about what one small query does.
 """
 
@@ -73,7 +73,7 @@ class WaitsReader:
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Looks, and backends seen by kind of wait, as source `waits`."""
         return {"waits": _METERS}
 
     @property
@@ -138,7 +138,7 @@ class Waits(Probe):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """One source."""
+        """Looks, and backends seen by kind of wait, as source `waits`."""
         return {self.name: _METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:

@@ -72,11 +72,11 @@ def test_an_interrupted_build_leaves_nothing_and_the_next_one_works(tmp_path: Pa
     builder = make_builder(tmp_path, interrupt)
     with pytest.raises(KeyboardInterrupt):
         builder.installation(_wanted(tree))
-    assert builder.cache.every_key() == ()
+    assert builder.cache.all_keys() == ()
     assert list((tmp_path / "cache" / "staging").iterdir()) == []
     (tree / "src" / "backend" / "Makefile").write_text(MAKEFILE)
     make_builder(tmp_path).installation(_wanted(tree))
-    assert len(builder.cache.every_key()) == 1
+    assert len(builder.cache.all_keys()) == 1
 
 
 def test_what_a_killed_build_left_is_put_away(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_a_killed_build_left_is_put_away(tmp_path: Path) -> None:
     [
         ("echo 'configure: error: bison not found' >&2; exit 1", "bison not found", "bison"),
         ("echo 'configure: error: zlib library not found'; exit 1", "zlib library not found", "zlib"),
-        ("echo 'x.c:1:1: error: odd' ; exit 1", "odd", "the compiler's own words"),
+        ("echo 'x.c:1:1: error: odd' ; exit 1", "odd", "the compiler's message"),
     ],
 )
 def test_a_failed_build_names_what_is_missing_and_keeps_the_output(
@@ -107,23 +107,23 @@ def test_a_failed_build_names_what_is_missing_and_keeps_the_output(
     (log,) = (tmp_path / "cache" / "logs").iterdir()
     assert str(log) in caught.value.hint
     assert words in log.read_text()
-    assert builder.cache.every_key() == ()
+    assert builder.cache.all_keys() == ()
 
 
 def test_a_build_that_does_not_verify_is_not_kept(tmp_path: Path) -> None:
     def refuse(installation: object, recipe: Recipe, runner: object) -> None:
-        raise messages.not_as_asked(recipe.key, "block_size", 2048, 8192)
+        raise messages.not_as_requested(recipe.key, "block_size", 2048, 8192)
 
     builder, tree = replace(make_builder(tmp_path), verify=refuse), make_tree(tmp_path)
-    with pytest.raises(messages.BuildError, match="says block_size = 8192, asked was 2048"):
+    with pytest.raises(messages.BuildError, match="has block_size = 8192, not 2048 as requested"):
         builder.installation(_wanted(tree, 2048))
-    assert builder.cache.every_key() == ()
+    assert builder.cache.all_keys() == ()
 
 
 def test_damage_by_hand_is_told_with_its_remedy(tmp_path: Path) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     program = builder.installation(_wanted(tree)).bindir / "postgres"
-    (key,) = builder.cache.every_key()
+    (key,) = builder.cache.all_keys()
     builder.cache.check_contents(key)
     whole = program.read_text()
     program.write_text(whole.replace("echo", "ECHO"))

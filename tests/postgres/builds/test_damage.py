@@ -38,7 +38,7 @@ def test_a_fetched_source_is_used_again_and_needed_for_building_only(tmp_path: P
         builder.installation(replace(request, block_bytes=2048))
     assert str(note) in caught.value.message
     note.unlink()  # as the hint has it: then it is fetched again
-    assert builder.sources.at_hand(None, "16") is None
+    assert builder.sources.in_cache(None, "16") is None
 
 
 def test_a_fetched_source_that_was_changed_by_hand_is_not_built(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_somebody_put_among_the_builds_is_named_before_anything_is_built(tm
     key = builder.recipe(BuildRequest(source=parse_spec(f"directory:{tree}")))[0].key
     builder.cache.directory(key).parent.mkdir(parents=True)
     builder.cache.directory(key).touch()
-    assert builder.cache.every_key() == (key,)
+    assert builder.cache.all_keys() == (key,)
     with pytest.raises(messages.BuildError, match="is damaged") as caught:
         builder.installation(BuildRequest(source=parse_spec(f"directory:{tree}")))
     assert caught.value.hint == f"remove it: pgassay postgres remove {key}"

@@ -47,7 +47,7 @@ def test_a_compiler_that_makes_no_program_may_dislike_its_flags_or_lack_a_librar
 
 def test_a_full_disk_and_silence() -> None:
     assert "disk is full" in toolchain.remedy("cc1: error: x.s: No space left on device", debian=True)
-    assert toolchain.complaint("\n") == "it said nothing"
+    assert toolchain.complaint("\n") == "it printed nothing"
 
 
 def test_missing_tools_are_found_before_the_build(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def _size(recipe: Recipe, name: str) -> int:
 
 def _require(recipe: Recipe, name: str, expected: int, found: object) -> None:
     if str(found) != str(expected):
-        raise messages.not_as_asked(recipe.key, name, expected, found)
+        raise messages.not_as_requested(recipe.key, name, expected, found)
 
 
 FOUND_BY = "built"
@@ -91,7 +91,7 @@ class Builder:
     verify: Verify = verify
 
     def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
-        """What would be built, from which source (fetched if it is not at hand)."""
+        """What would be built, from which source (fetched if it is not in the cache)."""
         source = self.sources.identify(request.source, request.version)
         major = int("".join(digit for digit in source.version.partition(".")[0] if digit.isdigit()))
         try:
@@ -215,7 +215,7 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
     found = {}
     for request in requests:
         if request.source is None or request.source.kind in FETCHED:
-            source = builder.sources.at_hand(request.source, request.version)
+            source = builder.sources.in_cache(request.source, request.version)
         else:
             source = builder.sources.identify(request.source, request.version)
         if source is not None:
@@ -223,10 +223,10 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
             if builder.cache.manifest(recipe.key) is None:
                 found[request] = MissingBuild(recipe.name, source.spec, seconds, builder.cache.root)
             continue
-        version = request.version or builder.sources.fallback or "of a version yet to be named"
+        version = request.version or builder.sources.fallback or "version not chosen yet"
         sizes = f"{request.block_bytes // 1024}kB pages, {request.wal_block_bytes // 1024}kB WAL blocks"
-        told = f"{request.source or 'official or distribution'}, which would be fetched"
-        found[request] = MissingBuild(f"{version}, {sizes}", told, seconds, builder.cache.root)
+        origin = f"{request.source or 'official or distribution'}, which would be fetched"
+        found[request] = MissingBuild(f"{version}, {sizes}", origin, seconds, builder.cache.root)
     return tuple(found.values())
 
 

@@ -1,7 +1,7 @@
 """The cache of builds: a folder a key, put there whole by one rename, with a manifest that says what it is.
 
 A build is made in `staging/` and only renamed into `builds/` when its manifest is on disk, so an interrupted one is
-never found. The manifest lists every file with its size and SHA-256: damage by hand is told, not run. The servers'
+never found. The manifest lists every file with its size and SHA-256: a damaged build is reported, not run. The servers'
 account must be able to enter.
 """
 
@@ -44,7 +44,7 @@ class Manifest:
 
     @property
     def bytes(self) -> int:
-        """Its room on disk."""
+        """The size of its files on disk, in bytes."""
         return sum(size for size, _ in self.files.values())
 
 
@@ -68,16 +68,16 @@ class Cache:
         """Where the build of this key lies or would lie."""
         return self.root / "builds" / key
 
-    def every_key(self) -> tuple[str, ...]:
-        """Whatever lies where builds are, sorted: also what somebody else put there, which `manifest` then names."""
+    def all_keys(self) -> tuple[str, ...]:
+        """All entries of the builds' folder, sorted, also those that are no builds: `manifest` reports them."""
         folder = self.root / "builds"
         return tuple(sorted(each.name for each in folder.iterdir())) if folder.is_dir() else ()
 
     def find(self, text: str) -> str:
         """The key that a user means by its first digits; raises `UsageError`."""
-        matching = [key for key in self.every_key() if key.startswith(text)]
+        matching = [key for key in self.all_keys() if key.startswith(text)]
         if not matching:
-            raise messages.unknown_build(text, self.every_key())
+            raise messages.unknown_build(text, self.all_keys())
         if len(matching) > 1:
             raise messages.ambiguous_build(text, matching)
         return matching[0]
@@ -98,7 +98,7 @@ class Cache:
 
     def whole(self) -> Iterator[Manifest]:
         """What every build is that its manifest describes; damaged ones are passed over."""
-        for key in self.every_key():
+        for key in self.all_keys():
             try:
                 manifest = self.manifest(key)
             except messages.BuildError:
@@ -110,7 +110,7 @@ class Cache:
         """Read every file and compare it with the manifest; raises `BuildError`."""
         manifest = self.manifest(key)
         if manifest is None:
-            raise messages.unknown_build(key, self.every_key())
+            raise messages.unknown_build(key, self.all_keys())
         for name, (_, sha256) in manifest.files.items():
             if file_sha256(self.directory(key) / name) != sha256:
                 raise messages.damaged(key, f"{name} has other contents")
@@ -196,7 +196,7 @@ def list_files(directory: Path) -> dict[str, tuple[int, str]]:
 
 
 def file_sha256(path: Path) -> str:
-    """Of a file's contents."""
+    """The SHA-256 of a file's contents, in hexadecimal; raises `OSError`."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -43,7 +43,7 @@ Tell = Callable[[Progress], None]
 
 
 def tell_nobody(progress: Progress) -> None:
-    """Nothing."""
+    """Report progress to nobody: for builds without a terminal."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ EXTENSIONS = (
 
 
 INCLUDE = "src/include"
-"""Headers, and from 17 on postgres.bki, which initdb reads; src/backend installed it before, and nobody needs these."""
+"""Headers, and from 17 on postgres.bki, which initdb reads; src/backend installed that before."""
 
 
 def folders_of(source: Path) -> list[str]:

@@ -34,16 +34,16 @@ def open_url(url: str) -> AbstractContextManager[IO[bytes]]:
     return response
 
 
-def exact_version(wanted: str, opener: Opener) -> str:
+def exact_version(version: str, opener: Opener) -> str:
     """`"17"` as the latest `"17.N"`; an exact version as it is; raises `BuildError`."""
-    if "." in wanted:
-        return wanted
+    if "." in version:
+        return version
     try:
         with opener(VERSIONS) as response:
             rows = json.load(response)
-        return next(f"{row['major']}.{row['latestMinor']}" for row in rows if str(row["major"]) == wanted)
+        return next(f"{row['major']}.{row['latestMinor']}" for row in rows if str(row["major"]) == version)
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
-        raise messages.not_fetched(f"the latest version of PostgreSQL {wanted}", _words(error)) from None
+        raise messages.not_fetched(f"the latest version of PostgreSQL {version}", _words(error)) from None
 
 
 def fetch_official(version: str, folder: Path, opener: Opener) -> Path:
@@ -52,21 +52,21 @@ def fetch_official(version: str, folder: Path, opener: Opener) -> Path:
     target = folder / url.rpartition("/")[2]
     try:
         with opener(f"{url}.sha256") as response:
-            wanted = checksum_in(response.read().decode("ascii", errors="replace"))
+            checksum = checksum_in(response.read().decode("ascii", errors="replace"))
         with opener(url) as response, target.open("wb") as file:
             shutil.copyfileobj(response, file)
     except (OSError, ValueError) as error:
         target.unlink(missing_ok=True)
         raise messages.not_fetched(url, _words(error)) from None
-    require_checksum(target, wanted)
+    require_checksum(target, checksum)
     return target
 
 
-def require_checksum(path: Path, wanted: str) -> None:
+def require_checksum(path: Path, checksum: str) -> None:
     """Raise `BuildError`, and remove nothing, if the file is not what its checksum says."""
     found = file_sha256(path)
-    if found != wanted:
-        raise messages.wrong_checksum(path.name, wanted, found)
+    if found != checksum:
+        raise messages.wrong_checksum(path.name, checksum, found)
 
 
 def checksum_in(text: str) -> str:
@@ -140,30 +140,32 @@ def have_sources(files: Mapping[str, str]) -> bool:
 def machine_entries(etc: Path = ETC) -> dict[str, str]:
     """The machine's source entries, file name to text."""
     paths = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
-    wanted = [path for path in paths if path.is_file() and path.suffix in (".list", ".sources")]
-    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in wanted}
+    entries = [path for path in paths if path.is_file() and path.suffix in (".list", ".sources")]
+    return {path.name: path.read_text(encoding="utf-8", errors="replace") for path in entries}
 
 
-def fetch_distribution(runner: Runner, wanted: str, folder: Path, *, allowed: bool, entries: Mapping[str, str]) -> Path:
-    """Fetch the authors' tarball of PostgreSQL `wanted` (17 or 17.5) into `folder`; checked against the .dsc file."""
-    major, _, minor = wanted.partition(".")
+def fetch_distribution(
+    runner: Runner, version: str, folder: Path, *, allowed: bool, entries: Mapping[str, str]
+) -> Path:
+    """Fetch the authors' tarball of PostgreSQL `version` (17 or 17.5) into `folder`; checked against the .dsc file."""
+    major, _, minor = version.partition(".")
     package = f"postgresql-{major}"
     if not entries:
         raise messages.no_package_source("this machine has no apt source entries")
     if not allowed and not have_sources(entries):
         raise messages.needs_consent(package)
     options = _private_apt(folder / "apt", entries)
-    updated, versions = _look(runner, options, package, wanted if minor else "")
+    updated, versions = _look(runner, options, package, version if minor else "")
     newer = newer_entries(entries) if not versions else {}
     if newer and allowed:
         options = _private_apt(folder / "apt-newer", newer)
-        updated, versions = _look(runner, options, package, wanted if minor else "")
+        updated, versions = _look(runner, options, package, version if minor else "")
     if not versions:
         words = (updated.stderr.strip().splitlines() or ["no such package"])[-1]
-        raise messages.no_package_source(f"{package} {wanted} ({words})", newer=bool(newer) and not allowed)
+        raise messages.no_package_source(f"{package} {version} ({words})", newer=bool(newer) and not allowed)
     words = ""
-    for version in versions[:_TRIES]:
-        command = ["apt-get", *options, "source", "--download-only", f"{package}={version}"]
+    for candidate in versions[:_TRIES]:
+        command = ["apt-get", *options, "source", "--download-only", f"{package}={candidate}"]
         outcome = _run(runner, command, folder)
         if outcome.status == 0:
             return _checked(folder, package)

@@ -20,7 +20,7 @@ def unknown_block_size(name: str, text: str, known: Iterable[int]) -> UsageError
 
 
 def bare_block_size(name: str, text: str, known: Sequence[int]) -> UsageError:
-    """8192 or 8? Bytes for SHOW, kB for configure; at most one of them is a size that PostgreSQL knows."""
+    """8192 or 8? SHOW counts bytes, configure kB; at most one of them is a size that PostgreSQL knows."""
     meant = [size for size in known if size in (int(text), int(text) * 1024)]
     hint = f'write "{format_bytes(meant[0])}"' if meant else f"PostgreSQL knows {', '.join(map(format_bytes, known))}"
     return UsageError(f'"{name}" = {text} has no unit', hint)
@@ -61,25 +61,25 @@ def disk_full(path: Path) -> BuildError:
 
 
 def missing_tools(tools: Iterable[str], install: str) -> BuildError:
-    """No compiler, no make, no bison …: found before the build."""
+    """No compiler, no make, no bison …: seen before the build starts."""
     return BuildError(f"building PostgreSQL needs {', '.join(tools)}, which this machine lacks", install)
 
 
 def failed(step: str, words: str, hint: str, log: Path) -> BuildError:
-    """configure's or the compiler's own words."""
+    """configure or make failed; `words` are its own."""
     return BuildError(f"{step} failed: {words}", f"{hint}; its whole output is in {log}")
 
 
-def wrong_checksum(what: str, wanted: str, found: str) -> BuildError:
-    """Not the file that it should be."""
+def wrong_checksum(what: str, expected: str, found: str) -> BuildError:
+    """A file whose contents are not those that were published."""
     return BuildError(
-        f"{what} has the SHA-256 {found[:16]}…, its checksum says {wanted[:16]}…",
+        f"{what} has the SHA-256 {found[:16]}…, its checksum says {expected[:16]}…",
         "the file is damaged or not the one that was published: it was not used; fetch it again",
     )
 
 
 def not_fetched(what: str, detail: str) -> BuildError:
-    """The network, or the server, said no."""
+    """The network or the server refused."""
     return BuildError(
         f"could not fetch {what}: {detail}",
         "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 beside it, it is checked)",
@@ -104,8 +104,8 @@ def bad_checksum_file(path: Path, detail: str) -> BuildError:
 def needs_consent(package: str) -> UsageError:
     """The machine's package sources have no deb-src entry; ours would be a private one."""
     return UsageError(
-        f"the source package {package} is not within reach: apt has no source entries",
-        "allow it with --allow-deb-src: apt then reads them from a private configuration, the machine's own stays",
+        f"the source package {package} is not available: apt has no source entries",
+        "--allow-deb-src lets apt read them from a private configuration; the machine's own stays unchanged",
     )
 
 
@@ -117,7 +117,7 @@ def no_package_source(detail: str, *, newer: bool = False) -> BuildError:
 
 
 def not_a_source(path: Path) -> UsageError:
-    """No PostgreSQL in it."""
+    """A folder or tarball that holds something else."""
     return UsageError(
         f'"{path}" does not hold the source of PostgreSQL', "its top has a file configure and a folder src/backend"
     )
@@ -143,27 +143,27 @@ def configured_in_place(path: Path) -> UsageError:
 
 
 def unknown_commit(path: Path, commit: str, words: str) -> UsageError:
-    """git's own words."""
+    """git knows no such commit; `words` are its own."""
     return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")
 
 
 def no_version(what: str) -> BuildError:
-    """configure does not say."""
+    """The source's configure script has no PACKAGE_VERSION."""
     return BuildError(f"{what} does not say which version of PostgreSQL it is")
 
 
-def other_version(what: str, wanted: str, found: str) -> UsageError:
+def other_version(what: str, expected: str, found: str) -> UsageError:
     """`build.version` against what the source says."""
-    return UsageError(f"{what} is PostgreSQL {found}, not {wanted}", "change build.version or build.source")
+    return UsageError(f"{what} is PostgreSQL {found}, not {expected}", "change build.version or build.source")
 
 
 def unknown_version(detail: str) -> UsageError:
-    """A version is needed and nothing tells which."""
-    return UsageError(f"which version of PostgreSQL is to be built? {detail}", "name one: build.version = 17.5")
+    """A version is needed, and nothing says which."""
+    return UsageError(f"no version of PostgreSQL to build is given, and {detail}", "name one: build.version = 17.5")
 
 
 def damaged(key: str, detail: str) -> BuildError:
-    """The cache was changed by hand, or the disk lost something."""
+    """Somebody changed the cache, or the disk lost something."""
     return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")
 
 
@@ -178,28 +178,30 @@ def damaged_source(path: Path, detail: str) -> BuildError:
 def damaged_builds(keys: Sequence[str], looked_at: int) -> BuildError:
     """What `verify` found, after all builds were looked at."""
     return BuildError(
-        f"{len(keys)} of {looked_at} builds {'is' if len(keys) == 1 else 'are'} not as made",
-        f"remove them, a study builds them again: pgassay postgres remove {' '.join(keys)}",
+        f"{len(keys)} of {looked_at} builds {'is' if len(keys) == 1 else 'are'} damaged",
+        f"remove them; a study builds them again: pgassay postgres remove {' '.join(keys)}",
     )
 
 
-def not_as_asked(key: str, name: str, wanted: object, found: object) -> BuildError:
-    """The programs are not what the key says."""
-    return BuildError(f"build {key} says {name} = {found}, asked was {wanted}", f"pgassay postgres remove {key}")
+def not_as_requested(key: str, name: str, expected: object, found: object) -> BuildError:
+    """The programs are not what their key says."""
+    return BuildError(
+        f"build {key} has {name} = {found}, not {expected} as requested", f"pgassay postgres remove {key}"
+    )
 
 
 def unknown_build(text: str, known: Iterable[str]) -> UsageError:
     """No such key in the cache."""
-    return UsageError(f'no build "{text}" is in the cache', f"there are: {', '.join(known) or 'none'}")
+    return UsageError(f'no build "{text}" is in the cache', f"the cache holds: {', '.join(known) or 'none'}")
 
 
 def ambiguous_build(text: str, matching: Iterable[str]) -> UsageError:
     """A prefix of several keys."""
-    return UsageError(f'"{text}" fits several builds: {", ".join(matching)}', "give more digits")
+    return UsageError(f'"{text}" matches several builds: {", ".join(matching)}', "give more digits")
 
 
 def not_built(name: str) -> UsageError:
-    """A plan needs the programs, and makes none."""
+    """A dry run needs the programs, and builds none."""
     return UsageError(
         f"PostgreSQL {name} is not built yet, and a dry run builds nothing", "build it first: pgassay postgres build"
     )

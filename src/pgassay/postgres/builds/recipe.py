@@ -39,7 +39,7 @@ class Recipe:
 
     @property
     def key(self) -> str:
-        """24 hexadecimal digits."""
+        """The name of the build in the cache: 24 hexadecimal digits over everything above."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:24]
 
     @property
@@ -123,7 +123,7 @@ PREFIX = "build."
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """The build that a setup asks for: sizes in bytes; an empty version or no source takes what is at hand."""
+    """The build that a setup asks for: sizes in bytes; an empty version or no source takes what is in the cache."""
 
     block_bytes: int = DEFAULT_BLOCK_BYTES
     wal_block_bytes: int = DEFAULT_BLOCK_BYTES

@@ -46,7 +46,7 @@ class Sources:
     entries: Mapping[str, str] = field(default_factory=download.machine_entries)
 
     def identify(self, spec: Spec | None, version: str) -> Source:
-        """The source of this spec (None: whatever is at hand) and version (empty: any); fetched if need be."""
+        """The source of this spec (None: any in the cache) and version (empty: any); fetched if it has to be."""
         if spec is None or spec.kind in FETCHED:
             source = self._fetched(spec, version or self.fallback)
         else:
@@ -84,18 +84,18 @@ class Sources:
         notes = [_noted(path) for path in self.cache.sources.glob("*.json")]
         return tuple(sorted(notes, key=lambda each: _numbers(each.version), reverse=True))
 
-    def at_hand(self, spec: Spec | None, version: str) -> Source | None:
+    def in_cache(self, spec: Spec | None, version: str) -> Source | None:
         """A fetched source that the cache knows; None where it would have to be fetched."""
-        kinds, wanted = FETCHED if spec is None else (spec.kind,), version or self.fallback
+        kinds, requested = FETCHED if spec is None else (spec.kind,), version or self.fallback
         fitting = (each for each in self.known() if each.spec in kinds)
-        return next((each for each in fitting if not wanted or fits(each.version, wanted)), None)
+        return next((each for each in fitting if not requested or fits(each.version, requested)), None)
 
     def _fetched(self, spec: Spec | None, version: str) -> Source:
-        found = self.at_hand(spec, version)
+        found = self.in_cache(spec, version)
         if found is not None:
             return found
         if not version:
-            raise messages.unknown_version("no PostgreSQL is installed here to go by")
+            raise messages.unknown_version("none is installed here to take it from")
         self.cache.require_room()
         within_reach = self.entries and (self.allow_deb_src or download.have_sources(self.entries))
         kind = spec.kind if spec else ("distribution" if within_reach else "official")
@@ -190,9 +190,9 @@ def _noted(path: Path) -> Source:
     return source
 
 
-def fits(version: str, wanted: str) -> bool:
+def fits(version: str, requested: str) -> bool:
     """Is `17.5` what was asked for by `17` or `17.5`?"""
-    return version == wanted or ("." not in wanted and _numbers(version)[:1] == _numbers(wanted))
+    return version == requested or ("." not in requested and _numbers(version)[:1] == _numbers(requested))
 
 
 def _numbers(version: str) -> list[int]:

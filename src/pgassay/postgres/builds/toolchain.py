@@ -126,7 +126,7 @@ def complaint(output: str) -> str:
     for line in lines:
         if _COMPLAINT.search(line) and not _WHERE.search(line):
             return line.removeprefix("configure: error: ")
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def missing(output: str) -> str | None:
@@ -148,4 +148,4 @@ def remedy(output: str, *, debian: bool) -> str:
     if _NO_PROGRAMS.search(output):
         return f"check the compiler's flags (build.cflags), or {install_command(['libc'], debian=debian)}"
     what = missing(output)
-    return install_command([what], debian=debian) if what else "see the compiler's own words"
+    return install_command([what], debian=debian) if what else "see the compiler's message"

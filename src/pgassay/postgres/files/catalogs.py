@@ -94,7 +94,7 @@ _INDEX = struct.Struct("=II")
 
 
 def names_from_files(inventory: Inventory) -> dict[RelationFile, Name]:
-    """The name of each relation that the catalogues tell; the others are left out."""
+    """The name of each relation that is in the catalogs; the others are left out."""
     databases = dict(_named_rows(inventory, SHARED, _mapped(inventory.directory / "global").get(_PG_DATABASE)))
     known: dict[RelationFile, Name] = {}
     for database in sorted({file.owner.database for file in inventory.files if isinstance(file.owner, RelationFile)}):
@@ -157,9 +157,9 @@ def _text(name: bytes) -> str:
 
 def _rows(inventory: Inventory, database: int, filenode: int | None, least_bytes: int) -> Iterator[bytes]:
     """The data of every row that is not known to be dead and has its fixed columns."""
-    wanted = RelationFile(database, filenode or 0)
+    relation = RelationFile(database, filenode or 0)
     for file in inventory.files:
-        if file.owner != wanted or "_" in file.path.name:
+        if file.owner != relation or "_" in file.path.name:
             continue
         try:
             data = file.path.read_bytes()

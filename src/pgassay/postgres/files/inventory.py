@@ -126,7 +126,7 @@ class Name:
 
 
 def kind_of(relkind: str) -> str:
-    """The word for pg_class.relkind."""
+    """The kind of a relation, by pg_class.relkind: table, index, TOAST, sequence, other."""
     return _KINDS.get(relkind, "other")
 
 

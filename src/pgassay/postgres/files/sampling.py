@@ -21,15 +21,15 @@ LEAST_BYTES = 1 << 20
 
 
 class Part(Protocol):
-    """Files that belong together."""
+    """Files that are sampled as one: a relation, the WAL."""
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """In order."""
+        """The files, in the order in which they are read."""
 
     @property
     def bytes(self) -> int:
-        """All of them."""
+        """The size of all of them."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ def choose(parts: Sequence[Part], sample_bytes: int | None) -> Chunks:
     paths: list[Path] = []
     columns: list[list[NDArray[np.uint64]]] = [[], [], [], []]
     for number, part in enumerate(parts):
-        wanted = max(part.bytes * share, min(LEAST_BYTES, part.bytes))
-        chunk_bytes = WHOLE_CHUNK_BYTES if wanted >= part.bytes else SAMPLED_CHUNK_BYTES
+        read_bytes = max(part.bytes * share, min(LEAST_BYTES, part.bytes))
+        chunk_bytes = WHOLE_CHUNK_BYTES if read_bytes >= part.bytes else SAMPLED_CHUNK_BYTES
         files, offsets, lengths = _all_chunks(part, len(paths), chunk_bytes)
         paths += [file.path for file in part.files]
-        if wanted < part.bytes:
-            kept = _one_of_each_stretch(len(files), int(wanted / chunk_bytes), random)
+        if read_bytes < part.bytes:
+            kept = _one_of_each_stretch(len(files), int(read_bytes / chunk_bytes), random)
             files, offsets, lengths = files[kept], offsets[kept], lengths[kept]
         for column, values in zip(columns, (np.full(len(files), number), files, offsets, lengths), strict=True):
             column.append(values.astype(np.uint64))
@@ -75,7 +75,7 @@ def _all_chunks(part: Part, first_file: int, chunk_bytes: int) -> tuple[NDArray[
     return files + first_file, starts, np.minimum(chunk_bytes, sizes - starts)
 
 
-def _one_of_each_stretch(chunks: int, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """`wanted` different numbers below `chunks`, one from each of as many stretches, ascending."""
-    edges = np.linspace(0, chunks, max(1, min(wanted, chunks)) + 1).astype(np.int64)
+def _one_of_each_stretch(chunks: int, count: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """`count` different numbers below `chunks`, one from each of as many stretches, ascending."""
+    edges = np.linspace(0, chunks, max(1, min(count, chunks)) + 1).astype(np.int64)
     return random.integers(edges[:-1], edges[1:])
