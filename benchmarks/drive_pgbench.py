@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.ratios import interval
 from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
-from pgassay.drive.block.control import SocketControl
+from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.root import NAME
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock

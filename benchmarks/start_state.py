@@ -22,8 +22,8 @@ from pathlib import Path
 from pgassay.bench.load import Tools
 from pgassay.bench.places import Account
 from pgassay.bench.server import Installation
+from pgassay.drive.copying import sync_filesystem
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.writeback import sync_filesystem
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner

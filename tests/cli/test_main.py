@@ -12,7 +12,7 @@ from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths
-from tests.drive.test_keeping import keep
+from tests.drive.test_kept_snapshots import keep
 from tests.packages import Install
 from tests.report.made import make_run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive.attaching import Attacher
+from pgassay.drive.attacher import Attacher
 from pgassay.drive.options import DriveOptions
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from pgassay.testing.fakes.runner import FakeRunner

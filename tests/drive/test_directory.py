@@ -9,9 +9,9 @@ import pytest
 
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account
-from pgassay.drive import copying, reflink
+from pgassay.drive import copying
 from pgassay.drive.directory import DirectoryDrive
-from pgassay.drive.markers import MARKER_FILE
+from pgassay.drive.root import MARKER_FILE
 from tests.drive.places import OURSELVES, fill, mounted
 
 
@@ -165,7 +165,7 @@ def test_a_clone_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(copying, "_copy_contents", fail)
-    monkeypatch.setattr(reflink, "clone_contents", fail)
+    monkeypatch.setattr(copying, "clone_contents", fail)
     with pytest.raises(DriveError, match="filled up"):
         drive.clone("k", "trial-1")
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.bench.errors import SpaceError
 from pgassay.bench.places import Mount
-from pgassay.drive import reflink
+from pgassay.drive import copying
 from pgassay.drive.directory import DirectoryDrive
 from tests.drive.loop import missing, mounted_image
 from tests.drive.places import OURSELVES, fill
@@ -41,7 +41,7 @@ def facts_of(filesystem: str) -> Callable[[Path], Mount]:
 
 def test_reflink_is_found_where_it_is(place: tuple[str, Path]) -> None:
     filesystem, point = place
-    assert reflink.supported(point) is (filesystem != "ext4")
+    assert copying.supported(point) is (filesystem != "ext4")
 
 
 def test_clones_are_whole_and_apart(place: tuple[str, Path]) -> None:

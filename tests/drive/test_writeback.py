@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.drive import writeback
+from pgassay.drive import copying
 
 
 def test_a_file_system_is_written_back_wherever_it_is_asked(tmp_path: Path) -> None:
@@ -12,15 +12,15 @@ def test_a_file_system_is_written_back_wherever_it_is_asked(tmp_path: Path) -> N
     with file.open("wb") as opened:
         opened.write(bytes(1 << 20))
         opened.flush()
-        writeback.begin(opened.fileno())
-    writeback.sync_filesystem(tmp_path)
+        copying.begin(opened.fileno())
+    copying.sync_filesystem(tmp_path)
     assert file.stat().st_blocks * 512 >= 1 << 20, "delayed allocation has happened"
 
 
 def test_a_path_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        writeback.sync_filesystem(tmp_path / "gone")
+        copying.sync_filesystem(tmp_path / "gone")
 
 
 def test_beginning_is_only_a_hint() -> None:
-    writeback.begin(-1)
+    copying.begin(-1)

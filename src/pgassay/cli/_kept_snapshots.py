@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.cli import messages
-from pgassay.drive import keeping
-from pgassay.drive.keeping import Kept
+from pgassay.drive import kept_snapshots
+from pgassay.drive.kept_snapshots import Kept
 from pgassay.drive.root import find_root
 from pgassay.record.calibrations import STUDY
 from pgassay.study.units import format_size, parse_memory
@@ -21,8 +21,8 @@ def look(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
     Raises `UsageError` for no size, `DriveError` while a run lives there.
     """
     roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
-    removed = [] if keep is None else keeping.trim(roots, _limit_bytes(keep))
-    kept = keeping.every(roots)
+    removed = [] if keep is None else kept_snapshots.trim(roots, _limit_bytes(keep))
+    kept = kept_snapshots.every(roots)
     lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
     total = format_size(sum(each.size_bytes for each in kept))
     lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")

@@ -4,16 +4,20 @@ Modes, owners and symbolic links within the tree are kept; postmaster.pid is not
 done (syncfs(2)), so that its write-back does not fall into the trial that follows.
 """
 
+import ctypes
 import errno
+import fcntl
+import functools
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.drive import messages, reflink, writeback
+from pgassay.drive import messages
 
 THREADS = 4
 SKIPPED = frozenset({"postmaster.pid"})
@@ -45,7 +49,7 @@ def copy_tree(source: Path, target: Path, share: bool) -> Copied:
         with ThreadPoolExecutor(THREADS) as pool:
             for _ in pool.map(lambda pair: _copy_file(*pair), files):
                 pass
-    writeback.sync_filesystem(target)
+    sync_filesystem(target)
     return Copied(len(files), shared)
 
 
@@ -117,7 +121,7 @@ def _share_file(source: str, target: str) -> bool:
     """Clone one file by reference, or copy it if just this one cannot be (no-copy-on-write files on btrfs)."""
     reading, writing, facts = _open_pair(source, target)
     try:
-        reflink.clone_contents(reading, writing)
+        clone_contents(reading, writing)
     except OSError:
         _copy_contents(reading, writing, facts.st_size)
         return False
@@ -132,7 +136,7 @@ def _copy_file(source: str, target: str) -> None:
     reading, writing, facts = _open_pair(source, target)
     try:
         _copy_contents(reading, writing, facts.st_size)
-        writeback.begin(writing)
+        begin(writing)
     finally:
         os.close(reading)
         os.close(writing)
@@ -154,3 +158,55 @@ def _copy_contents(reading: int, writing: int, size: int) -> None:
     if done < size:
         with os.fdopen(os.dup(reading), "rb") as source, os.fdopen(os.dup(writing), "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
+
+
+_FICLONE = 0x40049409
+
+
+def clone_contents(source: int, target: int) -> None:
+    """Give the open file `target` the contents of `source`, sharing blocks; raises `OSError` where that cannot be."""
+    fcntl.ioctl(target, _FICLONE, source)
+
+
+def supported(directory: Path) -> bool:
+    """Can files in this directory be cloned by reference? Tried on two small files, which are gone afterwards."""
+    with tempfile.TemporaryFile(dir=directory) as source, tempfile.TemporaryFile(dir=directory) as target:
+        source.write(os.urandom(1 << 16))
+        source.flush()
+        try:
+            clone_contents(source.fileno(), target.fileno())
+        except OSError:
+            return False
+        source.seek(0)
+        target.seek(0)
+        return source.read() == target.read()
+
+
+_BEGIN = 2  # SYNC_FILE_RANGE_WRITE
+
+
+def begin(descriptor: int) -> None:
+    """Let the kernel begin to write an open file back, without waiting; where it cannot, nothing is lost but time."""
+    libc = _libc()
+    if hasattr(libc, "sync_file_range"):
+        libc.sync_file_range(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), ctypes.c_uint(_BEGIN))
+
+
+def sync_filesystem(path: Path) -> None:
+    """Write back all that the file system under `path` holds in memory; raises `OSError` if that failed."""
+    libc = _libc()
+    if not hasattr(libc, "syncfs"):
+        os.sync()
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if libc.syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
+    finally:
+        os.close(descriptor)
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

@@ -15,7 +15,7 @@ from typing import Self
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
-from pgassay.drive import messages, reflink, snapshots
+from pgassay.drive import copying, messages, snapshots
 from pgassay.drive.copying import copy_tree
 from pgassay.drive.root import Root, open_root
 from pgassay.drive.sessions import Repaired, Session
@@ -53,7 +53,7 @@ class DirectoryDrive:
         self._mount_of = mount_of
         self._keep_snapshots = keep_snapshots
         self._counting = counting
-        self._can_share = reflink.supported(session.path)
+        self._can_share = copying.supported(session.path)
         self._all_shared = self._can_share
 
     @classmethod

@@ -1,9 +1,12 @@
 """Every user message of the drive room, in PostgreSQL's manner: lower case, no full stop, with what helps."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.bench.errors import DamagedError, DriveError, SpaceError
+from pgassay.drive.block.filesystems import LABEL
 from pgassay.errors import UsageError
+from pgassay.study.units import format_size
 
 _MIB = 1 << 20
 
@@ -118,3 +121,268 @@ def bad_level(typed: str) -> UsageError:
 def only_planned() -> DriveError:
     """A dry run has asked for more than a plan: our mistake, and nobody's data."""
     return DriveError("a dry run makes nothing on a drive")
+
+
+_WITHOUT = "use drive.data=directory here"
+_MARKED = f"mkfs.ext4 -L {LABEL}-own {{}} marks it as one for pgassay"
+
+
+def not_privileged(doing: str) -> DriveError:
+    """Mounting and loop devices want root."""
+    return DriveError(f"{doing} needs root with the capability CAP_SYS_ADMIN", f"run pgassay as root, or {_WITHOUT}")
+
+
+def no_device_node(path: Path, doing: str) -> DriveError:
+    """A container without /dev/loop-control or /dev/fuse."""
+    return DriveError(f'"{path}" is not there or closed to us, and {doing} needs it', f"allow it here, or {_WITHOUT}")
+
+
+def no_program(name: str, package: str) -> DriveError:
+    """mkfs of a kind that is not installed."""
+    return DriveError(f'program "{name}" is not installed', f"install {package}, or choose another file system")
+
+
+def command_failed(doing: str, said: str) -> DriveError:
+    """losetup, mkfs, mount … said no."""
+    first = said.strip().splitlines()[0] if said.strip() else "no reason given"
+    return DriveError(f"could not {doing}: {first}")
+
+
+def system_failed(doing: str, path: Path, failure: OSError) -> DriveError:
+    """A system call said no."""
+    return DriveError(f'could not {doing} "{path}": {(failure.strerror or str(failure)).lower()}')
+
+
+def busy(point: Path, holders: Iterable[str]) -> DriveError:
+    """Somebody works in the file system that is to be unmounted."""
+    named = ", ".join(holders) or "unknown"
+    return DriveError(f'"{point}" is in use and cannot be unmounted: {named}', "end what uses it, then try again")
+
+
+def held(name: str, other: str) -> DriveError:
+    """A block drive holds one cluster at a time."""
+    return DriveError(f'"{name}" cannot be made: the drive holds "{other}" already', "discard that first")
+
+
+def too_little_room(place: Path, needed: int, free: int, what: str) -> SpaceError:
+    """Checked before an image or a store is made."""
+    return SpaceError(
+        f'"{place}" has {format_size(free)} free, {what} needs {format_size(needed)}',
+        "free some room, name another --data-dir, or make the drive smaller with drive.data.capacity",
+    )
+
+
+def too_little_memory(needed: int, available: int) -> SpaceError:
+    """A store in memory is reserved before anything runs."""
+    return SpaceError(
+        f"the drives' stores need {format_size(needed)} of memory, {format_size(available)} are available",
+        "keep them in a file with drive.data.store=file, or make them smaller with drive.data.store_bytes",
+    )
+
+
+def unknown_word(name: str, typed: str, known: Sequence[str]) -> UsageError:
+    """A level that is none of a list."""
+    return UsageError(f'"{name}" cannot be "{typed}"', f"one of: {', '.join(known)}")
+
+
+def not_an_option(name: str, word: str) -> UsageError:
+    """mkfs's options come from the user; what they name must not."""
+    return UsageError(f'"{word}" in "{name}" is no option of mkfs', "give options only: the device is pgassay's")
+
+
+def too_small(capacity: int, least: int) -> UsageError:
+    """No file system fits."""
+    return UsageError(f"a drive of {format_size(capacity)} is too small", f"give it {format_size(least)} or more")
+
+
+def needs_drive(name: str, owner: str) -> UsageError:
+    """`drive.wal.filesystem` without `drive.wal`."""
+    return UsageError(f'"drive.{name}" says something of a drive that is not there', f'give "drive.{owner}" too')
+
+
+def not_for_directories(name: str) -> UsageError:
+    """mkfs options for a directory."""
+    return UsageError(
+        f'"drive.{name}" cannot be asked of a directory',
+        "it goes with image, ssd, csd, a device or a description; give linked levels as treatments",
+    )
+
+
+def other_filesystem(path: Path, found: str, wanted: str) -> UsageError:
+    """A directory lies on what it lies on."""
+    return UsageError(f'"{path}" is on {found}, not on {wanted}', "name another directory, or use drive.data=image")
+
+
+def only_emulated(name: str, kind: str) -> UsageError:
+    """Over-provisioning of an image."""
+    return UsageError(
+        f'"drive.{name}" cannot be asked of a drive of kind {kind}', "it goes with ssd, csd or a description"
+    )
+
+
+def disk_compresses(profile: str) -> UsageError:
+    """A disk's service times for a drive that compresses."""
+    return UsageError(
+        f'"drive.timing" cannot be "{profile}" for a drive that compresses: disks do not',
+        "it goes with ssd, or another drive of kind page-mapped",
+    )
+
+
+def only_devices(name: str, kind: str) -> UsageError:
+    """Preconditioning an image."""
+    return UsageError(
+        f'"drive.{name}" cannot be asked of a drive of kind {kind}',
+        "it goes with device:/dev/…; emulated drives are aged by drive.state=aged",
+    )
+
+
+def not_owned(device: Path) -> UsageError:
+    """A real device is written over only when its owner says so by name."""
+    return UsageError(
+        f'"{device}" would be written over, and nobody said that it may',
+        f"if nothing on it is needed any more: --i-own {device}",
+    )
+
+
+def no_block_device(device: Path) -> UsageError:
+    """A name that is none."""
+    return UsageError(f'"{device}" is no block device')
+
+
+def device_in_use(device: Path, why: str) -> DriveError:
+    """Mounted, swapped on, held by LVM or RAID: never touched."""
+    return DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
+
+
+def carries_data(device: Path, found: str) -> DriveError:
+    """Something is on it that we did not make."""
+    return DriveError(
+        f'"{device}" carries data that pgassay did not make ({found}): it is left alone',
+        f"if they are not needed: wipefs --all {device}; {_MARKED.format(device)}",
+    )
+
+
+def carries_unknown_data(device: Path, place: int) -> DriveError:
+    """Something is on it that has no signature."""
+    return DriveError(
+        f'"{device}" carries data that pgassay did not make (byte {place} is no zero): it is left alone',
+        f"if they are not needed: {_MARKED.format(device)}",
+    )
+
+
+def bad_description(path: Path, why: str, hint: str = "") -> UsageError:
+    """A drive description that cannot be used."""
+    return UsageError(f'"{path}" describes no drive: {why}', hint or "see docs/drives.md")
+
+
+def impossible_drive(kind: str, said: str, hint: str) -> UsageError:
+    """The emulating program's own words about a drive that it was asked for, before anything was made."""
+    return UsageError(
+        f'there cannot be such a drive "{kind}": {said or "no reason given"}', hint or "see docs/drives.md"
+    )
+
+
+def damaged_filesystem(device: Path, said: str) -> DamagedError:
+    """A file system check found something."""
+    return DamagedError(f'the file system on "{device}" is damaged: {said}')
+
+
+def drive_damaged(home: Path, problems: Sequence[str]) -> DamagedError:
+    """An emulated drive's own check found something."""
+    return DamagedError(f'the emulated drive in "{home}" is damaged: {"; ".join(problems)}')
+
+
+def no_daemon() -> DriveError:
+    """The program that emulates drives was not built."""
+    return DriveError(
+        "the program pgassay-drive is not installed, which emulates drives",
+        "build it with: make setup; or name it in $PGASSAY_DRIVE; image and directory work without it",
+    )
+
+
+def daemon_failed(log: Path, said: str, hint: str = "") -> DriveError:
+    """It ended, or never became ready."""
+    return DriveError(f"the emulated drive did not start: {said or 'no reason given'}", hint or f"its log is {log}")
+
+
+def daemon_silent(socket: Path, why: str) -> DriveError:
+    """Its control socket does not answer."""
+    return DriveError(f'the emulated drive does not answer on "{socket}": {why}', "pgassay drive list --repair")
+
+
+def refused_by_daemon(doing: str, error: str, hint: str | None) -> DriveError:
+    """The daemon's own words."""
+    return DriveError(f"the emulated drive refused {doing}: {error}", hint)
+
+
+def limited_memory(group: str, limit: int) -> DriveError:
+    """A drive and its users in one limited memory cgroup hang each other (see docs/drives.md)."""
+    return DriveError(
+        f'the emulated drive would live in memory cgroup "{group}", limited to {format_size(limit)}, with its users',
+        "writes could then hang the machine: start pgassay where the root memory cgroup can be entered, or use image",
+    )
+
+
+def no_such_drive(name: str, known: Iterable[str]) -> UsageError:
+    """A name that `pgassay drive create` never made."""
+    words = ", ".join(known)
+    return UsageError(
+        f'there is no drive "{name}"', f"there are: {words}" if words else "pgassay drive create makes one"
+    )
+
+
+def bad_drive_name(name: str) -> UsageError:
+    """It becomes a file name and a label."""
+    return UsageError(f'"{name}" cannot name a drive', "a name has letters, digits, - and _, at most 40")
+
+
+def drive_half_made(name: str) -> UsageError:
+    """`pgassay drive create` was killed, or is at it in another terminal."""
+    return UsageError(
+        f'drive "{name}" is half made', "if nobody is making it any more, put it away: pgassay drive list --repair"
+    )
+
+
+def drive_exists(name: str) -> UsageError:
+    """Made already."""
+    return UsageError(f'there is a drive "{name}" already', "name another, or destroy it: pgassay drive destroy")
+
+
+def not_emulated(name: str, kind: str) -> UsageError:
+    """`stats` or `age` of an image."""
+    return UsageError(f'drive "{name}" is of kind {kind}, which counts and ages nothing')
+
+
+def halves_apart(key: str) -> DriveError:
+    """Data and WAL of two different preparations."""
+    return DriveError(f'the halves of snapshot "{key}" do not belong together', "start again: it is made anew")
+
+
+def no_block_events(path: Path) -> DriveError:
+    """A kernel without block tracing, or a container that may not mount tracefs."""
+    return DriveError(
+        f'the kernel does not tell what block devices are sent: "{path}" is not to be had',
+        "it needs tracefs and CONFIG_BLK_DEV_IO_TRACE; an emulated drive records by itself",
+    )
+
+
+def events_lost(device: Path, lost: int) -> DriveError:
+    """The machine was too slow to copy them."""
+    return DriveError(
+        f'the recording of "{device}" is not complete: {lost} events were lost', "record a shorter or a slower load"
+    )
+
+
+def nothing_recorded(device: Path) -> UsageError:
+    """Nobody wrote."""
+    return UsageError(f'nothing was written to "{device}" while it was recorded', "run the load meanwhile")
+
+
+def trace_exists(path: Path) -> UsageError:
+    """No recording writes over another."""
+    return UsageError(f'"{path}" is there already', "name a new file")
+
+
+def no_place_for_trace(path: Path) -> UsageError:
+    """A directory that is not there."""
+    return UsageError(f'"{path.parent}" is no directory', "name a file in one that exists")

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.drive.block import daemon, leftovers, messages, tables
-from pgassay.drive.block.control import AGEING_PATIENCE_S, SocketControl
+from pgassay.drive import messages
+from pgassay.drive.block import daemon, leftovers, mounts
+from pgassay.drive.block.daemon import AGEING_PATIENCE_S, SocketControl
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.emulated import Daemon
 from pgassay.drive.block.filesystems import LABEL, Filesystem
 from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
-from pgassay.drive.markers import alone, take_lock, write_durably
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.root import Root
+from pgassay.drive.root import Root, alone, take_lock, write_durably
 
 FACTS = "drive.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -53,7 +53,7 @@ class NamedDrive:
     @property
     def device(self) -> Path:
         """The loop device under its file system; raises `DriveError` while it is stopped."""
-        entry = next(iter(tables.mounts_below(self.point)), None)
+        entry = next(iter(mounts.mounts_below(self.point)), None)
         if entry is None:
             raise messages.daemon_silent(self.home, "it is stopped")
         return Path(entry.source)
@@ -111,9 +111,9 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
 
 def destroy(drive: NamedDrive) -> None:
     """Unmount it, end its daemon, remove it with all that is on it; raises `DriveError` while somebody uses it."""
-    for entry in tables.mounts_below(drive.point):
-        if tables.holders(entry.point):
-            raise messages.busy(entry.point, tables.holders(entry.point))
+    for entry in mounts.mounts_below(drive.point):
+        if mounts.holders(entry.point):
+            raise messages.busy(entry.point, mounts.holders(entry.point))
     _put_away(drive.home)
 
 
@@ -204,7 +204,7 @@ def _read(home: Path) -> NamedDrive:
         facts = json.loads((home / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         facts = {}
-    mounted = any(entry.point == home / POINT for entry in tables.mounts_below(home))
+    mounted = any(entry.point == home / POINT for entry in mounts.mounts_below(home))
     serves = not (home / daemon.CONFIGURATION).exists() or daemon.running(home) is not None
     state = "mounted" if mounted and serves else "stopped"
     return NamedDrive(home.name, str(facts.get("kind", "unknown")), state, home, facts)

@@ -14,7 +14,6 @@ from pgassay.bench.kinds import SWITCH, Kind, choice
 from pgassay.bench.options import Options, declared_options, factors_of, group, option
 from pgassay.drive import messages, readback
 from pgassay.drive.block import description
-from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.filesystems import KINDS, Filesystem
 from pgassay.drive.sizing import AUTO
@@ -73,7 +72,7 @@ def _codec(name: str, text: str) -> str:
     try:
         return DriveDescription({"emulation": {"codec": text.strip()}}).codec
     except DescriptionError:
-        raise block_messages.unknown_word(name, text, (*DRIVE_CODECS, "another level")) from None
+        raise messages.unknown_word(name, text, (*DRIVE_CODECS, "another level")) from None
 
 
 def _capacity(name: str, text: str) -> int | str:
@@ -87,13 +86,13 @@ def _share(name: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 10.0:
-        raise block_messages.unknown_word(name, text, ("a share such as 7% or 0.07",))
+        raise messages.unknown_word(name, text, ("a share such as 7% or 0.07",))
     return value
 
 
 def _count(name: str, text: str) -> int:
     if not text.strip().isdecimal() or int(text) > _WRITES_MAX:
-        raise block_messages.unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
+        raise messages.unknown_word(name, text, (f"a whole number up to {_WRITES_MAX}",))
     return int(text)
 
 
@@ -101,7 +100,7 @@ def _mkfs(name: str, text: str) -> tuple[str, ...]:
     words = text.split()
     for position, word in enumerate(words):
         if word.startswith("/") or (position == 0 and not word.startswith("-")):
-            raise block_messages.not_an_option(name, word)
+            raise messages.not_an_option(name, word)
     return tuple(words)
 
 
@@ -109,7 +108,7 @@ def _mount_options(name: str, text: str) -> tuple[str, ...]:
     options = [word.strip() for word in text.split(",") if word.strip()]
     for word in options:
         if any(letter in word for letter in " /\\\"'") or word in _OWNED_BY_MOUNT:
-            raise block_messages.unknown_word(name, word, ("mount options such as noatime,discard",))
+            raise messages.unknown_word(name, word, ("mount options such as noatime,discard",))
     return tuple(sorted(set(options)))
 
 
@@ -313,13 +312,13 @@ class DriveOptions(Options):
             if drive is None:
                 continue
             if drive.place is None and owner == "wal":
-                raise block_messages.needs_drive(f"wal.{drive.asked()[0]}", "wal")
+                raise messages.needs_drive(f"wal.{drive.asked()[0]}", "wal")
             _check(owner, drive)
             if self.timing != UNTIMED and not drive.kind.emulated:
-                raise block_messages.only_emulated("timing", drive.label)
+                raise messages.only_emulated("timing", drive.label)
             timed = self.described(drive)
             if timed is not None and timed.rotates and timed.core.kind == "compressing":
-                raise block_messages.disk_compresses(str(timed.core.profile))
+                raise messages.disk_compresses(str(timed.core.profile))
 
     def described(self, drive: OneDrive) -> Description | None:
         """An emulated drive with the service times that are asked for; None for other kinds."""
@@ -330,12 +329,12 @@ def _check(owner: str, drive: OneDrive) -> None:
     """Refuse options that the kind of drive does not have."""
     for name in drive.asked():
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
-            raise block_messages.not_for_directories(f"{owner}.{name}")
+            raise messages.not_for_directories(f"{owner}.{name}")
         only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
         if only_emulated and not drive.kind.emulated:
-            raise block_messages.only_emulated(f"{owner}.{name}", drive.label)
+            raise messages.only_emulated(f"{owner}.{name}", drive.label)
         if name == "precondition" and drive.kind is not DriveKind.DEVICE:
-            raise block_messages.only_devices(f"{owner}.{name}", drive.label)
+            raise messages.only_devices(f"{owner}.{name}", drive.label)
 
 
 FACTORS: Catalogue = {factor.pattern: factor for factor in factors_of(DriveOptions)}

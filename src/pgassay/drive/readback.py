@@ -13,11 +13,11 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
 from pgassay.bench.options import ReadBack
 from pgassay.bench.server import Server
-from pgassay.drive.block import daemon, description, tables
-from pgassay.drive.block.control import SocketControl
+from pgassay.drive.block import daemon, description, mounts
+from pgassay.drive.block.daemon import SocketControl
+from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
-from pgassay.drive.block.traits import rounding
 from pgassay.drive.root import NAME
 from pgassay.drive.sizing import AUTO
 from pgassay.study.drives import UNTIMED, DriveKind
@@ -59,9 +59,9 @@ def place_of(server: Server, name: str) -> Path:
 
 def drive(place: Path, name: str, level: str) -> str:
     """The level that describes the drive under `place`."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     home = entry.point.parent if entry is not None else place
-    file = tables.backing_file(Path(entry.source)) if entry is not None else None
+    file = mounts.backing_file(Path(entry.source)) if entry is not None else None
     if file is not None and file == home / DISK:
         return DriveKind.IMAGE
     if file is not None and file == home / daemon.FUSE / daemon.DISK:
@@ -77,13 +77,13 @@ def drive(place: Path, name: str, level: str) -> str:
 
 def filesystem(place: Path, name: str, level: str) -> str | None:
     """By the kernel."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     return entry.filesystem if entry is not None else None
 
 
 def mount_options(place: Path, name: str, level: str) -> str | None:
     """The asked options, if the kernel has them; what it has, if one is missing; None if it does not tell about one."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     return None if entry is None else options_held(entry.options, level)
 
 
@@ -107,7 +107,7 @@ def options_held(options: Sequence[str], level: str) -> str | None:
 
 def mkfs(place: Path, name: str, level: str) -> str | None:
     """By the file system's own tool; None for options that it does not tell."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     if entry is None or entry.filesystem not in KINDS:
         return None
     kind = KINDS[entry.filesystem]
@@ -123,7 +123,7 @@ def mkfs(place: Path, name: str, level: str) -> str | None:
 
 def capacity(place: Path, name: str, level: str) -> str | None:
     """The block device's size, by the kernel (in sectors of 512 bytes); any will do where the study chose it."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     if entry is None:
         return None
     try:
@@ -135,14 +135,14 @@ def capacity(place: Path, name: str, level: str) -> str | None:
 
 def described(place: Path, name: str, level: str) -> str | None:
     """What the drive itself says under the factor's last name; None if it does not tell."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     stats = _stats(entry.point.parent) if entry is not None else None
     return None if stats is None else told(stats, name.rpartition(".")[2], level)
 
 
 def timing(place: Path, name: str, level: str) -> str | None:
     """The profile by whose service times the drive says that it answers; None from what is no emulated drive."""
-    entry = tables.mount_over(place)
+    entry = mounts.mount_over(place)
     stats = _stats(entry.point.parent) if entry is not None else None
     return None if stats is None else timing_told(stats, level)
 

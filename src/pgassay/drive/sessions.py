@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.drive import messages
-from pgassay.drive.block import leftovers, tables
-from pgassay.drive.markers import LOCK_FILE, alone, server_in, take_lock
-from pgassay.drive.root import Root, remove_root
+from pgassay.drive.block import leftovers, mounts
+from pgassay.drive.root import LOCK_FILE, Root, alone, remove_root, server_in, take_lock
 from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -114,7 +113,7 @@ def living(root: Root) -> list[str]:
 
 def _places(session: Path) -> list[Path]:
     """What may be a cluster: a session's own directories, and those in the file systems that are mounted below it."""
-    points = [entry.point for entry in tables.mounts_below(session)]
+    points = [entry.point for entry in mounts.mounts_below(session)]
     return sorted(path for folder in (session, *points) for path in _folders(folder))
 
 

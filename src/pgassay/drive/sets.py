@@ -14,7 +14,7 @@ from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCount
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Drive, Trait
-from pgassay.drive.block import messages
+from pgassay.drive import messages
 
 LINK = "pg_wal"
 TOKEN = "PGASSAY_DRIVE_SET"

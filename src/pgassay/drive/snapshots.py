@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.drive import messages
-from pgassay.drive.copying import size_bytes
-from pgassay.drive.markers import alone, sync_directory, write_durably
-from pgassay.drive.root import Root
-from pgassay.drive.writeback import sync_filesystem
+from pgassay.drive.copying import size_bytes, sync_filesystem
+from pgassay.drive.root import Root, alone, sync_directory, write_durably
 
 FACTS_FILE = "snapshot.json"
 DATA = "data"

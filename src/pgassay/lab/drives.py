@@ -15,7 +15,7 @@ from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive.attaching import Attacher
+from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from pgassay.drive.block import tables
+from pgassay.drive.block import mounts
 
 
 def left_behind(place: Path) -> list[str]:
     """Mounts, loop devices, and processes that work below `place` or were started for it."""
     place = place.resolve()
-    found = [f"mount {entry.point}" for entry in tables.mounts_below(place)]
-    found += [f"loop device {device}" for device in tables.loops_below(place)]
+    found = [f"mount {entry.point}" for entry in mounts.mounts_below(place)]
+    found += [f"loop device {device}" for device in mounts.loops_below(place)]
     return found + [f"process {pid}" for pid in processes(place)]
 
 

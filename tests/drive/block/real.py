@@ -12,7 +12,7 @@ import pytest
 
 from pgassay.bench.errors import BenchError
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive.attaching import Attacher
+from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import daemon, leftovers
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel

@@ -9,8 +9,8 @@ import pytest
 
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.store import Needs
-from pgassay.drive.attaching import Attacher
-from pgassay.drive.block import daemon, privileges
+from pgassay.drive.attacher import Attacher
+from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
@@ -148,9 +148,9 @@ def test_root_without_the_capability_may_not_mount(tmp_path: Path, monkeypatch: 
     status = tmp_path / "status"
     monkeypatch.setattr("os.geteuid", lambda: 0)
     status.write_text("Name:\tx\nCapEff:\t000001ffffffffff\n")
-    assert privileges.may_mount(status)
+    assert kernel.may_mount(status)
     status.write_text(f"CapEff:\t{(1 << 41) - 1 - (1 << 21):016x}\n")
-    assert not privileges.may_mount(status)
-    assert privileges.may_mount(tmp_path / "not told")
+    assert not kernel.may_mount(status)
+    assert kernel.may_mount(tmp_path / "not told")
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert not privileges.may_mount(status)
+    assert not kernel.may_mount(status)

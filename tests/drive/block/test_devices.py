@@ -8,10 +8,10 @@ import pytest
 from pgassay._core import stored_bytes
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Drive, Needs
-from pgassay.drive.block import calls
+from pgassay.drive.block import kernel
+from pgassay.drive.block.device import precondition
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.precondition import precondition
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
@@ -42,7 +42,7 @@ def device(place: Path) -> Iterator[Path]:
         image.truncate(SIZE_BYTES)
     found = KERNEL.attach(file)
     yield found
-    calls.detach_loop(found)
+    kernel.detach_loop(found)
 
 
 def attach(place: Path, device: Path, *names: Path, **levels: str) -> Drive:

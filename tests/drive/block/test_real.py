@@ -11,10 +11,10 @@ import pytest
 from pgassay.bench.drive_counters import DATA
 from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
-from pgassay.drive.block import calls, tables
+from pgassay.drive.block import kernel, mounts
 from pgassay.drive.block.drive import BlockDrive
+from pgassay.drive.copying import sync_filesystem
 from pgassay.drive.options import FACTORS
-from pgassay.drive.writeback import sync_filesystem
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 
@@ -95,7 +95,7 @@ def test_an_emulated_drive_hears_of_discards_and_counts(place: Path) -> None:
     directory = drive.workspace("prepare")
     (directory / "file").write_bytes(RANDOM * 32)
     sync_filesystem(directory)
-    point = next(entry.point for entry in tables.mounts_below(place) if entry.filesystem == "ext4")
+    point = next(entry.point for entry in mounts.mounts_below(place) if entry.filesystem == "ext4")
     before = drive.counters(directory)[DATA]()
     assert before["host_bytes_written"] >= 32 << 20
     assert before["physical_bytes"] >= 32 << 20, "random bytes do not shrink"
@@ -116,7 +116,7 @@ def test_a_busy_drive_is_named_and_given_back_later(place: Path) -> None:
     defaults = {"patience_s": 0.1, "lazily": False}
     with (
         (directory / "held").open("w"),
-        patch.dict(calls.unmount.__kwdefaults__, defaults),
+        patch.dict(kernel.unmount.__kwdefaults__, defaults),
         pytest.raises(DriveError, match=f"process {os.getpid()}"),
     ):
         drive.discard(directory)

@@ -14,8 +14,8 @@ import pytest
 
 from pgassay._core import FlashTrace
 from pgassay.cli import main
-from pgassay.drive.block import block_events, recording, write_trace
-from pgassay.drive.writeback import sync_filesystem
+from pgassay.drive.block import recording, write_trace
+from pgassay.drive.copying import sync_filesystem
 from pgassay.errors import UsageError
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
@@ -91,8 +91,8 @@ def require_events() -> None:
     with open("/proc/filesystems", encoding="ascii") as file:  # noqa: PTH123
         if "tracefs" not in file.read():
             pytest.skip("tracing: this kernel has no tracefs")
-    if not block_events.TRACEFS.is_dir():
-        pytest.skip(f"tracing: {block_events.TRACEFS} is not there")
+    if not recording.TRACEFS.is_dir():
+        pytest.skip(f"tracing: {recording.TRACEFS} is not there")
 
 
 @pytest.mark.system
@@ -125,4 +125,4 @@ def test_a_drive_of_ours_is_recorded_and_simulated(place: Path, kind: str, monke
     assert replayed["simulations"][0]["windows"]
     pgassay("drive", "destroy", "one", *data)
     assert left_behind(place) == []
-    assert list((block_events.TRACEFS / "instances").glob("pgassay-*")) == []
+    assert list((recording.TRACEFS / "instances").glob("pgassay-*")) == []

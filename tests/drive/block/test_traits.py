@@ -6,7 +6,7 @@ import pytest
 
 from pgassay._core import DriveDescription
 from pgassay.drive.block.description import PRESETS
-from pgassay.drive.block.traits import Worn, traits
+from pgassay.drive.block.emulated import Worn, traits
 
 ASKED = PRESETS["csd"].core.with_capacity(1 << 30)
 TOLD: dict[str, Any] = {

@@ -6,8 +6,9 @@ import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.drive import readback
-from pgassay.drive.block import daemon, memory, sparse, tables
+from pgassay.drive.block import daemon, mounts
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
+from pgassay.drive.block.image import copy_image
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 from tests.drive.places import on_fakes
@@ -83,7 +84,7 @@ def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
 
 
 def test_mountinfo_is_read_with_its_escapes() -> None:
-    last = tables.parse(MOUNTINFO)[-1]
+    last = mounts.parse(MOUNTINFO)[-1]
     assert (last.point, last.filesystem, last.source) == (Path("/data/a b/mnt"), "xfs", "/dev/loop3")
     assert {"noatime", "nouuid"} <= set(last.options)
 
@@ -91,11 +92,11 @@ def test_mountinfo_is_read_with_its_escapes() -> None:
 @pytest.mark.parametrize(("text", "limit"), [("9223372036854771712\n", None), ("1073741824\n", 1 << 30)])
 def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str, limit: int | None) -> None:
     (tmp_path / "memory.limit_in_bytes").write_text(text)
-    entry = tables.MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
-    found = memory.root_group([entry])
+    entry = mounts.MountEntry(tmp_path, "cgroup", "cgroup", ("rw", "memory"), "0:26")
+    found = daemon.root_group([entry])
     assert found is not None
     assert (found.processes, found.limit_bytes) == (tmp_path / "cgroup.procs", limit)
-    assert memory.root_group([]) is None
+    assert daemon.root_group([]) is None
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
         for place in (0, 4096 * 1000, (1 << 30) - 4096):
             file.seek(place)
             file.write(b"x" * 4096)
-    sparse.copy_image(image, copy, share=False)
+    copy_image(image, copy, share=False)
     assert copy.stat().st_blocks * 512 < 1 << 20
     with image.open("rb") as one, copy.open("rb") as other:
         for place in (0, 4096 * 999, 4096 * 1000, (1 << 30) - 4096):
@@ -172,7 +173,7 @@ def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
             other.seek(place)
             assert one.read(8192) == other.read(8192)
     with pytest.raises(FileExistsError):
-        sparse.copy_image(image, copy, share=False)
+        copy_image(image, copy, share=False)
 
 
 def test_stores_that_do_not_fit_in_memory_are_refused(tmp_path: Path) -> None:

@@ -7,16 +7,20 @@ lab is gone is unmounted in order by the next repair (`leftovers`).
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive.block import _launch, memory, messages, privileges
-from pgassay.drive.block.control import SocketControl
+from pgassay.drive import messages
+from pgassay.drive.block import _launch, kernel
+from pgassay.drive.block.mounts import MountEntry, mounts
 
 PROGRAM = "pgassay-drive"
 VARIABLE = "PGASSAY_DRIVE"
@@ -40,12 +44,12 @@ def find(environment: Mapping[str, str] = os.environ) -> Path:
 
 def require(environment: Mapping[str, str] = os.environ) -> None:
     """Raise `DriveError` unless emulated drives can run here, before anything is made."""
-    if not privileges.may_mount():
+    if not kernel.may_mount():
         raise messages.not_privileged("an emulated drive")
     find(environment)
     if not os.access(_FUSE_DEVICE, os.R_OK | os.W_OK):
         raise messages.no_device_node(_FUSE_DEVICE, "an emulated drive")
-    group = memory.root_group()
+    group = root_group()
     if group is not None and group.limit_bytes is not None:
         raise messages.limited_memory(str(group.processes.parent), group.limit_bytes)
 
@@ -73,7 +77,7 @@ def start(
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(configuration, file, indent=1)
     (directory / FUSE).mkdir(exist_ok=True)
-    group = memory.root_group()
+    group = root_group()
     launcher = [
         sys.executable,
         "-I",
@@ -184,3 +188,101 @@ def _signal(pid: int, number: int) -> None:
         os.kill(pid, number)
     except ProcessLookupError:
         return
+
+
+SOCKET = "control.sock"
+PATIENCE_S = 60.0
+AGEING_PATIENCE_S = 900.0
+_PIECE = 1 << 16
+
+
+class Control(Protocol):
+    """One emulated drive's ear."""
+
+    def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
+        """One request; the answer's `ok`. Raises `DriveError` with the drive's own words, or when it is silent."""
+
+
+class SocketControl:
+    """See `Control`; a connection for each request, so that nothing is held open."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
+        """See `Control`."""
+        try:
+            answer = self._exchange({"do": do, **values}, patience_s)
+        except (OSError, ValueError) as failure:
+            raise messages.daemon_silent(self._directory / SOCKET, str(failure).lower()) from failure
+        if "error" in answer:
+            raise messages.refused_by_daemon(f'"{do}"', str(answer["error"]), answer.get("hint") or None)
+        found = answer.get("ok")
+        return found if isinstance(found, dict) else {"value": found}
+
+    def _exchange(self, request: Mapping[str, Any], patience_s: float) -> dict[str, Any]:
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
+            _short(self._directory) as name,
+        ):
+            line.settimeout(patience_s)
+            line.connect(name)
+            line.sendall(json.dumps(request).encode() + b"\n")
+            text = b""
+            while not text.endswith(b"\n"):
+                piece = line.recv(_PIECE)
+                if not piece:
+                    break
+                text += piece
+        answer = json.loads(text)
+        if not isinstance(answer, dict):
+            raise ValueError("its answer is no object")
+        return answer
+
+
+@contextmanager
+def _short(directory: Path) -> Iterator[str]:
+    """A short path to the socket."""
+    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
+    finally:
+        os.close(descriptor)
+
+
+UNLIMITED_BYTES = 1 << 60
+"""v1 writes no limit as a number near the largest."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The root memory cgroup that we can see: the file that takes process ids, and its limit in bytes or None."""
+
+    processes: Path
+    limit_bytes: int | None
+
+
+def root_group(entries: list[MountEntry] | None = None) -> Group | None:
+    """The group to move a daemon into; None where there is no memory controller (then there is nothing to leave)."""
+    for entry in mounts() if entries is None else entries:
+        if entry.filesystem == "cgroup" and "memory" in entry.options:
+            return Group(entry.point / "cgroup.procs", _limit(entry.point / "memory.limit_in_bytes"))
+    for entry in mounts() if entries is None else entries:
+        if entry.filesystem == "cgroup2" and _controls_memory(entry.point):
+            return Group(entry.point / "cgroup.procs", _limit(entry.point / "memory.max"))
+    return None
+
+
+def _controls_memory(point: Path) -> bool:
+    try:
+        return "memory" in (point / "cgroup.controllers").read_text(encoding="utf-8").split()
+    except OSError:
+        return False
+
+
+def _limit(path: Path) -> int | None:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return None if text == "max" or int(text) >= UNLIMITED_BYTES else int(text)

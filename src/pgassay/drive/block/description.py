@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay._core import DRIVE_PRESETS, ROTATING_PROFILES, DescriptionError, DriveDescription
-from pgassay.drive.block import messages
+from pgassay.drive import messages
 
 _FLASH_CAPACITY = ("user_bytes", "logical_bytes")
 

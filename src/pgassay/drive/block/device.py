@@ -6,20 +6,22 @@ directory drive: snapshots are copied inside the file system.
 """
 
 import json
+import mmap
 import os
+import random
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
-from pgassay.drive.block import blank, filesystems, messages
+from pgassay.drive import messages
+from pgassay.drive.block import filesystems
 from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.precondition import precondition
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.study.drives import DriveKind
@@ -65,7 +67,7 @@ def require_blank_or_ours(device: Path, runner: Runner) -> None:
         ours = signature.get("type") in filesystems.KINDS and label.startswith(f"{filesystems.LABEL}-")
         if not ours:
             raise messages.carries_data(device, f"{signature.get('type')}{f' labelled {label}' if label else ''}")
-    place = None if found else blank.first_data(device)
+    place = None if found else first_data(device)
     if place is not None:
         raise messages.carries_unknown_data(device, place)
 
@@ -143,3 +145,78 @@ def _require_free(device: Path, sys: Path) -> None:
         raise messages.device_in_use(
             device, "partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held)
         )
+
+
+EDGE_BYTES = 1 << 20
+STRETCHES = 256
+STRETCH_BYTES = 64 << 10
+"""16 MiB in all; a device up to 18 MiB is read whole."""
+
+
+def first_data(device: Path) -> int | None:
+    """Where something other than zeros lies, in bytes from the start; None where nothing was seen.
+
+    Raises `DriveError` for a device that cannot be read.
+    """
+    try:
+        with device.open("rb") as file:
+            for place, length in _stretches(file.seek(0, os.SEEK_END)):
+                file.seek(place)
+                found = file.read(length)
+                after_zeros = found.lstrip(b"\0")
+                if after_zeros:
+                    return place + len(found) - len(after_zeros)
+    except OSError as failure:
+        raise messages.system_failed("read", device, failure) from failure
+    return None
+
+
+def _stretches(size: int) -> Iterator[tuple[int, int]]:
+    """Places and lengths, the ends first."""
+    yield 0, EDGE_BYTES
+    yield max(0, size - EDGE_BYTES), EDGE_BYTES
+    step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
+    for number in range(STRETCHES if step else 0):
+        yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)
+
+
+SEQUENTIAL_BYTES = 1 << 20
+RANDOM_BYTES = 64 << 10
+_NOISE_BYTES = 16 << 20
+_ALIGNED_BYTES = 4096
+
+
+def precondition(device: Path, drive_writes: int, seed: int = 1) -> int:
+    """Write the device over so many times; returns bytes written. Raises `DriveError`. All that was on it is gone."""
+    if drive_writes <= 0:
+        return 0
+    chance = random.Random(seed)
+    with mmap.mmap(-1, _NOISE_BYTES) as noise:
+        noise.write(os.urandom(_NOISE_BYTES))
+        try:
+            descriptor = os.open(device, os.O_WRONLY | os.O_DIRECT | os.O_EXCL | os.O_CLOEXEC)
+        except OSError as failure:
+            raise messages.system_failed("open", device, failure) from failure
+        try:
+            size = os.lseek(descriptor, 0, os.SEEK_END) // _ALIGNED_BYTES * _ALIGNED_BYTES
+            written = sum(_write(descriptor, noise, place, SEQUENTIAL_BYTES, size, chance)
+                          for place in range(0, size, SEQUENTIAL_BYTES))  # fmt: skip
+            places = size // RANDOM_BYTES
+            for _ in range((drive_writes - 1) * places):
+                written += _write(
+                    descriptor, noise, chance.randrange(places) * RANDOM_BYTES, RANDOM_BYTES, size, chance
+                )
+            os.fsync(descriptor)
+        except OSError as failure:
+            raise messages.system_failed("write over", device, failure) from failure
+        finally:
+            os.close(descriptor)
+    return written
+
+
+def _write(descriptor: int, noise: mmap.mmap, place: int, length: int, size: int, chance: random.Random) -> int:
+    """Some stretch of the noise, another each time: drives may find what repeats."""
+    length = min(length, size - place)
+    start = chance.randrange((_NOISE_BYTES - length) // _ALIGNED_BYTES + 1) * _ALIGNED_BYTES
+    with memoryview(noise) as view, view[start : start + length] as part:
+        return os.pwrite(descriptor, part, place)

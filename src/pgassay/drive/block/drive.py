@@ -1,7 +1,8 @@
 """A drive with a file system of its own: made anew for each preparation, restored as a whole for each trial.
 
 It holds one workspace or clone at a time, in its mounted file system. A snapshot is the whole disk, file system and
-all, taken unmounted: every trial starts from the same bytes in the same places.
+all, taken unmounted: every trial starts from the same bytes in the same places. The disk itself is a `Volume`: an image
+keeps files, an emulated drive keeps blocks inside its program.
 """
 
 import contextlib
@@ -9,23 +10,85 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
-from pgassay.bench.drive_counters import DATA, DriveCounters
+from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
-from pgassay.drive import messages as drive_messages
-from pgassay.drive.block import filesystems, messages
+from pgassay.drive import messages
+from pgassay.drive.block import filesystems
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
-from pgassay.drive.block.volume import Volume
-from pgassay.drive.markers import server_in
+from pgassay.drive.root import server_in
 from pgassay.drive.sessions import NAME_PATTERN
 
 _KEPT = "data"
 """What the cluster is called inside a snapshot."""
 OVERHEAD_SHARE = 0.05
 """What a file system takes of the capacity for itself, about, until it is there and can be asked."""
+
+
+class Volume(Protocol):
+    """One disk. Everything raises `DriveError`; `SpaceError` before the host's disk or memory would run out."""
+
+    @property
+    def kind(self) -> str:
+        """`image`, `ssd`, `csd`, `device` …"""
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What the file system sees."""
+
+    @property
+    def how_restored(self) -> str:
+        """`reflink`, `copy` or `copy-on-write`, for the record."""
+
+    @property
+    def counts(self) -> bool:
+        """Does it count anything of its own?"""
+
+    def facts(self) -> Mapping[str, str]:
+        """What it is, for the record: model, codec, policy, timing."""
+
+    def attach(self) -> Path:
+        """The block device with the present contents; the same until `detach`."""
+
+    def detach(self) -> None:
+        """Give the block device back; contents stay. Harmless when there is none."""
+
+    def blank(self) -> None:
+        """As it came from the factory."""
+
+    def keep(self, key: str, what: str = "") -> None:
+        """Keep the present contents under `key`; they are gone from the disk. The first of a key stays.
+
+        `what` tells a user what they are, where they outlive the run.
+        """
+
+    def restore(self, key: str) -> None:
+        """Bring back what was kept; raises for an unknown key."""
+
+    def has(self, key: str) -> bool:
+        """Is there something whole under this key?"""
+
+    def forget(self, key: str) -> None:
+        """Drop it; harmless when it is not there."""
+
+    def kept_bytes(self, key: str) -> int:
+        """The room that it takes."""
+
+    def counters(self) -> Counted:
+        """Cumulative counters of the drive itself; empty for one that counts nothing."""
+
+    def traits(self) -> Mapping[str, Trait]:
+        """What the drive says that it is; empty for one that cannot be asked."""
+
+    def check(self) -> None:
+        """Whether what it keeps is sound; raises `DamagedError`. Contents are the file system's matter."""
+
+    def close(self) -> None:
+        """Give everything back; calling it twice is harmless."""
 
 
 class BlockDrive:
@@ -96,7 +159,7 @@ class BlockDrive:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._require_stopped(directory)
         if os.path.lexists(directory / "postmaster.pid"):
-            raise drive_messages.unclean(directory)
+            raise messages.unclean(directory)
         with self._saying("keep a snapshot"):
             directory.rename(self._point / _KEPT)
             self._leave()
@@ -106,7 +169,7 @@ class BlockDrive:
         """See `Drive`: the whole disk is restored."""
         path = self._place(name)
         if not self.volume.has(key):
-            raise drive_messages.no_snapshot(key)
+            raise messages.no_snapshot(key)
         with self._undone_if_failed():
             self.volume.restore(key)
             self._mount(name)
@@ -116,7 +179,7 @@ class BlockDrive:
     def snapshot_bytes(self, key: str) -> int:
         """See `Drive`."""
         if not self.volume.has(key):
-            raise drive_messages.no_snapshot(key)
+            raise messages.no_snapshot(key)
         return self.volume.kept_bytes(key)
 
     def forget_snapshot(self, key: str) -> None:
@@ -193,17 +256,17 @@ class BlockDrive:
 
     def _place(self, name: str) -> Path:
         if not NAME_PATTERN.fullmatch(name):
-            raise drive_messages.bad_name(name)
+            raise messages.bad_name(name)
         if self._held is not None:
             raise messages.held(name, self._held)
         return self._point / name
 
     def _require_stopped(self, directory: Path) -> None:
         if self._held is None or directory != self._point / self._held or directory.is_symlink():
-            raise drive_messages.not_ours(directory)
+            raise messages.not_ours(directory)
         pid = server_in(directory)
         if pid is not None:
-            raise drive_messages.still_running(directory, pid)
+            raise messages.still_running(directory, pid)
 
     @contextlib.contextmanager
     def _undone_if_failed(self) -> Iterator[None]:
@@ -221,5 +284,5 @@ class BlockDrive:
             yield
         except OSError as failure:
             if failure.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise drive_messages.filled_up(self._point) from failure
-            raise drive_messages.failed(self._point, doing, failure) from failure
+                raise messages.filled_up(self._point) from failure
+            raise messages.failed(self._point, doing, failure) from failure

@@ -4,21 +4,23 @@ Snapshots are the daemon's own, copy-on-write by block with the flash model's st
 session. The loop device lies over the one file of the daemon's FUSE mount.
 """
 
+import contextlib
 import subprocess
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pgassay._core import DriveDescription
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Trait
-from pgassay.drive import messages as drive_messages
-from pgassay.drive.block import calls, daemon, messages
-from pgassay.drive.block.control import AGEING_PATIENCE_S, Control, SocketControl
+from pgassay.drive import messages
+from pgassay.drive.block import daemon, kernel
+from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, SocketControl
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.traits import Worn, traits
 
 _BLOCK_BYTES = 4096
 _BLANK = "blank"
@@ -182,7 +184,7 @@ class EmulatedVolume:
 
     def _name(self, key: str) -> str:
         if key not in self._kept:
-            raise drive_messages.no_snapshot(key)
+            raise messages.no_snapshot(key)
         return self._kept[key]
 
     def _at_rest(self, do: str, name: str) -> None:
@@ -226,7 +228,7 @@ class RealDaemon:
         process = self._processes.pop(directory, None)
         if process is not None:
             process.wait()
-        calls.unmount(directory / daemon.FUSE)
+        kernel.unmount(directory / daemon.FUSE)
 
     def disk(self, directory: Path) -> Path:
         """See `Daemon`."""
@@ -273,3 +275,119 @@ def _contents(stats: Mapping[str, Any], compressing: bool) -> dict[str, float]:
         "contents_logical_bytes": logical,
         "contents_physical_bytes": stored_bytes if compressing else logical,
     }
+
+
+FRESH = "fresh"
+_PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Worn:
+    """How a drive was aged: how many drive writes it took, what came of the last one, whether it had settled."""
+
+    drive_writes: float
+    settled: bool
+    write_amplification: float | None
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "Worn":
+        """From a daemon's answer to `age`."""
+        amplification = told.get("write_amplification")
+        settled = bool(told.get("settled"))
+        writes = float(told.get("drive_writes") or 0)
+        return cls(writes, settled, None if amplification is None else float(amplification))
+
+    @property
+    def words(self) -> str:
+        """For the record."""
+        return "aged" if self.settled else "aged, not settled"
+
+    @property
+    def sentence(self) -> str:
+        """The same with what came of it."""
+        told = self.write_amplification if self.settled else None
+        return self.words if told is None else f"{self.words} to a write amplification of {told:.2f}"
+
+
+def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: Worn | None) -> dict[str, Trait]:
+    """Name to what was found and asked."""
+    found = {
+        "model": _same(stats.get("kind"), asked.kind),
+        "codec": _same(stats.get("codec"), asked.codec),
+        "policy": _same(stats.get("policy"), asked.policy),
+        "store": _same(stats.get("store"), asked.store),
+        "capacity_bytes": _same(stats.get("capacity_bytes"), asked.capacity_bytes),
+        "over_provisioning": _spare(stats, asked),
+        "superblock_bytes": _superblock(stats, asked),
+        "start": Trait(FRESH if worn is None else worn.words),
+    }
+    if worn is not None:
+        found["aged_drive_writes"] = Trait(worn.drive_writes)
+        found["settled_write_amplification"] = Trait(worn.write_amplification if worn.settled else None)
+    return found
+
+
+def rounding(stats: Mapping[str, Any]) -> float:
+    """What half a superblock more or less makes of over-provisioning, and a digit for what is printed."""
+    superblock, user = stats.get("superblock_bytes"), stats.get("user_bytes")
+    return 0.5 * superblock / user + 1e-6 if superblock and user else 1e-6
+
+
+def _spare(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
+    found, wanted = stats.get("over_provisioning"), asked.over_provisioning
+    holds = found is None or abs(float(found) - wanted) <= rounding(stats)
+    return Trait(found, wanted, holds)
+
+
+def _superblock(stats: Mapping[str, Any], asked: DriveDescription) -> Trait:
+    pages = asked.pages_per_block
+    wanted = None if pages is None else pages * _PAGE_BYTES
+    return _same(stats.get("superblock_bytes"), wanted)
+
+
+def _same(found: Any, asked: Any) -> Trait:
+    if isinstance(found, str):
+        found = found.replace("_", "-")
+    if isinstance(asked, str):
+        asked = asked.replace("_", "-")
+    return Trait(found, asked, found is None or asked is None or found == asked)
+
+
+TOLERANCE = 0.01
+"""Settled when write amplification over one drive write changes by less than this share."""
+TRACE = "ageing.trace"
+
+
+@dataclass
+class Wear:
+    """See `bench.store.Ageing`."""
+
+    volume: EmulatedVolume
+    home: Path
+    live_share: float
+    compressed_to: float
+
+    def begin(self) -> None:
+        """See `Ageing`."""
+        self.volume.record(self.home / TRACE)
+
+    def abandon(self) -> None:
+        """See `Ageing`."""
+        with contextlib.suppress(DriveError):  # it may be the drive that has failed
+            self.volume.record(None)
+        (self.home / TRACE).unlink(missing_ok=True)
+
+    def finish(self, key: str) -> None:
+        """See `Ageing`; raises `DriveError`, too, where the record is not complete."""
+        try:
+            self.volume.record(None)
+            self.volume.age_kept(
+                key,
+                mode="trace",
+                trace=str(self.home / TRACE),
+                live_share=self.live_share,
+                compressibility=self.compressed_to,
+                until=TOLERANCE,
+            )
+        finally:
+            (self.home / TRACE).unlink(missing_ok=True)

@@ -4,6 +4,8 @@ Sparse: only what was written takes room. A snapshot is the whole file, kept bes
 later labs; every trial starts from a copy of it, by reference where the host's file system can.
 """
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,8 +13,7 @@ from pathlib import Path
 from pgassay.bench.drive_counters import Counted
 from pgassay.bench.places import Mount
 from pgassay.bench.store import Trait
-from pgassay.drive import reflink, snapshots
-from pgassay.drive.block import messages, sparse
+from pgassay.drive import copying, messages, snapshots
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import Root
 from pgassay.study.drives import DriveKind
@@ -86,7 +87,7 @@ class ImageVolume:
         free = self._mount_of(self._home).free_bytes
         if free < needed:
             raise messages.too_little_room(self._home, needed, free, "a copy of the image")
-        self._share = sparse.copy_image(kept.data / DISK, self._home / DISK, share=self._shares())
+        self._share = copy_image(kept.data / DISK, self._home / DISK, share=self._shares())
         snapshots.used(self._root, self._key(key))
 
     def has(self, key: str) -> bool:
@@ -120,7 +121,7 @@ class ImageVolume:
     def _shares(self) -> bool:
         """Asked of the file system at the first use: a plan's drive has no home yet."""
         if self._share is None:
-            self._share = reflink.supported(self._home)
+            self._share = copying.supported(self._home)
         return self._share
 
     def _remove(self) -> None:
@@ -129,3 +130,55 @@ class ImageVolume:
     def _key(self, key: str) -> str:
         """Images and directories of one key are apart, and so are images of two sizes, which a study chooses."""
         return f"image of {self.capacity_bytes} bytes {key}"
+
+
+_PIECE_BYTES = 1 << 30
+
+
+def copy_image(source: Path, target: Path, *, share: bool) -> bool:
+    """Copy to `target`, which must not exist; returns whether blocks are shared. Raises `OSError`, leaving nothing."""
+    reading = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            shared = _shared(reading, writing) if share else False
+            if not shared:
+                _copy(reading, writing)
+            os.fsync(writing)
+        except BaseException:
+            target.unlink()
+            raise
+        finally:
+            os.close(writing)
+    finally:
+        os.close(reading)
+    return shared
+
+
+def _shared(reading: int, writing: int) -> bool:
+    try:
+        copying.clone_contents(reading, writing)
+    except OSError:
+        return False
+    return True
+
+
+def _copy(reading: int, writing: int) -> None:
+    size = os.fstat(reading).st_size
+    os.ftruncate(writing, size)
+    position = 0
+    while position < size:
+        try:
+            start = os.lseek(reading, position, os.SEEK_DATA)
+        except OSError as failure:
+            if failure.errno == errno.ENXIO:  # a hole to the end
+                return
+            raise
+        end = os.lseek(reading, start, os.SEEK_HOLE)
+        position = start
+        while position < end:
+            count = os.copy_file_range(reading, writing, min(end - position, _PIECE_BYTES), position, position)
+            if count == 0:
+                break
+            position += count
+        position = max(position, end)

@@ -4,14 +4,19 @@ Each command gets its words as a list, never a shell's line. What is attached an
 `tables` below our own directories, so a repair needs no memory of it.
 """
 
+import ctypes
+import errno
+import fcntl
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from pgassay.bench.running import Completed, Runner
-from pgassay.drive.block import calls, messages, privileges
+from pgassay.drive import messages
+from pgassay.drive.block import mounts
 from pgassay.drive.block.filesystems import Filesystem
 
 _TIMEOUT_S = 300.0
@@ -56,7 +61,7 @@ class LinuxKernel:
 
     def require(self, filesystem: Filesystem) -> None:
         """See `Kernel`."""
-        if not privileges.may_mount():
+        if not may_mount():
             raise messages.not_privileged("a drive with a file system of its own")
         if not os.access(_LOOP_CONTROL, os.R_OK | os.W_OK):
             raise messages.no_device_node(_LOOP_CONTROL, "an image under a file system")
@@ -79,7 +84,7 @@ class LinuxKernel:
 
     def detach(self, device: Path) -> None:
         """See `Kernel`."""
-        calls.detach_loop(device)
+        detach_loop(device)
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
         """See `Kernel`."""
@@ -93,14 +98,14 @@ class LinuxKernel:
 
     def unmount(self, point: Path) -> None:
         """See `Kernel`."""
-        calls.unmount(point)
+        unmount(point)
 
     def check(self, device: Path, filesystem: Filesystem) -> None:
         """See `Kernel`."""
         outcome = self._run([*filesystem.kind.check, str(device)])
         if outcome.status != 0:
             said = (outcome.stdout + outcome.stderr).strip().splitlines()
-            raise messages.unclean(device, said[-1] if said else f"status {outcome.status}")
+            raise messages.damaged_filesystem(device, said[-1] if said else f"status {outcome.status}")
 
     def question(self, device: Path, filesystem: Filesystem) -> str:
         """See `Kernel`."""
@@ -113,3 +118,75 @@ class LinuxKernel:
 
     def _run(self, command: Sequence[str]) -> Completed:
         return self._runner.run(command, timeout_s=_TIMEOUT_S)
+
+
+_LOOP_CLR_FD = 0x4C01
+_MNT_DETACH = 2
+PATIENCE_S = 10.0
+_POLL_S = 0.02
+
+
+def unmount(point: Path, *, patience_s: float = PATIENCE_S, lazily: bool = False) -> None:
+    """Unmount, waiting for the last user to go; raises `DriveError` naming who stays. Not mounted is fine.
+
+    `lazily` detaches it from the tree all the same: for file systems that nobody needs any more.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        number = _umount(point, 0)
+        if number in (0, errno.EINVAL, errno.ENOENT):
+            return
+        if number != errno.EBUSY:
+            raise messages.system_failed("unmount", point, OSError(number, os.strerror(number)))
+        if time.monotonic() > deadline:
+            if lazily:
+                _umount(point, _MNT_DETACH)
+                return
+            raise messages.busy(point, mounts.holders(point))
+        time.sleep(_POLL_S)
+
+
+def detach_loop(device: Path, *, patience_s: float = PATIENCE_S) -> None:
+    """Free a loop device and wait until it is free: udev and the like may look at it for a moment."""
+    file = mounts.backing_file(device)
+    if file is None:
+        return
+    try:
+        descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as failure:
+        raise messages.system_failed("open", device, failure) from failure
+    try:
+        fcntl.ioctl(descriptor, _LOOP_CLR_FD, 0)
+    except OSError as failure:
+        if failure.errno != errno.ENXIO:
+            raise messages.system_failed("free", device, failure) from failure
+    finally:
+        os.close(descriptor)
+    deadline = time.monotonic() + patience_s
+    while mounts.backing_file(device) == file:
+        if time.monotonic() > deadline:
+            raise messages.system_failed("free", device, OSError(errno.EBUSY, "device busy"))
+        time.sleep(_POLL_S)
+
+
+def _umount(point: Path, flags: int) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.umount2(os.fsencode(point), flags) == 0:
+        return 0
+    return ctypes.get_errno()
+
+
+_SYS_ADMIN = 21
+_EFFECTIVE = "CapEff:"
+
+
+def may_mount(status: Path = Path("/proc/self/status")) -> bool:
+    """Root with CAP_SYS_ADMIN; where the kernel does not tell, root is taken at its word."""
+    if os.geteuid() != 0:
+        return False
+    try:
+        lines = status.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return True
+    mask = next((line.removeprefix(_EFFECTIVE).strip() for line in lines if line.startswith(_EFFECTIVE)), "")
+    return bool(int(mask, 16) >> _SYS_ADMIN & 1) if mask else True

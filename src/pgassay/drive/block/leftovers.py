@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive.block import calls, daemon, tables
-from pgassay.drive.block.control import SocketControl
+from pgassay.drive.block import daemon, kernel, mounts
+from pgassay.drive.block.daemon import SocketControl
 
 _PING_S = 3.0
 _PATIENCE_S = 3.0
@@ -24,25 +24,25 @@ def undo(place: Path) -> list[str]:
     place = place.resolve()
     homes = _homes(place)
     done = [f"silent daemon of {home.name}" for home in homes if _end_if_silent(home)]
-    entries = tables.mounts_below(place)
+    entries = mounts.mounts_below(place)
     for entry in entries:
         if not _is_fuse(entry):
-            calls.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
+            kernel.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
             done.append(f"mount {entry.point.relative_to(place)}")
-    for device in tables.loops_below(place):
-        calls.detach_loop(device)
+    for device in mounts.loops_below(place):
+        kernel.detach_loop(device)
         done.append(f"loop device {device.name}")
     for home in homes:
         if daemon.running(home) is not None:
             daemon.end(home)
             done.append(f"daemon of {home.name}")
-    for entry in tables.mounts_below(place):
-        calls.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
+    for entry in mounts.mounts_below(place):
+        kernel.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
         done.append(f"mount {entry.point.relative_to(place)}")
     return done
 
 
-def _is_fuse(entry: tables.MountEntry) -> bool:
+def _is_fuse(entry: mounts.MountEntry) -> bool:
     return entry.filesystem.partition(".")[0] in _FUSE_TYPES
 
 

@@ -3,13 +3,19 @@
 Both yield the flash model's trace format, which `pgassay simulate --trace` replays on other drives.
 """
 
+import contextlib
+import os
+import select
+import shutil
+import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.drive.block import messages
-from pgassay.drive.block.block_events import listening
+from pgassay.drive import messages
+from pgassay.drive.block import kernel
 
 Wait = Callable[[], None]
 """Returns when the recording is to end."""
@@ -62,3 +68,133 @@ def _require_new(path: Path) -> None:
         raise messages.trace_exists(path)
     if not path.parent.is_dir():
         raise messages.no_place_for_trace(path)
+
+
+TRACEFS = Path("/sys/kernel/tracing")
+_EVENT = "events/block/block_rq_issue"
+_PREFIX = "pgassay-"
+_BUFFER_KB = 8192
+"""For each core; an event takes about a hundred bytes."""
+_POLL_MS = 200
+_READ_BYTES = 1 << 20
+_MINOR_BITS = 20
+
+
+class Listener:
+    """What an instance has heard so far."""
+
+    def __init__(self, instance: Path, raw: Path) -> None:
+        self._instance = instance
+        self._raw = raw
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._copy, name="block events")
+        self._failure: OSError | None = None
+
+    def start(self) -> None:
+        """From now on."""
+        _write(self._instance / _EVENT / "enable", "1")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more events; returns when all are in the file. Calling it twice is harmless."""
+        if self._thread.is_alive():
+            _write(self._instance / _EVENT / "enable", "0")
+            self._over.set()
+            self._thread.join()
+        if self._failure is not None:
+            raise messages.system_failed("record to", self._raw, self._failure)
+
+    def lost(self) -> int:
+        """Events that found the buffers full."""
+        texts = [path.read_text(encoding="ascii") for path in self._instance.glob("per_cpu/cpu*/stats")]
+        lines = [line.partition(":") for text in texts for line in text.splitlines()]
+        return sum(int(value) for name, _, value in lines if name in ("overrun", "dropped events"))
+
+    def _copy(self) -> None:
+        descriptor = os.open(self._instance / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        try:
+            with self._raw.open("xb") as file:
+                while True:
+                    ending = self._over.is_set()  # looked at before reading: what came until then is still read
+                    poll.poll(0 if ending else _POLL_MS)
+                    text = _read(descriptor)
+                    while text:
+                        file.write(text)
+                        text = _read(descriptor)
+                    if ending:
+                        return
+        except OSError as failure:
+            self._failure = failure
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def listening(device: Path, raw: Path, tracefs: Path = TRACEFS) -> Iterator[Listener]:
+    """An instance that hears of this device alone, copying to the new file `raw`; raises `DriveError`."""
+    if not kernel.may_mount():
+        raise messages.not_privileged("recording a block device")
+    number = device.stat().st_rdev
+    with _mounted(tracefs):
+        if not (tracefs / _EVENT).is_dir():
+            raise messages.no_block_events(tracefs / _EVENT)
+        for stale in _stale(tracefs):
+            _remove(stale)
+        instance = tracefs / "instances" / f"{_PREFIX}{os.getpid()}-{threading.get_native_id()}"
+        try:
+            instance.mkdir()
+        except OSError as failure:
+            raise messages.system_failed("make", instance, failure) from failure
+        listener = Listener(instance, raw)
+        try:
+            _write(instance / "trace_clock", "mono")
+            _write(instance / "buffer_size_kb", str(_BUFFER_KB))
+            _write(instance / _EVENT / "filter", f"dev == {os.major(number) << _MINOR_BITS | os.minor(number)}")
+            yield listener
+        finally:
+            with contextlib.suppress(OSError):
+                listener.stop()
+            _remove(instance)
+
+
+@contextlib.contextmanager
+def _mounted(tracefs: Path) -> Iterator[None]:
+    """Mounted where systems have it, and unmounted again if nobody had it there before."""
+    if (tracefs / "instances").is_dir():
+        yield
+        return
+    if shutil.which("mount") is None or not tracefs.is_dir():
+        raise messages.no_block_events(tracefs)
+    command = ["mount", "-t", "tracefs", "-o", "nosuid,nodev,noexec", "tracefs", str(tracefs)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    if outcome.returncode != 0:
+        raise messages.no_block_events(tracefs)
+    try:
+        yield
+    finally:
+        kernel.unmount(tracefs, lazily=True)
+
+
+def _stale(tracefs: Path) -> list[Path]:
+    """Instances of ours whose process is gone."""
+    mine = (tracefs / "instances").glob(f"{_PREFIX}*-*")
+    return [path for path in mine if not Path("/proc", path.name.split("-")[1]).exists()]
+
+
+def _remove(instance: Path) -> None:
+    with contextlib.suppress(OSError):
+        _write(instance / _EVENT / "enable", "0")
+        instance.rmdir()
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="ascii")
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _READ_BYTES)
+    except BlockingIOError:
+        return b""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay._core import FlashTrace, stored_bytes, write_flash_trace
-from pgassay.drive.block import messages
+from pgassay.drive import messages
 
 BLOCK_BYTES = 4096
 _SECTOR_BYTES = 512

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.drive.block import daemon, sparse
-from pgassay.drive.block.control import Control
+from pgassay.drive.block import daemon, image
+from pgassay.drive.block.daemon import Control
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.filesystems import Filesystem
 
@@ -116,11 +116,11 @@ class FakeControl:
         return {"ok": dict(deeds[do]() or {})}
 
     def _snapshot(self, name: str) -> None:
-        sparse.copy_image(self._disk, self._kept / name, share=False)
+        image.copy_image(self._disk, self._kept / name, share=False)
 
     def _restore(self, name: str) -> None:
         self._disk.unlink()
-        sparse.copy_image(self._kept / name, self._disk, share=False)
+        image.copy_image(self._kept / name, self._disk, share=False)
 
     def _snapshots(self) -> Mapping[str, Any]:
         kept = sorted(self._kept.iterdir())

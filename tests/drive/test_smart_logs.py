@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.drive.smart.logs import INTEL_UNIT_BYTES, Media, parse_media, parse_standard
+from pgassay.drive.smart import INTEL_UNIT_BYTES, Media, parse_media, parse_standard
 
 
 def device_stats(title: str, nand: int, host: int) -> str:

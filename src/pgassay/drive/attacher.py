@@ -4,29 +4,30 @@ Nothing is made on an image or an emulated drive before its first workspace, and
 a dry run changes nothing; what would not fit is refused here all the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NoReturn
 
+from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
-from pgassay.bench.store import Drive, Needs
-from pgassay.drive.block import device, messages
+from pgassay.bench.store import Ageing, Drive, Needs, Trait
+from pgassay.drive import messages, snapshots
+from pgassay.drive.block import device
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
-from pgassay.drive.block.emulated import Daemon, EmulatedVolume
+from pgassay.drive.block.emulated import Daemon, EmulatedVolume, Wear
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
-from pgassay.drive.block.wear import Wear
 from pgassay.drive.directory import DirectoryDrive, saying
 from pgassay.drive.options import AGED, DriveOptions, OneDrive
-from pgassay.drive.planned import PlannedDrive
 from pgassay.drive.root import Root, look_at_root, open_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.sets import DriveSet
 from pgassay.drive.sizing import LEAST_SHARE, closely, memory_bytes, scaled_pages, sized
-from pgassay.drive.smart.reading import SmartOfMounts
+from pgassay.drive.smart import SmartOfMounts
 from pgassay.study.drives import DriveKind
 
 HOME = "disk"
@@ -205,3 +206,54 @@ class Attacher:
         free = self.mount_of(home).free_bytes
         if free < needed_bytes:
             raise messages.too_little_room(home, needed_bytes, free, "the drive")
+
+
+class PlannedDrive:
+    """A directory or device as a plan sees it: where clusters would be, what is kept there already; nothing is made.
+
+    A mistyped `--data-dir` must not leave a directory behind, and a device must not be written over for the sake of a
+    plan. Raises `DriveError` for all that would write. See `bench.store.Drive`.
+    """
+
+    def __init__(self, kind: str, mount: Callable[[], Mount], has: Callable[[str], bool]) -> None:
+        self.kind = kind
+        self._mount = mount
+        self._has = has
+
+    @classmethod
+    def look(
+        cls, directory: Path, account: Account, mount_of: Callable[[Path], Mount], *, allow_volatile: bool = False
+    ) -> "PlannedDrive":
+        """A directory, with the refusals of `DirectoryDrive.attach`."""
+        with saying(directory, "attach a drive"):
+            root = look_at_root(directory, account, mount_of, allow_volatile)
+        return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), lambda key: snapshots.find(root, key) is not None)
+
+    def mount(self) -> Mount:
+        """See `Drive`."""
+        return self._mount()
+
+    def has_snapshot(self, key: str) -> bool:
+        """See `Drive`."""
+        return self._has(key)
+
+    def ageing(self) -> Ageing | None:
+        """See `Drive`."""
+        return None
+
+    def release(self) -> None:
+        """See `Drive`: there is nothing to give back."""
+
+    def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
+        """See `Drive`: nothing is there to count."""
+        return {}
+
+    def traits(self, directory: Path) -> Mapping[str, Trait]:
+        """See `Drive`: nothing is there to ask."""
+        return {}
+
+    def _only_planned(self, *arguments: Any, **more: Any) -> NoReturn:
+        raise messages.only_planned()
+
+    workspace = lay_out = take_snapshot = clone = forget_snapshot = _only_planned
+    snapshot_bytes = how_cloned = discard = _only_planned

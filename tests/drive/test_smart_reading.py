@@ -7,10 +7,9 @@ import pytest
 
 from pgassay.bench.drive_counters import SMART
 from pgassay.bench.places import Mount
-from pgassay.drive.smart.logs import Media
-from pgassay.drive.smart.reading import SmartCounters, SmartOfMounts, unit_bytes_of
+from pgassay.drive.smart import Media, SmartCounters, SmartOfMounts, unit_bytes_of
 from pgassay.testing.fakes.runner import FakeRunner, Program
-from tests.drive.smart.test_logs import LOGS, device_stats
+from tests.drive.test_smart_logs import LOGS, device_stats
 
 DEVICE = Path("/dev/nvme7")
 

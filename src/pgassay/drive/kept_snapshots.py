@@ -12,8 +12,7 @@ from pathlib import Path
 
 from pgassay.drive import messages, snapshots
 from pgassay.drive.copying import size_bytes
-from pgassay.drive.markers import alone
-from pgassay.drive.root import Root
+from pgassay.drive.root import Root, alone
 from pgassay.drive.sessions import living
 
 

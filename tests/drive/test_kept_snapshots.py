@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError
-from pgassay.drive import keeping
+from pgassay.drive import kept_snapshots
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import Root, find_root
 from tests.drive.places import OURSELVES, fill, mounted
@@ -28,33 +28,33 @@ def keep(directory: Path, *keys: str) -> Root:
     drive.release()
     root = find_root(directory)
     assert root is not None
-    for each in keeping.every([root]):
+    for each in kept_snapshots.every([root]):
         age = len(keys) - keys.index(each.what.removeprefix("data "))
         os.utime(each.path / "snapshot.json", (age * -DAY_S + 10**9, age * -DAY_S + 10**9))
     return root
 
 
-def names(found: list[keeping.Kept]) -> list[str]:
+def names(found: list[kept_snapshots.Kept]) -> list[str]:
     return [each.what.removeprefix("data ") for each in found]
 
 
 def test_snapshots_are_told_the_latest_used_first(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
-    assert names(keeping.every([root])) == ["c", "b", "a"]
+    assert names(kept_snapshots.every([root])) == ["c", "b", "a"]
     drive = attach(tmp_path)
     drive.clone("a", "trial-1")
     drive.release()
-    assert names(keeping.every([root])) == ["a", "c", "b"]
-    assert all(each.size_bytes > 0 for each in keeping.every([root]))
+    assert names(kept_snapshots.every([root])) == ["a", "c", "b"]
+    assert all(each.size_bytes > 0 for each in kept_snapshots.every([root]))
 
 
 def test_the_longest_unused_go_until_the_others_fit(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
-    one = keeping.every([root])[0].size_bytes
-    assert keeping.trim([root], 3 * one) == []
-    assert names(keeping.trim([root], 2 * one)) == ["a"]
-    assert names(keeping.every([root])) == ["c", "b"]
-    assert names(keeping.trim([root], 0)) == ["b", "c"]
+    one = kept_snapshots.every([root])[0].size_bytes
+    assert kept_snapshots.trim([root], 3 * one) == []
+    assert names(kept_snapshots.trim([root], 2 * one)) == ["a"]
+    assert names(kept_snapshots.every([root])) == ["c", "b"]
+    assert names(kept_snapshots.trim([root], 0)) == ["b", "c"]
     assert list(root.snapshots.iterdir()) == []
     drive = attach(tmp_path)
     assert not drive.has_snapshot("c")
@@ -63,26 +63,26 @@ def test_the_longest_unused_go_until_the_others_fit(tmp_path: Path) -> None:
 
 def test_the_limit_is_on_all_roots_together(tmp_path: Path) -> None:
     roots = [keep(tmp_path / "one", "a", "b"), keep(tmp_path / "two", "c")]
-    one = keeping.every(roots)[0].size_bytes
-    assert sorted(names(keeping.trim(roots, one))) in (["a", "b"], ["a", "c"])
+    one = kept_snapshots.every(roots)[0].size_bytes
+    assert sorted(names(kept_snapshots.trim(roots, one))) in (["a", "b"], ["a", "c"])
 
 
 def test_nothing_goes_while_a_run_lives_there(tmp_path: Path) -> None:
     root = keep(tmp_path, "a")
     living = attach(tmp_path)
     with pytest.raises(DriveError, match="may need its snapshots"):
-        keeping.trim([root], 0)
+        kept_snapshots.trim([root], 0)
     assert living.has_snapshot("a")
     living.release()
-    assert names(keeping.trim([root], 0)) == ["a"]
+    assert names(kept_snapshots.trim([root], 0)) == ["a"]
 
 
 def test_what_no_run_could_use_is_named_and_goes(tmp_path: Path) -> None:
     root = keep(tmp_path, "a")
     (root.snapshots / "0" / "data").mkdir(parents=True)
-    (found,) = (each for each in keeping.every([root]) if each.path.name == "0")
+    (found,) = (each for each in kept_snapshots.every([root]) if each.path.name == "0")
     assert "unreadable" in found.what
-    keeping.trim([root], 0)
+    kept_snapshots.trim([root], 0)
     assert list(root.snapshots.iterdir()) == []
 
 
@@ -90,7 +90,7 @@ def test_what_a_killed_process_was_removing_is_swept_away(tmp_path: Path) -> Non
     root = keep(tmp_path, "a")
     half = root.snapshots / ".forgotten-0"
     half.mkdir()
-    assert names(keeping.every([root])) == ["a"]
+    assert names(kept_snapshots.every([root])) == ["a"]
     drive = attach(tmp_path)
     assert drive.repaired.removed == (".forgotten-0",)
     assert not half.exists()
