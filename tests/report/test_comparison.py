@@ -7,6 +7,7 @@ import pytest
 from pgassay.report.comparison import equality, layout
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
+from pgassay.study.work import TRANSACTION
 
 PAGE, WAL = "build.block_size", "build.wal_block_size"
 
@@ -40,9 +41,11 @@ def test_one_factor_has_no_layout() -> None:
 
 def test_what_was_equal_is_told() -> None:
     pairs = [("4kB", "8kB"), ("8kB", "8kB")]
-    assert equality(study_of(pairs, transactions="25000")).startswith("costs are compared at equal work: 25000 ")
-    assert "page-size-costs" in equality(study_of(pairs, duration="66s"))
-    assert equality(study_of(pairs, duration="66s", transactions="none")).startswith(
+    assert equality(study_of(pairs, transactions="25000"), TRANSACTION).startswith(
+        "costs are compared at equal work: 25000 "
+    )
+    assert "page-size-costs" in equality(study_of(pairs, duration="66s"), TRANSACTION)
+    assert equality(study_of(pairs, duration="66s", transactions="none"), TRANSACTION).startswith(
         "costs are compared at equal time,"
     )
-    assert "equal offered rate" in equality(study_of(pairs, rate="500"))
+    assert "equal offered rate" in equality(study_of(pairs, rate="500"), TRANSACTION)

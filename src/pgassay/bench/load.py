@@ -17,6 +17,7 @@ from pgassay.bench.options import OptionFactor, Options, factors_of, option
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
 from pgassay.study.responses import Response
+from pgassay.study.work import TRANSACTION, Work
 
 Moment = tuple[int, int]
 """By the monotonic and by the wall clock, ns."""
@@ -251,7 +252,7 @@ class Driver(Generic[Own]):
     """Where to get that program."""
     timed: bool = True
     """Does its window last a given time? Otherwise it ends when its work is done."""
-    work: str = "transaction"
+    work: Work = TRANSACTION
     """What the load calls a unit of its work: costs are given for one of it."""
 
     @property

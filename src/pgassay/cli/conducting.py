@@ -21,6 +21,7 @@ from pgassay.lab.messages import bench_failed
 from pgassay.lab.preflight import Checked
 from pgassay.lab.runner import Conductor
 from pgassay.lab.workbench import Workbench
+from pgassay.load import drivers
 from pgassay.record import disk_capacities
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
@@ -51,6 +52,10 @@ def create_run(
         command=("pgassay", *sys.argv[1:]),
         program_version=__version__,
         rule=RULE,
+        work=drivers.find(resolved.arms[0].driver).work,
+        scales=tuple(
+            each.name for each in resolved.arms[0].bound if each.name in study.covariates and each.factor.scales
+        ),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))

@@ -19,6 +19,7 @@ import msgspec
 from pgassay.record.errors import damaged, newer_format
 from pgassay.record.values import FORMAT, LevelRecord, Reason, TrialRecord
 from pgassay.study.responses import Response, Status
+from pgassay.study.work import Work
 
 Plain = dict[str, Any]
 Step = Callable[[Plain], Plain]
@@ -42,6 +43,10 @@ class RunHeader:
     format: int = FORMAT
     rule: int = 0
     """Number of the rule by which the run was decided; 0 in records made before they told it, and where nothing was."""
+    work: Work | None = None
+    """What costs are costs of; None in records made before they told it."""
+    scales: tuple[str, ...] | None = None
+    """Covariates that are an amount of clients, threads or processors; None in records made before they told it."""
 
 
 class _Stamp(msgspec.Struct):

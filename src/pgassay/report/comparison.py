@@ -8,8 +8,8 @@ from math import prod
 
 from pgassay.analysis.factorial import confounded
 from pgassay.design.blocks import cautions
-from pgassay.report.work import work_of
 from pgassay.study.model import Study
+from pgassay.study.work import Work
 
 TRANSACTIONS = "load.transactions"
 EQUAL_WORK = "page-size-costs"
@@ -33,11 +33,10 @@ def layout(study: Study) -> str:
     return f"partly crossed: some combinations of {named} only; main effects come from the pairs that differ in one"
 
 
-def equality(study: Study) -> str:
+def equality(study: Study, work: Work) -> str:
     """What was equal between the treatments when costs were taken: the transactions, the time, or that differed."""
-    own = work_of(study).equality
-    if own:
-        return own
+    if work.equality:
+        return work.equality
     where = study.fixed.get(TRANSACTIONS)
     if TRANSACTIONS in (*study.factors, *study.conditions, *study.covariates):
         return "costs of a transaction are compared at equal work where transactions are counted, else at equal time"

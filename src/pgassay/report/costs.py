@@ -29,7 +29,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     )
     yield Sentences(about, joined=True, on=Surface.PAGE)
     if not findings.imported:
-        yield Sentences((comparison.equality(findings.study),))
+        yield Sentences((comparison.equality(findings.study, findings.work),))
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
     yield from folded([table for place in places if (table := _table(findings, *place)).rows])
     yield Figure("costs", lambda: _drawing(findings))
@@ -91,7 +91,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {
         "costs": [effect_values(effect) for effect in findings.costs],
-        "equality": comparison.equality(findings.study),
+        "equality": comparison.equality(findings.study, findings.work),
     }
 
 

@@ -27,11 +27,11 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import bottleneck, curves, disk, losses, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
-from pgassay.report.work import work_of
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.recorded import parse_recorded
 from pgassay.study.responses import Response, Status
+from pgassay.study.work import recorded_work
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Findings:
         """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
-        self.work = work_of(self.study)
+        self.work = run.header.work or recorded_work(self.study)
         self.baseline = self.study.design.baseline.name
         self._disk = disk
         self._observed: dict[str, ResponseColumn] = {}
@@ -253,14 +253,20 @@ class Findings:
     @cached_property
     def scalings(self) -> tuple[scaling.Scaling, ...]:
         """Kink and Universal Scalability Law of each curve over clients; empty for other covariates."""
-        return scaling.scalings(self.study, self.observations(self.primary.name), self.processors)
+        return self._scalings(self.primary.name)
 
     @cached_property
     def yardsticks(self) -> tuple[scaling.Scaling, ...]:
         """The same of the CPU yardstick that was measured beside the load, where it was."""
         if scaling.YARDSTICK not in self.responses:
             return ()
-        return scaling.scalings(self.study, self.observations(scaling.YARDSTICK), self.processors)
+        return self._scalings(scaling.YARDSTICK)
+
+    def _scalings(self, response: str) -> tuple[scaling.Scaling, ...]:
+        scales = self.run.header.scales
+        if not scaling.is_scaled(self.study, scales):
+            return ()
+        return scaling.scalings(self.study, self.observations(response), self.processors)
 
     @cached_property
     def bottlenecks(self) -> tuple[bottleneck.Diagnosed, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.report import words
 from pgassay.report.section import Block, Section, Sentences, Surface, Table, folded
-from pgassay.report.work import Work
+from pgassay.study.work import Work
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

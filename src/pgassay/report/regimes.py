@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from pgassay.record.values import TrialRecord
-from pgassay.report.work import TRANSACTION, Work
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 from pgassay.study.responses import Status
+from pgassay.study.work import TRANSACTION, Work
 
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, WORK)}
 

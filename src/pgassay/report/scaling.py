@@ -4,7 +4,7 @@ Only for a study whose covariate is a number of clients or threads. The two line
 no more than the usable processors, as published, where there are enough of them: beyond, everything is flat.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ from pgassay.study.responses import Better, Response
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-COVARIATES = ("load.clients", "load.threads")
+_RECORDED = ("load.clients", "load.threads")
+"""Covariates of that kind in records of earlier versions, which do not say it."""
 YARDSTICK = "cpu_yardstick_per_s"
 BAD_FIT = 0.25
 """The spread of the points around a law, as a share, from which it describes them too badly to read figures off."""
@@ -78,10 +79,17 @@ def processors_of(host: Mapping[str, Any]) -> Processors:
     return Processors(usable if isinstance(usable, int) else None, cores if isinstance(cores, int) else None)
 
 
+def is_scaled(study: Study, scales: Collection[str] | None) -> bool:
+    """Is the study's one covariate an amount of clients, threads or processors?
+
+    `scales` are those that its factors said are, None where the record does not tell.
+    """
+    names = _RECORDED if scales is None else scales
+    return len(study.covariates) == 1 and not set(study.covariates) - set(names)
+
+
 def scalings(study: Study, seen: Sequence[Observation], processors: Processors) -> tuple[Scaling, ...]:
-    """Fits for each treatment in each condition, in the study's order; empty without a covariate of clients."""
-    if tuple(study.covariates) not in {(name,) for name in COVARIATES}:
-        return ()
+    """Fits for each treatment in each condition, in the study's order."""
     places = dict.fromkeys((arm.treatment.name, arm.condition.name) for arm in study.arms)
     return tuple(scaling(seen, *place, processors.usable) for place in places)
 

@@ -2,6 +2,7 @@
 
 from pgassay.bench.load import BoundLoad, Driver, Tools
 from pgassay.load.cacheprobe.options import CacheprobeOptions
+from pgassay.study.work import QUERY
 
 
 def _make(options: CacheprobeOptions, tools: Tools) -> BoundLoad:
@@ -10,6 +11,4 @@ def _make(options: CacheprobeOptions, tools: Tools) -> BoundLoad:
     return CacheprobeLoad(options, tools)
 
 
-DRIVER = Driver(
-    CacheprobeOptions, _make, "index probes around a scan that washes the caches", timed=False, work="query"
-)
+DRIVER = Driver(CacheprobeOptions, _make, "index probes around a scan that washes the caches", timed=False, work=QUERY)

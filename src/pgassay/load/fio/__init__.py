@@ -3,6 +3,7 @@
 from pgassay.bench.load import BoundLoad, Driver, Tools
 from pgassay.load import messages
 from pgassay.load.fio.options import PROGRAM, FioOptions
+from pgassay.study.work import IO
 
 
 def _make(options: FioOptions, tools: Tools) -> BoundLoad:
@@ -17,5 +18,5 @@ DRIVER = Driver(
     "no database: what the drive under it can do by itself",
     program=PROGRAM,
     program_hint=messages.FIO_HINT,
-    work="I/O",
+    work=IO,
 )

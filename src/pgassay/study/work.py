@@ -1,7 +1,7 @@
-"""What costs are costs of: a transaction, an I/O where the drive is asked by itself, a query of cacheprobe.
+"""What a load's costs are costs of: a transaction, an I/O where the drive is asked by itself, a query of cacheprobe.
 
-Loads that write nothing to the cluster know no checkpoints, and what they do is equal or timed in another way; so the
-sentences on both belong to the work.
+A load driver names its work, the record of a run keeps it, and a report speaks by it. Loads that write nothing to the
+cluster know no checkpoints, and what they do is equal or timed in another way; so the sentences on both belong here.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NO_CHECKPOINTS = "nothing is written to the cluster in a window, so checkpoints
 
 @dataclass(frozen=True)
 class Work:
-    """`name` as in "per I/O", `article` as in "an I/O".
+    """What one unit of a load's work is called: `name` as in "per I/O", `article` as in "an I/O".
 
     `regime` stands where a load without checkpoints would be called a burst, `equality` says what was equal between
     treatments, `warmed` what the load itself does to the caches before its window; all empty for transactions.
@@ -31,7 +31,7 @@ class Work:
     device_writes: bool = True
 
     def titled(self, response: Response) -> str:
-        """A response's title; that of a cost says what it is a cost of, and probes know only transactions."""
+        """A response's title; that of a cost names this work, where the probe that declared it wrote "transaction"."""
         what, each, _ = response.title.rpartition(_EACH)
         return f"{what}{_EACH}{self.name}" if response.cost and each else response.title
 
@@ -55,9 +55,10 @@ QUERY = Work(
     device_writes=False,
 )
 _OF_DRIVERS = {"fio": IO, "cacheprobe": QUERY}
+"""For records of earlier versions, which keep the driver's name alone."""
 
 
-def work_of(study: Study) -> Work:
-    """Of the study's load."""
+def recorded_work(study: Study) -> Work:
+    """The work of a study whose record does not name it."""
     driver = study.fixed.get("load.driver")
     return TRANSACTION if driver is None else _OF_DRIVERS.get(driver.canonical, TRANSACTION)
