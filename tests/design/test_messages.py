@@ -6,7 +6,7 @@ from pgassay.design import messages
 def test_one_block_or_trial_is_not_said_in_the_plural() -> None:
     assert messages.blocks_done(1) == "the only block is done"
     assert messages.blocks_done(2) == "all 2 blocks are done"
-    assert messages.spoilt(1) == "every trial of the last block was spoilt from outside"
+    assert messages.machine_too_busy(1) == "every trial of the last block was invalid: this machine is too busy"
     assert "1 of at least 5 blocks was run" in messages.budget_done(1, 5, 60.0)
     assert messages.resolution_short(0.02, None, None, 1).endswith("1 block is allowed")
     assert messages.resolution_short(0.02, 9, 60.0, 1).endswith("needs 9 blocks, 60 s; 1 is allowed")

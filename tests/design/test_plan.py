@@ -19,7 +19,7 @@ def test_a_budget_that_will_not_do_is_said_before() -> None:
     found = plan(study(3, budget_s=100.0), 10.0)
     assert found.blocks_affordable == 3
     (warning,) = found.warnings
-    assert warning == "the budget of 2 min will not do: it holds about 3 blocks, a verdict needs at least 5 (2 min)"
+    assert warning == "the budget of 2 min is too small: it holds about 3 blocks, a verdict needs at least 5 (2 min)"
 
 
 def test_a_resolution_out_of_reach_is_said_before() -> None:

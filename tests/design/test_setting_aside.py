@@ -39,12 +39,12 @@ def test_arms_out_of_reach_make_room_for_one_within() -> None:
     ends = needing({"f=1": 8, "f=2": 300, "f=3": None}, lambda history: settled("f=1") if history.block >= 13 else {})
     history, trials, drops, stop = play(study(4, blocks_max=30, budget_s=40.0), verdicts=ends)
     assert [(drop.arm.name, drop.failed) for drop in drops] == [("f=3", False), ("f=2", False)]
-    assert drops[0].reason.startswith(f"{SET_ASIDE}: no number of blocks in reach would tell")
+    assert drops[0].reason.startswith(f"{SET_ASIDE}: no affordable number of blocks would settle it")
     assert drops[1].reason.startswith(f"{SET_ASIDE}: it needs about 300 more blocks")
     assert Counter(trial.arm.name for trial in trials) == {"f=0": 13, "f=1": 13, "f=2": 5, "f=3": 5}
     assert history.block == 13
     assert stop is not None
-    assert stop.reason == "every verdict in reach is settled; 2 treatments set aside"
+    assert stop.reason == "every verdict that the budget allows is settled; 2 treatments set aside"
 
 
 @pytest.mark.parametrize(

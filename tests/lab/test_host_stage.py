@@ -190,7 +190,7 @@ NO_PAGES = "could not map anonymous shared memory: Cannot allocate memory"
 @pytest.mark.parametrize(
     ("taken", "said"),
     [
-        (75, "other programs took 75 huge pages before the server started, and as many were obtained again"),
+        (75, "other programs took 75 huge pages before the server started; as many were obtained again"),
         (0, "the server did not get its huge pages at once, although they were free"),
     ],
 )

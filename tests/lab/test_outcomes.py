@@ -83,7 +83,7 @@ def test_a_treatment_that_keeps_failing_is_dropped_and_named_and_the_study_goes_
     simulation.carry_on()
     assert len(trials_of(simulation, "50")) == 3
     dropped = drops(simulation)[0]
-    assert (dropped.arm, dropped.reason) == ("table.fillfactor=50", "3 trials in a row failed by its own doing")
+    assert (dropped.arm, dropped.reason) == ("table.fillfactor=50", "3 trials in a row failed because of its settings")
     assert len(trials_of(simulation, "90")) == 5
     assert ending(simulation).reason == "every verdict is settled"
 
@@ -91,7 +91,9 @@ def test_a_treatment_that_keeps_failing_is_dropped_and_named_and_the_study_goes_
 def test_a_baseline_that_keeps_failing_ends_the_run(place: Path) -> None:
     simulation = simulate(place, events={("100", block, 1): Event.ABORT for block in range(1, 7)})
     simulation.carry_on()
-    assert ending(simulation).reason == ("the baseline (table.fillfactor=100) failed 3 times in a row by its own doing")
+    assert ending(simulation).reason == (
+        "the baseline (table.fillfactor=100) failed 3 times in a row because of its settings"
+    )
     assert max(trial.block for trial in simulation.run.trials) == 3
 
 

@@ -56,7 +56,7 @@ def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
 def test_an_unknown_response_is_named_with_the_near_one(simulation: Simulation) -> None:
     error = refused(simulation, responses={"primary": "hot_shares"})
     assert isinstance(error, UsageError)
-    assert (error.message, error.hint) == ('nothing measures the response "hot_shares"', 'did you mean "hot_share"?')
+    assert (error.message, error.hint) == ('the response "hot_shares" is not measured', 'did you mean "hot_share"?')
     assert "tps" in str(refused(simulation, responses={"secondary": ["zzz"]}).hint)
 
 

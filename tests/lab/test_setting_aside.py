@@ -20,7 +20,7 @@ def test_a_treatment_out_of_reach_leaves_the_time_to_the_other(tmp_path: Path) -
     found = ending(simulation)
     drops = {each.arm: each.reason for each in found.decisions if each.step is Step.DROP}
     assert drops["table.fillfactor=70"].startswith(f"{SET_ASIDE}: it needs about ")
-    assert found.reason == "every verdict in reach is settled; 1 treatment set aside"
+    assert found.reason == "every verdict that the budget allows is settled; 1 treatment set aside"
     counts = Counter(trial.treatment for trial in simulation.run.trials)
     assert counts == {"table.fillfactor=100": 9, "table.fillfactor=50": 9, "table.fillfactor=70": 5}
     run = simulation.run

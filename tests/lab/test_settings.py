@@ -108,12 +108,12 @@ def test_a_word_that_is_neither_is_refused() -> None:
 @pytest.mark.parametrize(
     ("sizes", "fixed", "names"),
     [
-        (["2kB", "8kB"], {"server.debug_io_direct": "data"}, '= data cannot go with "build.block_size" = 2kB'),
-        (["1kB"], {"server.debug_io_direct": "wal, data"}, '= data cannot go with "build.block_size" = 1kB'),
+        (["2kB", "8kB"], {"server.debug_io_direct": "data"}, '= data does not work with "build.block_size" = 2kB'),
+        (["1kB"], {"server.debug_io_direct": "wal, data"}, '= data does not work with "build.block_size" = 1kB'),
         (
             ["4kB", "8kB"],
             {"server.debug_io_direct": "wal", "build.wal_block_size": "2kB"},
-            '= wal cannot go with "build.wal_block_size" = 2kB',
+            '= wal does not work with "build.wal_block_size" = 2kB',
         ),
     ],
 )

@@ -38,5 +38,5 @@ def test_the_causes_of_many_discarded_trials_are_counted(trial: TrialRecord) -> 
 
 def test_a_treatment_that_was_set_aside_has_not_failed() -> None:
     assert losses.failed("set aside: it needs about 300 more blocks, so …") is None
-    assert losses.failed("3 trials in a row failed by its own doing") is not None
+    assert losses.failed("3 trials in a row failed because of its settings") is not None
     assert losses.failed(None) is None

@@ -126,7 +126,7 @@ def test_a_baseline_that_is_not_among_the_treatments(told: Told) -> None:
 
 def test_a_response_that_nothing_measures(told: Told) -> None:
     error, hint = told.run("--primary", "tpz")
-    assert error == 'nothing measures the response "tpz"'
+    assert error == 'the response "tpz" is not measured'
     assert hint == 'did you mean "tps"?'
 
 

@@ -29,7 +29,7 @@ def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[A
 
 
 def cautions(study: Study) -> tuple[str, ...]:
-    """A sentence for each factor that chance does not order: what a report has to say beside its effects."""
+    """A sentence for the report about each factor that keeps its order inside a block."""
     return tuple(messages.kept_order(name) for name in study.design.fixed_order)
 
 

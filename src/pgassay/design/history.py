@@ -31,15 +31,15 @@ class History:
 
     @property
     def block(self) -> int:
-        """The block in hand; 0 before the first."""
+        """The number of the current block, which counts from 1; 0 before the first."""
         return max((trial.block for trial in self.trials), default=0)
 
     def in_block(self, block: int) -> dict[str, FinishedTrial]:
-        """The last trial of each arm in `block`."""
+        """The last trial of each arm in `block`, by the arm's label."""
         return {trial.arm: trial for trial in self.trials if trial.block == block}
 
     def outcomes_in_a_row(self, arm: str) -> int:
-        """How many of the arm's last trials failed by its own doing; trials spoilt from outside do not count."""
+        """How many of the arm's last trials failed because of its settings; invalid trials do not count."""
         count = 0
         for trial in reversed(self.trials):
             if trial.arm != arm or trial.status is Status.INVALID:
@@ -50,5 +50,5 @@ class History:
         return count
 
     def block_s(self, arms: tuple[str, ...]) -> float:
-        """What a block of `arms` is expected to take."""
+        """How long a block of these arms (labels) is expected to take, in seconds."""
         return sum(self.trial_s.get(arm, self.planned_s) for arm in arms)

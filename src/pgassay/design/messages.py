@@ -1,73 +1,78 @@
-"""What the design says to people: why an arm left, why a run ended, and what a budget can and cannot do."""
+"""Every message of the design for users: why an arm leaves, why a run ends, what a budget allows.
+
+The journal keeps the reasons; a replay does not depend on their words (`lab.decisions.disagreements`).
+"""
 
 from pgassay.analysis.messages import duration, percent, plural
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED
 
 
 def kept_order(factor: str) -> str:
-    """What a fixed order costs."""
+    """The caution beside the effects of a factor in `design.fixed_order`."""
     return f"{factor} keeps its order inside every block, so drift within a block would look like its effect"
 
 
 def about(title: str, verdict: str) -> str:
-    """A verdict on a response that is not the only one; most say themselves what they are about."""
+    """A verdict with the title of its response in front, unless it names the response itself."""
     return verdict if title in verdict else f"{title} {verdict}"
 
 
 def settled(verdict: str) -> str:
-    """An arm leaves because it is decided."""
+    """Why an arm leaves: its verdict is settled."""
     return f"{SETTLED}: {verdict}"
 
 
 def nothing_to_compare() -> str:
-    """A baseline leaves because all that was set against it is decided."""
-    return f"{SETTLED}: nothing left to compare with it"
+    """Why a baseline leaves: every treatment that was compared with it has its verdict."""
+    return f"{SETTLED}: no treatment is left to compare with it"
 
 
 def failing(outcomes: int) -> str:
-    """An arm leaves because it cannot do the work."""
-    return f"{outcomes} {plural('trial', outcomes)} in a row failed by its own doing"
+    """Why an arm leaves: its last `outcomes` trials all failed because of its settings."""
+    return f"{outcomes} {plural('trial', outcomes)} in a row failed because of its settings"
 
 
 def without_baseline(baseline: str) -> str:
-    """An arm leaves because its baseline did."""
-    return f"its baseline ({baseline or 'baseline'}) kept failing, so there is nothing to compare it with"
+    """Why an arm leaves: its baseline failed too often."""
+    return f"its baseline ({baseline or 'baseline'}) kept failing, so it cannot be compared with anything"
 
 
 def baseline_fails(baseline: str, outcomes: int) -> str:
-    """The run ends because nothing can be compared."""
+    """Why the run ends: its only baseline failed `outcomes` times in a row, so nothing can be compared."""
     times = f"{outcomes} {plural('time', outcomes)}"
-    return f"the baseline ({baseline or 'baseline'}) failed {times} in a row by its own doing"
+    return f"the baseline ({baseline or 'baseline'}) failed {times} in a row because of its settings"
 
 
 def all_settled() -> str:
-    """The run ends because it knows."""
+    """Why the run ends: all verdicts are settled."""
     return "every verdict is settled"
 
 
 def set_aside(blocks: int | None) -> str:
-    """An arm leaves because its verdict is out of reach, and others' are not."""
-    needs = "no number of blocks in reach would tell" if blocks is None else f"it needs about {blocks} more blocks"
-    return f"{SET_ASIDE}: {needs}, so what is left of the budget goes to those that it can decide"
+    """Why an arm leaves: it needs too many `blocks` for the budget (None: any number), and others need the time."""
+    needs = (
+        "no affordable number of blocks would settle it" if blocks is None else f"it needs about {blocks} more blocks"
+    )
+    return f"{SET_ASIDE}: {needs}, so the rest of the budget goes to the treatments that it can settle"
 
 
 def others_settled(aside: int) -> str:
-    """The run ends because it knows what it can know."""
-    return f"every verdict in reach is settled; {aside} {plural('treatment', aside)} set aside"
+    """Why the run ends: all verdicts are settled but those of `aside` treatments that were set aside."""
+    return f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"
 
 
 def nothing_left() -> str:
-    """The run ends because no treatment is left."""
-    return "no treatment but the baseline is left in play"
+    """Why the run ends: only baselines are left."""
+    return "no treatment is left beside the baseline"
 
 
 def blocks_done(blocks: int) -> str:
-    """The run ends at its largest number of blocks."""
+    """Why the run ends: it has its largest number of blocks."""
     return "the only block is done" if blocks == 1 else f"all {blocks} blocks are done"
 
 
 def budget_done(blocks: int, least: int, budget_s: float) -> str:
-    """The run ends because the next block does not fit."""
+    """Why the run ends: the next block does not fit in the budget (seconds)."""
     text = f"the next block does not fit in the budget of {duration(budget_s)}"
     if blocks < least:
         run = "was run" if blocks == 1 else "were run"
@@ -75,22 +80,22 @@ def budget_done(blocks: int, least: int, budget_s: float) -> str:
     return text
 
 
-def spoilt(blocks: int) -> str:
-    """The run ends because the machine does not let it measure."""
+def machine_too_busy(blocks: int) -> str:
+    """Why the run ends: not one valid trial in the last `blocks` blocks."""
     last = "block" if blocks == 1 else f"{blocks} blocks"
-    return f"every trial of the last {last} was spoilt from outside"
+    return f"every trial of the last {last} was invalid: this machine is too busy"
 
 
 def budget_short(budget_s: float, affordable: int, least: int, least_s: float) -> str:
-    """Before the run: not even the least number of blocks fits."""
+    """A warning before the run: not even the least number of blocks fits. Times in seconds."""
     return (
-        f"the budget of {duration(budget_s)} will not do: it holds about {affordable} {plural('block', affordable)}, "
+        f"the budget of {duration(budget_s)} is too small: it holds about {affordable} {plural('block', affordable)}, "
         f"a verdict needs at least {least} ({duration(least_s)})"
     )
 
 
 def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
-    """Before the run: the asked resolution is out of reach at this noise."""
+    """A warning before the run: the resolution needs more blocks than are allowed. `resolution` is a share."""
     if needed is None:
         return f"at this machine's noise ±{percent(resolution)} is out of reach, {_allowed(allowed, 'block')}"
     return (

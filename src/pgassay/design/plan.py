@@ -1,6 +1,6 @@
-"""What a study will take, said before it is spent: trials, time, and whether the budget will do.
+"""How large a study is, before it runs: trials, time, and whether the budget is enough.
 
-Without a noise (from `calibrate`, or an earlier run) only the least and the most can be told.
+Without a noise (from `calibrate`, or an earlier run) only the least and the most are known.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Which trial comes next, which arm leaves, when the run ends: a pure function of study, seed and history.
 
 The caller acts on one decision, adds what came of it to the history, and asks again; so a resumed run decides as an
-uninterrupted one would. Within a block the order is `blocks.order`; trials spoilt from outside are repeated at its end.
+uninterrupted one would. Within a block the order is `blocks.order`; invalid trials are repeated at its end.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,29 +20,29 @@ DRIVES = "drive."
 """How the names of the factors begin that say what lies under a server."""
 
 ATTEMPTS_MAX = 3
-"""A trial spoilt from outside is run at most this often in its block."""
+"""A trial is run at most this often in its block: again while it is invalid."""
 
 OUTCOMES_MAX = 3
-"""An arm that fails this often in a row by its own doing is dropped."""
+"""An arm whose trials fail this often in a row because of its settings is dropped."""
 
-SPOILT_BLOCKS_MAX = 3
+INVALID_BLOCKS_MAX = 3
 """After this many blocks in a row without one usable trial the run ends: this machine is too busy."""
 
 GRACE = 0.1
 """Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
 
 RULE = 1
-"""The number of the rule by which all this is decided, what it looks at included (`stopping`). It goes up with every
-change that could make other decisions of the same record: each record tells the rule that it was made by."""
+"""The number of the rule by which all this is decided, `stopping` included. It goes up with every change that could
+make other decisions from the same record; each record says by which rule it was made."""
 
 HOPELESS = 2.0
-"""An arm that needs more than so many times the blocks that it could get if all the rest of the budget were its own.
-Far more, since a forecast from five blocks is rough."""
+"""An arm is set aside when it needs this many times the blocks that the whole rest of the budget could give it. The
+factor is large because a forecast from five blocks is rough."""
 
 
 @dataclass(frozen=True)
 class RunTrial:
-    """Run `arm` in `block`; `attempt` is above 1 when earlier ones were spoilt from outside."""
+    """Run `arm` in `block`; `attempt` is above 1 when earlier ones were invalid."""
 
     block: int
     arm: Arm
@@ -84,7 +84,7 @@ def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[s
 
 
 def in_play(study: Study, history: History) -> tuple[Arm, ...]:
-    """The arms that the next block holds."""
+    """The arms that were not dropped, in the study's order: those that the next block holds."""
     return tuple(arm for arm in study.arms if arm.name not in history.drops)
 
 
@@ -95,13 +95,13 @@ def is_baseline(study: Study, arm: Arm) -> bool:
 
 def baseline_name(study: Study) -> str:
     """The baseline's label as its trials carry it, however `design.baseline` was typed."""
-    wanted = _canonical(study.design.baseline)
-    names = (treatment.name for treatment in study.treatments if _canonical(treatment) == wanted)
+    baseline = _canonical(study.design.baseline)
+    names = (treatment.name for treatment in study.treatments if _canonical(treatment) == baseline)
     return next(names, study.design.baseline.name)
 
 
 def own_baseline(study: Study, arm: Arm) -> Arm | None:
-    """The arm beside it with the baseline's levels, but on the drives of this one.
+    """The arm with the baseline's levels, but on the drives of `arm`.
 
     None where that is the baseline, or this arm itself, or nothing that the study has.
     """
@@ -121,7 +121,7 @@ def between_blocks(study: Study, seed: int, history: History) -> bool:
 
 
 def _failing(study: Study, history: History) -> Decision | None:
-    """An arm that keeps failing leaves; a baseline that does takes its whole cell along."""
+    """An arm that keeps failing leaves; when a baseline does, so does every arm that is compared with it."""
     arms = in_play(study, history)
     lost = [arm for arm in arms if history.outcomes_in_a_row(arm.name) >= OUTCOMES_MAX]
     for arm in lost:
@@ -150,11 +150,11 @@ def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | None
         return None
     budget_s = study.design.budget_s
     if budget_s is not None:
-        # What is spoilt on a busy machine must not eat what the budget holds for later blocks and beyond.
+        # Repetitions on a busy machine must not use up what the budget holds for later blocks.
         again = [arm for arm in again if history.elapsed_s + history.block_s((arm.name,)) <= budget_s]
         if not again:
             return None
-    # Fewest attempts first, so that every spoilt trial is tried once more before any is tried twice more.
+    # Fewest attempts first, so that every invalid trial is tried once more before any is tried twice more.
     arm = min(again, key=lambda arm: done[arm.name].attempt)
     return RunTrial(history.block, arm, done[arm.name].attempt + 1)
 
@@ -202,10 +202,10 @@ def _why_done(history: History, *, decided: bool) -> str:
 
 
 def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Drop | None:
-    """An arm that the rest of the budget cannot decide is set aside where it would keep others from their verdict.
+    """An arm that the rest of the budget cannot settle is set aside if it would keep others from their verdicts.
 
-    While there is time for all it stays, since its interval gets narrower. Its own data decide about fewer looks at it,
-    never about more, so error rates hold.
+    While there is time for all it stays, because its interval gets narrower. Its own data can only make the looks at
+    it fewer, never more, so error rates hold.
     """
     design = study.design
     if design.budget_s is None or history.block < design.blocks_min:
@@ -249,11 +249,11 @@ def _end(study: Study, history: History) -> Stop | None:
         return Stop(messages.nothing_left())
     if done >= design.blocks_max:
         return Stop(messages.blocks_done(done))
-    recent = range(max(1, done - SPOILT_BLOCKS_MAX + 1), done + 1)
-    if len(recent) == SPOILT_BLOCKS_MAX and all(
+    recent = range(max(1, done - INVALID_BLOCKS_MAX + 1), done + 1)
+    if len(recent) == INVALID_BLOCKS_MAX and all(
         trial.status is Status.INVALID for block in recent for trial in history.in_block(block).values()
     ):
-        return Stop(messages.spoilt(SPOILT_BLOCKS_MAX))
+        return Stop(messages.machine_too_busy(INVALID_BLOCKS_MAX))
     if design.budget_s is None or done == 0:
         return None  # the first block always runs: without it nothing at all is known
     grace = GRACE if done < design.blocks_min else 0.0

@@ -1,4 +1,4 @@
-"""The verdicts so far, by arm: what the schedule stops by, for the primary and what the design wants settled too.
+"""The verdicts so far, by arm, for the primary response and for those in `design.settle`: they tell when to stop.
 
 Speeds of emulated drives are not compared with each other: an arm whose drive keeps it from the baseline is held
 against the baseline's levels on its own drive. A study of covariates alone (one treatment, a curve) has nothing to
@@ -26,7 +26,7 @@ from pgassay.study.responses import Response, Scale
 
 
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:
-    """The effects on the primary, or on another response, by the arm's label, for every arm but the baselines."""
+    """The effects on a response by the arm's label, for every arm but the baselines."""
     arms = {arm.place: arm for arm in study.arms}
     compared = compare(
         observations,
@@ -48,7 +48,10 @@ def verdicts_of(
     block_s: float | None = None,
     gone: Collection[str] = (),
 ) -> dict[str, Verdict]:
-    """The verdict on each arm by its label; nothing more is learned of the arms that are `gone`."""
+    """The verdict on each arm by its label. `block_s` is the length of a block.
+
+    `gone` are the arms out of play, which no other arm can be compared with from now on.
+    """
     effects = effects_of(study, response, observations)
     if not effects:
         return {arm.name: _precision(study, response, observations, arm) for arm in study.arms}
@@ -68,7 +71,7 @@ def verdicts_of(
 
 
 def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str, Verdict]:
-    """One verdict an arm, of several responses, the primary first: open while one of them is."""
+    """One verdict for each arm out of several responses' (the primary first): unresolved while one of them is."""
     (_, primary), *others = judged
     found = dict(primary)
     for response, verdicts in others:
@@ -89,7 +92,7 @@ def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
 
 
 def _blocks_needed(verdict: Verdict) -> float:
-    """Beyond any number where nobody knows."""
+    """Infinite where no number is known."""
     return inf if verdict.more_blocks is None else verdict.more_blocks
 
 
@@ -100,7 +103,7 @@ def _on_own_drives(
     effects: Mapping[str, Effect],
     gone: Collection[str],
 ) -> dict[str, tuple[Arm, Effect]]:
-    """Of arms that may not be compared with the baseline: what to hold them against while it is there, the effect."""
+    """For arms that may not be compared with the baseline: the arm to compare with instead, and the effect."""
     partners = {
         arm: other
         for arm in study.arms

@@ -1,4 +1,4 @@
-"""Is what a trial leaves sound? With `drive.check = "on"`, at the end of each: tables, indexes, file system, drive.
+"""Checks at the end of a trial whether its data are damaged (`drive.check = "on"`): tables, indexes, file system.
 
 While the server runs, amcheck looks at every table and B-tree index, as pg_amcheck does (manual, "amcheck"). Once the
 drive is unmounted, the file system's own tool does, and an emulated drive looks at itself (`Drive.discard`).
@@ -25,7 +25,10 @@ _TABLES = (
 
 
 def check_relations(server: Server) -> dict[str, str]:
-    """What is wrong with the tables and indexes, by code, the first of it; empty if all is well."""
+    """The first damage in a table or B-tree index, code to detail; empty if there is none.
+
+    The code is `not_checked` where amcheck is not installed. Raises `QueryError` if the server died.
+    """
     if not server.query(_INSTALLED):
         return {NOT_CHECKED: messages.NO_AMCHECK}
     server.execute("CREATE EXTENSION IF NOT EXISTS amcheck")

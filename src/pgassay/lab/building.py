@@ -1,4 +1,4 @@
-"""What the user allows when a study needs a PostgreSQL that has to be built, and the builder put together from it."""
+"""How a PostgreSQL is built that a study needs: what the user allows, and the builder made from that."""
 
 import os
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from pgassay.postgres.find import Finder
 
 @dataclass(frozen=True)
 class Building:
-    """`allowed`: a dry run builds nothing; `jobs` compilers at once (0: as many as cores)."""
+    """What the user allows. A dry run is not `allowed` to build; `jobs` compilers run at once (0: one a core)."""
 
     allowed: bool = True
     allow_deb_src: bool = False
@@ -52,7 +52,7 @@ def builder_of(
 
 
 def _installed(finder: Finder) -> str:
-    """The version to build unless told: that of the PostgreSQL which would serve otherwise; empty if there is none."""
+    """The version to build if none is named: that of the installed PostgreSQL; empty if there is none."""
     try:
         return str(finder.find().version)
     except PgassayError:

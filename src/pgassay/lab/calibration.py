@@ -35,7 +35,7 @@ BLOCKS_LEAST = 2
 
 
 class Label(Factor):
-    """A level that changes nothing; of the init stage it gives its snapshot a cluster of its own."""
+    """A level that changes nothing; in the init stage it gives each level a snapshot, and so a cluster, of its own."""
 
     def __init__(self, pattern: str, stage: Stage, summary: str) -> None:
         self.pattern, self.stage, self.summary = pattern, stage, summary
@@ -45,7 +45,7 @@ class Label(Factor):
         return Level(typed, typed)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """Nothing can tell."""
+        """None: nothing on the server can tell it."""
         return None
 
 
@@ -57,7 +57,7 @@ LABELS = (
 
 
 def with_labels(site: Site) -> Site:
-    """The site on which a calibration's labels are factors."""
+    """The same site, on which a calibration's labels are factors too."""
     return replace(site, catalogue=FactorCatalogue((*site.catalogue.all(), *LABELS)))
 
 
@@ -139,7 +139,7 @@ class Calibrator:
         return order(self.resolved.study, self.run.header.seed, block, arms)
 
     def _restart(self, block: int, first: Arm) -> None:
-        """One clone, one server, every run on it; a run that fails by its own doing ends it."""
+        """One clone, one server, every run on it; a run that fails because of its settings ends it."""
         began_ns = self.resolved.site.clock.monotonic_ns()
         cluster = Cluster(kept=True)
         try:

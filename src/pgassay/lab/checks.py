@@ -1,8 +1,8 @@
 """What makes a trial invalid, and what is its treatment's own outcome.
 
-Only causes *outside* the treatment (steal, a hot CPU, a clock that jumped, foreign writes on the drive) spoil a trial:
-it is kept, named, left out and run again. What a treatment does to itself (no space, a crash, failed transactions, an
-abort) is an outcome and is reported. Pure: the readings come in as values.
+Only causes *outside* the treatment (steal, a hot CPU, a clock that jumped, other programs' writes) make a trial
+invalid: it is kept, named, left out and run again. What a treatment does to itself (no space, a crash, failed
+transactions, an abort) is an outcome and is reported. Pure: the readings come in as values.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,18 @@ STEAL_SHARE_MAX = 0.25
 CLOCK_DRIFT_NS_MAX = 500_000_000
 FOREIGN_SHARE_MAX = 0.25
 FOREIGN_WRITE_BYTES_MIN = 64 << 20
-"""Below this a drive is hardly disturbed, whatever the share."""
+"""Fewer bytes than this hardly disturb a drive, whatever their share."""
 SHORT_SHARE_MIN = 0.95
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the checks look at. Shares are of the machine's CPU time in the window; lengths in ns."""
+    """What the checks look at; None where it could not be read.
+
+    Shares are of the machine's CPU time in the window (0 to 1), `foreign_write_share` of the bytes written to the
+    drive; lengths are in ns. `problems` (code to detail) are the treatment's own, `mismatches` are levels that do not
+    hold, by name. `wanted_ns` is how long the window was to last, None where the work was counted.
+    """
 
     problems: Mapping[str, str]
     server_alive: bool
@@ -38,7 +43,7 @@ class Evidence:
 
 
 def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
-    """Every cause outside the treatment that spoils the trial."""
+    """Every cause outside the treatment that makes the trial invalid; empty if there is none."""
     found = []
     if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
         found.append(
@@ -51,7 +56,10 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     written, share = evidence.device_written_bytes, evidence.foreign_write_share
     if written and share and share > evidence.foreign_share_max and share * written > FOREIGN_WRITE_BYTES_MIN:
         found.append(
-            Reason("foreign_writes", f"{share:.0%} of what was written to the drive in the window was not the server's")
+            Reason(
+                "foreign_writes",
+                f"{share:.0%} of what was written to the drive in the window was written by other programs",
+            )
         )
     if evidence.thermal_throttles:
         found.append(
@@ -64,10 +72,10 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
 
 
 def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
-    """Every failure that is the treatment's own."""
+    """Every failure because of the treatment's own settings; empty if there is none."""
     found = [Reason(code, detail) for code, detail in evidence.problems.items()]
     if not evidence.server_alive:
-        found.append(Reason("server_died", "the server was gone at the end of the window"))
+        found.append(Reason("server_died", "the server had died by the end of the window"))
     for name, detail in (evidence.mismatches or {}).items():
         found.append(Reason("read_back", f"{name}: {detail}"))
     wanted = evidence.wanted_ns

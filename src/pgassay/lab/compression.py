@@ -1,4 +1,4 @@
-"""What tables, indexes and WAL shrink to, each kind by itself, where one figure of the whole drive would hide them.
+"""How far tables, indexes and WAL compress, each kind by itself; one figure for the whole drive would hide that.
 
 A sample of the trial's own files, read after the window, goes through a drive's codec block by block, as `pgassay
 compressibility` does it (docs/compressibility.md has the fine print). Of a drive that stores what it gets it tells
@@ -18,10 +18,10 @@ from pgassay.study.responses import Better, Response
 
 PREFIX = "stored"
 SAMPLE_BYTES = 96 << 20
-"""Of all kinds together; what is smaller is read whole."""
+"""How much of all kinds together is read; less than that is read whole."""
 BLOCK_BYTES = 4096
 CODEC = "zstd-1"
-"""Where the drive has none of its own."""
+"""The codec for drives that have none of their own."""
 KINDS: Mapping[str, str] = {"heap": "tables", "index": "indexes", "wal": "WAL"}
 _OF_RELKIND = {"r": "heap", "m": "heap", "t": "heap", "i": "index"}
 _RESPONSE = "{kind}_compression_ratio"
@@ -42,7 +42,7 @@ class Kind:
 
     @property
     def bytes(self) -> int:
-        """All of them."""
+        """The size of all files together."""
         return sum(file.bytes for file in self.files)
 
 
@@ -56,12 +56,12 @@ RESPONSES = tuple(
 
 
 def wanted(options: Mapping[str, str]) -> bool:
-    """Is it asked for?"""
+    """Do the load's options ask for it?"""
     return options.get("compressibility", "off") == "on"
 
 
 def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
-    """What trials with these load options yield."""
+    """The responses that trials with these load options have in addition; `every` has one mapping for each arm."""
     return RESPONSES if any(wanted(each) for each in every) else ()
 
 
@@ -72,7 +72,7 @@ def codec_of(drives: DriveOptions) -> str:
 
 
 def of_wal(server: Server, directory: Path, codec: str) -> dict[str, float | None]:
-    """The same of WAL, before a CHECKPOINT recycles what the window wrote; as far as it was written."""
+    """As `of_relations`, for WAL as far as it was written; asked before a CHECKPOINT recycles what the window wrote."""
     ((current, offset),) = server.query("SELECT * FROM pg_walfile_name_offset(pg_current_wal_insert_lsn())")
     files = []
     for file in inventory.take(directory).files:
@@ -96,7 +96,7 @@ def of_relations(server: Server, directory: Path, codec: str) -> dict[str, float
 
 
 def summed(counters: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The responses from what was read."""
+    """The responses from the counters of `of_wal` and `of_relations`: logical / compressed bytes by kind."""
     return {_RESPONSE.format(kind=kind): _ratio(counters, kind) for kind in KINDS}
 
 

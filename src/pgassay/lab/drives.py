@@ -1,6 +1,6 @@
 """The drives of a workbench: attached once for each combination that a study asks for, given back together.
 
-What a killed lab left where they live is put away first: its servers here, the rest by the drive room itself.
+What a killed run left where they live is removed first: its servers here, the rest by the drive room itself.
 """
 
 import errno
@@ -29,18 +29,18 @@ from pgassay.study.drives import DriveKind
 
 @dataclass(frozen=True)
 class Places:
-    """What the user says of drives: where those without a place live, which devices may be written over, what stays."""
+    """What the user says of drives: where those without a place live, which devices may be overwritten, what stays."""
 
     directory: Path
     allow_volatile: bool = False
     keep_snapshots: bool = True
     owned: frozenset[Path] = frozenset()
     planned: bool = False
-    """A plan is all that is wanted: nothing is made, nor put away after killed labs."""
+    """Only a plan is made: nothing is made, and nothing that a killed run left is removed."""
 
 
 def attacher_of(places: Places, runner: Runner, account: Account) -> Attacher:
-    """The real one, of this machine."""
+    """What attaches drives on this machine, for the servers' account."""
     return Attacher(
         runner=runner,
         kernel=LinuxKernel(runner),
@@ -61,7 +61,7 @@ def linux_kernel() -> LinuxKernel:
 
 @dataclass
 class Drives:
-    """Attached so far; `held` is around what must not be cut short, `given_back` gets every release."""
+    """The drives attached so far. `held` protects what must not be interrupted; `given_back` collects every release."""
 
     places: Places
     attacher: Attacher
@@ -70,7 +70,7 @@ class Drives:
     _attached: dict[str, Drive] = field(default_factory=dict)
 
     def attach(self, wanted: Mapping[str, str], needs: Needs) -> Drive:
-        """The drives that a setup asks for, as one."""
+        """The drives that a setup asks for, as one; attached at the first call. Raises `DriveError`, `UsageError`."""
         mark = json.dumps(dict(wanted), sort_keys=True)
         if mark not in self._attached:
             options = DriveOptions.from_levels(wanted)
@@ -91,7 +91,7 @@ class Drives:
 
 
 def _tidy(directory: Path) -> None:
-    """Make the parents of a place for clusters, and end what a killed lab's servers still do there."""
+    """Make the parents of a place for clusters, and end the servers that a killed run left there."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,7 +1,7 @@
 """Ctrl-C, SIGTERM and SIGHUP: each ends a run cleanly, and none cuts into a clean-up or into a write of the record.
 
 The first becomes a KeyboardInterrupt, at once or when what must not be cut short is done. Later ones change nothing: by
-then everything is being put away. Python runs signal handlers in the main thread only, see the manual of `signal`.
+then everything is being cleaned up. Python runs signal handlers in the main thread only, see the manual of `signal`.
 """
 
 import signal
@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """Whether the user wants to stop, and whether that may happen now."""
+    """Knows whether the user has asked to stop, and raises `KeyboardInterrupt` as soon as that may happen."""
 
     def __init__(self) -> None:
         self._held = 0
@@ -42,7 +42,7 @@ class Interruption:
                 self._raise()
 
     def arrive(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
-        """A signal has come."""
+        """Take a signal; raises `KeyboardInterrupt` unless a step is held, and at most once."""
         self._asked = True
         self._raise()
 

@@ -1,4 +1,4 @@
-"""What a window leaves to do, timed after it: a CHECKPOINT, and a VACUUM that visits every page of every table.
+"""Maintenance after a window, timed: a CHECKPOINT, and a VACUUM that visits every page of every table.
 
 Both go by the page, so larger pages have fewer to do (Coelho 2014 names it); `load.maintenance = "on"` asks for it.
 Where a trial counts transactions, the CHECKPOINT lies inside the window and closes its one cycle: see `regime`.
@@ -34,12 +34,12 @@ _PAGES = f"SELECT coalesce(sum(relpages), 0)::bigint {_OURS} IN ('r', 'm', 't', 
 
 
 def wanted(options: Mapping[str, str]) -> bool:
-    """Is maintenance timed after the window?"""
+    """Do the load's options ask for timed maintenance?"""
     return options.get("maintenance", "off") == "on"
 
 
 def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
-    """What trials with these load options yield."""
+    """The responses that trials with these load options have in addition; `every` has one mapping for each arm."""
     options = list(every)
     vacuum = any(wanted(each) for each in options)
     closing = vacuum or any(regime.mode_of(each) == WORK for each in options)
@@ -47,7 +47,10 @@ def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
 
 
 def checkpoint(server: Server, clock: Clock) -> dict[str, float | None]:
-    """One CHECKPOINT: its length, the pages that it wrote (None where the server did not say in time)."""
+    """Run one CHECKPOINT; returns the responses of `CHECKPOINT`: its length (ms) and the pages that it wrote.
+
+    Pages are None where the server did not count them in time.
+    """
     before = _counted(server)
     started_ns = clock.monotonic_ns()
     server.execute("CHECKPOINT")
@@ -63,7 +66,10 @@ def checkpoint(server: Server, clock: Clock) -> dict[str, float | None]:
 
 
 def vacuum(server: Server, clock: Clock) -> dict[str, float | None]:
-    """VACUUM every table, indexes included, skipping nothing: the work then goes by pages alone."""
+    """VACUUM every table with its indexes, skipping no page, so that the work depends on the number of pages alone.
+
+    Returns the responses of `VACUUM`: its length (ms) and the pages of all tables and indexes.
+    """
     tables = [str(name) for (name,) in server.query(_TABLES)]
     started_ns = clock.monotonic_ns()
     for table in tables:

@@ -11,15 +11,15 @@ from pgassay.study.units import format_size
 
 
 def unknown_response(name: str, known: Iterable[str]) -> UsageError:
-    """The primary or a secondary response that nothing measures."""
+    """For a primary or secondary response that neither the load nor a probe yields."""
     words = list(known)
     near = get_close_matches(name, words, n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f"this load and its probes yield: {', '.join(words)}"
-    return UsageError(f'nothing measures the response "{name}"', hint)
+    hint = f'did you mean "{near[0]}"?' if near else f"this load and its probes measure: {', '.join(words)}"
+    return UsageError(f'the response "{name}" is not measured', hint)
 
 
 def bare_blocks(name: str, value: str) -> UsageError:
-    """A number of blocks, while blocks have several sizes."""
+    """For a setting given in blocks while the study varies the block size."""
     return UsageError(
         f'"{name}" = {value} counts blocks, whose size this study varies',
         f'give it a unit, so that it means the same for every page size: "{name}" = "64MB"',
@@ -27,62 +27,62 @@ def bare_blocks(name: str, value: str) -> UsageError:
 
 
 def too_little_space(place: Path, needed: int, free: int) -> PgassayError:
-    """The disk check before a run."""
+    """For a file system with too little room for the study. Sizes in bytes."""
     return PgassayError(
         f'"{place}" has {format_size(free)} free, this study needs about {format_size(needed)}',
-        "free space there (pgassay drive snapshots tells what prepared data take, and removes them), name another place"
+        "make room there (pgassay drive snapshots shows and removes prepared data), name another place"
         " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
     )
 
 
-NO_AMCHECK = "drive.check wants the extension amcheck, which is not installed beside this server"
+NO_AMCHECK = "drive.check needs the extension amcheck, which is not installed with this server"
 
 
 def damaged_page(table: str, block: int, said: str) -> str:
-    """What amcheck found first."""
+    """The first damage that amcheck found: `said` is its own message."""
     return f'table "{table}", block {block}: {said}'
 
 
 def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
-    """Factors of the machine that cannot be had here, all at once."""
+    """For host factors that are not available here, by name with the reason; all of them in one message."""
     named = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
     hint = "leave them out with --without-host-factors"
     return UsageError(
-        f"this machine cannot have some of the study's factors: {named}",
+        f"some of the study's factors are not available on this machine: {named}",
         f"run as root, or {hint}" if NO_ROOT in reasons.values() else hint,
     )
 
 
 def buffers_beyond(typed: str, limit: str) -> UsageError:
-    """Shared buffers that cannot all be in memory."""
+    """For shared_buffers (as typed) that exceed the memory, which `limit` names."""
     return UsageError(
         f"server.shared_buffers = {typed} does not fit in {limit}",
-        "give less: --set or --levels server.shared_buffers=…, or more: --set host.memory=…",
+        "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
     )
 
 
 def machine_memory(total_bytes: int) -> str:
-    """The machine's memory as the limit."""
+    """The machine's memory, as the limit in `buffers_beyond`."""
     return f"the memory of this machine, {format_size(total_bytes)}"
 
 
 def huge_pages_taken(count: int) -> str:
-    """A server did not start for want of huge pages that were there a moment before."""
+    """What the record says where a server missed its huge pages at first, though they had been free a moment before."""
     if count == 0:
         return "the server did not get its huge pages at once, although they were free"
-    return f"other programs took {count} huge pages before the server started, and as many were obtained again"
+    return f"other programs took {count} huge pages before the server started; as many were obtained again"
 
 
 def busy_neighbour(detail: str) -> PgassayError:
-    """A PostgreSQL that works beside us."""
+    """For another PostgreSQL that is busy on this machine."""
     return PgassayError(
         detail,
-        "stop it or wait; with --allow-busy the study runs all the same, and its record says so",
+        "stop it or wait; with --allow-busy the study runs anyway, and its record says so",
     )
 
 
 def unusable_place(place: Path, error: OSError) -> PgassayError:
-    """The directory for clusters cannot be made."""
+    """For a directory for clusters that cannot be made."""
     return PgassayError(
         f'could not make "{place}" for clusters: {(error.strerror or str(error)).lower()}',
         "name a directory that this account may write in with --data-dir, or with $PGASSAY_DATA_DIR",
@@ -90,44 +90,45 @@ def unusable_place(place: Path, error: OSError) -> PgassayError:
 
 
 def finished_already(path: Path) -> UsageError:
-    """Nothing to resume."""
+    """For a run that needs no resuming."""
     return UsageError(f'run "{path}" is finished', f"pgassay show {path}")
 
 
 def operating_system(error: OSError) -> BenchError:
-    """The operating system refused something to the bench itself."""
+    """For a system call that failed for pgassay itself."""
     where = f'"{error.filename}": ' if error.filename else ""
     return BenchError(f"{where}{(error.strerror or str(error)).lower()}")
 
 
 def bench_failed(detail: str, hint: str | None, path: Path) -> PgassayError:
-    """The bench itself could not do its work: the run stops, what is committed stays."""
-    return PgassayError(detail, hint or f"what is committed stays; go on with: pgassay resume {path}")
+    """For a run that stops because pgassay, not a treatment, failed; committed trials stay."""
+    return PgassayError(detail, hint or f"committed trials are kept; continue with: pgassay resume {path}")
 
 
 def clusters_gone(cluster: str) -> UsageError:
-    """A calibration would go on, but with another cluster than it began with."""
+    """For a calibration that cannot be resumed, because a cluster that it began with is gone."""
     return UsageError(
-        f"{cluster} is gone, and a new one would not be the same", "run pgassay calibrate again, in a new directory"
+        f"{cluster} no longer exists, and a new one would not be the same",
+        "run pgassay calibrate again, in a new directory",
     )
 
 
 def calibration_budget_done(blocks: int) -> str:
-    """A calibration ends because its time is up."""
-    return f"{blocks} blocks are done, another one does not fit in the budget"
+    """Why a calibration ends: another block does not fit in its budget."""
+    return f"{blocks} blocks are done; another one does not fit in the budget"
 
 
 def direct_io_too_small(word: str, name: str, typed: str) -> UsageError:
-    """A block below what direct I/O is aligned to."""
+    """For direct I/O with a block size that it cannot be aligned to."""
     return UsageError(
-        f'"server.debug_io_direct" = {word} cannot go with "{name}" = {typed}',
-        f"direct I/O needs blocks of at least 4kB: leave the smaller ones out with --levels {name}=4kB,8kB",
+        f'"server.debug_io_direct" = {word} does not work with "{name}" = {typed}',
+        f"direct I/O needs blocks of at least 4kB: leave out the smaller ones with --levels {name}=4kB,8kB",
     )
 
 
 def too_few_connections(given: str, load: int, needed: int) -> UsageError:
-    """The load would be refused by its own server, or we would."""
+    """For a max_connections that leaves too few for the load and for pgassay's own sessions."""
     return UsageError(
         f'"server.max_connections" = {given} is too small for a load of {load} connections',
-        f"give at least {needed}, or leave it out: then it is made large enough",
+        f"set it to at least {needed}, or leave it out: pgassay then makes it large enough",
     )

@@ -12,7 +12,7 @@ from pgassay.probe.statistics import FIRST_USER_OID
 from pgassay.study.responses import Better, Response, Scale
 
 PAGES_MAX = 1000
-"""Of each table, evenly spread: the share is then known to about a hundredth."""
+"""How many pages of each table are read, evenly spread: the share is then known to about 0.01."""
 PREFIX = "page_space"
 RELATION = "relation"
 RELATIONS_MAX = 40
@@ -56,12 +56,12 @@ _SIZES = (
 
 
 def wanted(options: Mapping[str, str]) -> bool:
-    """Are pages looked into?"""
+    """Do the load's options ask for it?"""
     return options.get("page_space", "off") == "on"
 
 
 def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
-    """What trials with these load options yield."""
+    """The responses that trials with these load options have in addition; `every` has one mapping for each arm."""
     return RESPONSES if any(wanted(each) for each in every) else ()
 
 
@@ -92,7 +92,7 @@ def as_left(server: Server) -> dict[str, float | None]:
 
 
 def summed(counters: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The responses from what was read."""
+    """The responses from the counters that `as_loaded` and `as_left` read."""
     return {
         "free_share_loaded": counters.get(f"{PREFIX}.loaded_share"),
         "free_share": counters.get(f"{PREFIX}.left_share"),

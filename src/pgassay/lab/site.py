@@ -64,7 +64,7 @@ class Site:
     catalogue: FactorCatalogue
     installation: Callable[[Mapping[str, str]], Installation]
     effective: Callable[[Server], Mapping[str, str]]
-    """What is configured beyond built-in defaults, and always what is counted in blocks, as the server says."""
+    """The settings that are not at their built-in default, and all that are counted in blocks, as the server says."""
     load: Callable[[str, Installation], Load]
     probes: Callable[[Server, Path], Sequence[Reader]]
     sampling: Callable[[Sequence[Reader]], Sampling]
@@ -72,16 +72,16 @@ class Site:
     disk: Disk
     socket_directory: Path
     foreign_share_max: float = FOREIGN_SHARE_MAX
-    """Beyond this share of the CPU used by others a trial is spoilt; 1 for a machine that is known to be busy."""
+    """A trial is invalid if other programs use more than this share of the CPU; 1 on a machine known to be busy."""
     host: HostChanges = NOTHING_CHANGES
     """Changes of this machine by the factors of the host stage."""
     peak_bytes: Callable[[int], int] = _unknown_peak
-    """The greatest virtual size that a process has had."""
+    """The largest virtual size, in bytes, that the process of this id has had; raises `OSError`."""
     memory_bytes: int = 1 << 62
-    """This machine's memory."""
+    """This machine's memory, in bytes."""
     require_program: Callable[[str], None] = lambda driver: None
     """Raises `UsageError` if what a load driver needs beside PostgreSQL is not installed."""
     yardstick: Callable[[Mapping[str, str]], float | None] = lambda options: None
-    """Measures the CPU yardstick that a load's options ask for; None where it cannot be had."""
+    """Measures the CPU yardstick that a load's options ask for, in events/s; None where it is not available."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -47,18 +47,18 @@ __all__ = ["DATA_VARIABLE", "Wishes", "Workbench", "default_directory"]
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asks of the workbench; paths None for the defaults."""
+    """What the user asks of the workbench; a path of None is the default."""
 
     bindir: Path | None = None
     data_directory: Path | None = None
     allow_volatile: bool = False
     allow_busy: bool = False
-    """Other programs work here and the user knows: their CPU time spoils no trial, the record tells it."""
+    """Other programs work here and the user knows: their CPU time makes no trial invalid, and the record says so."""
     keep_snapshots: bool = True
     owned: tuple[str, ...] = ()
     """Devices that may be written over."""
     dry_run: bool = False
-    """A plan is all that is wanted: no directory is made, no device written over."""
+    """Only a plan is made: no directory is made, no device is written over."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
 
@@ -163,7 +163,7 @@ class Workbench:
         return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
 
     def load(self, name: str, installation: Installation) -> Load:
-        """The load driver of that name."""
+        """The load driver of that name, with the programs of this installation."""
         tools = Tools(installation.bindir, self.runner, self.clock, self._hashes)
         return drivers.UnboundLoad(drivers.find(name), tools)
 
