@@ -20,7 +20,7 @@ from benchmarks.ratios import bounds
 from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
-from pgassay.lab.workbench import Wishes, Workbench
+from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.output import parse_summary
 from pgassay.probe.processes import ProcessTree
 from pgassay.probe.registry import every_probe
@@ -120,7 +120,7 @@ def main() -> None:
         "duration": f"{arguments.seconds}s",
         "warmup": "0s",
     }
-    with Workbench(Wishes(data_directory=arguments.data_dir)) as bench:
+    with Workbench(BenchOptions(data_directory=arguments.data_dir)) as bench:
         site, drive, installation = bench.site(), bench.site().drive({}, Needs()), bench.installation({})
         workspace = drive.workspace("overhead")
         installation.initialize(workspace, {})

@@ -31,7 +31,7 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.building import Building
 from pgassay.lab.notes import Assignment
 from pgassay.lab.trial import Trial
-from pgassay.lab.workbench import Wishes, Workbench
+from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.study import builtin
 from pgassay.study import document as documents
 from pgassay.study.document import Overrides
@@ -129,7 +129,7 @@ def main() -> None:
     factor, _, both = arguments.levels.partition("=")
     base, other = both.split(",")
     building = Building(allow_deb_src=arguments.allow_deb_src)
-    with Workbench(Wishes(data_directory=arguments.data_dir, allow_busy=True, building=building)) as bench:
+    with Workbench(BenchOptions(data_directory=arguments.data_dir, allow_busy=True, building=building)) as bench:
         studies = {name: study_of(bench, arguments, seconds) for name, seconds in lengths.items()}
         number = 0
         for block in range(1, arguments.blocks + 1):

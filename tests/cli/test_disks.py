@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.places import Mount
-from pgassay.cli import disks
+from pgassay.cli import _result
+from pgassay.lab import machine
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from tests.report.test_bottleneck import make_disk
@@ -22,23 +23,23 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def study(path: Path, mount: Mount | None) -> Run:
     run = make_disk(path)
-    run.host["place"] = {"data_directory": "/d", **(disks.place_of(mount) if mount else {})}
+    run.host["place"] = {"data_directory": "/d", **(machine.place_of(mount) if mount else {})}
     return run
 
 
 def test_later_runs_on_the_drive_take_along_what_was_found(tmp_path: Path, state: Path) -> None:
-    assert disks.known(MOUNT) == {}
-    disks.remember(Findings(study(tmp_path / "disk", MOUNT)))
-    found = disks.known(MOUNT)
+    assert machine.known_disk(MOUNT) == {}
+    _result.remember(Findings(study(tmp_path / "disk", MOUNT)))
+    found = machine.known_disk(MOUNT)
     assert found["per_s"] == {"reads": 9000.0, "written_bytes": 400e6, "flushes": 1000.0}
     assert found["run"] == str(tmp_path / "disk")
     assert found["at"]["reads"] == "load.pattern=random:100%, load.threads=4"
-    assert disks.known(dataclasses.replace(MOUNT, device="/dev/b")) == {}
+    assert machine.known_disk(dataclasses.replace(MOUNT, device="/dev/b")) == {}
 
 
 def test_nothing_is_kept_of_other_drives_and_of_records_that_do_not_tell_the_place(tmp_path: Path, state: Path) -> None:
-    disks.remember(Findings(study(tmp_path / "older", None)))
+    _result.remember(Findings(study(tmp_path / "older", None)))
     chosen = study(tmp_path / "chosen", MOUNT)
     chosen.study["fixed"] = {"drive.data": "directory:/elsewhere"}
-    disks.remember(Findings(chosen))
+    _result.remember(Findings(chosen))
     assert not state.exists()

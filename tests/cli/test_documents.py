@@ -1,10 +1,10 @@
 """Studies made by the command line: `compare` and `init` write documents that parse."""
 
 from pgassay.cli.compare import add_arguments, document_of
-from pgassay.cli.conducting import recorded_study
 from pgassay.cli.init import study_text
 from pgassay.cli.parser import Parser
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.run import recorded_study
 from pgassay.postgres.inspection import stays
 from pgassay.study.document import read
 from pgassay.study.parsing import parse

@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths
+from pgassay.lab.plan import Plan
 from tests.drive.test_kept_snapshots import keep
 from tests.packages import Install
 from tests.report.made import make_run
@@ -181,17 +184,20 @@ def test_python_runs_the_package() -> None:
 
 
 def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
-    plan = {"trial_s": None, "time_min_s": None, "time_max_s": None}
-    assert lengths(plan) == "their length is unknown until the first trial"
-    known = {"trial_s": 10.0, "load_s": 8.0, "preparation_s": 0.0, "time_min_s": 100.0, "time_max_s": 200.0}
-    timed = {**known, "ageing_s": 0.0, "trial_calibrated": False}
-    assert lengths(timed) == "a trial about 10 s, 8 s of it under load: 1 min 40 s to 3 min 20 s"
-    assert lengths({**timed, "load_s": 9.7}).startswith("a trial about 10 s: "), "to the second it is all load"
-    assert lengths({**timed, "preparation_s": 43.0}).endswith("to 3 min 20 s, 43 s of it for snapshots")
+    blank: dict[str, Any] = dict.fromkeys(field.name for field in fields(Plan))
+
+    def told(**known: float | bool | None) -> str:
+        return lengths(Plan(**{**blank, **known}))
+
+    assert told() == "their length is unknown until the first trial"
+    timed: dict[str, float] = {"trial_s": 10.0, "load_s": 8.0, "preparation_s": 0.0, "ageing_s": 0.0}
+    timed |= {"time_min_s": 100.0, "time_max_s": 200.0, "trial_calibrated": False}
+    assert told(**timed) == "a trial about 10 s, 8 s of it under load: 1 min 40 s to 3 min 20 s"
+    assert told(**{**timed, "load_s": 9.7}).startswith("a trial about 10 s: "), "to the second it is all load"
+    assert told(**{**timed, "preparation_s": 43.0}).endswith("to 3 min 20 s, 43 s of it for snapshots")
     calibrated = {**timed, "load_s": None, "trial_calibrated": True}
-    assert lengths(calibrated) == "a trial about 10 s, as calibrated: 1 min 40 s to 3 min 20 s"
-    aged = lengths({**timed, "ageing_s": 40.0})
-    assert aged.endswith("to 3 min 20 s, 40 s for ageing the drives")
+    assert told(**calibrated) == "a trial about 10 s, as calibrated: 1 min 40 s to 3 min 20 s"
+    assert told(**{**timed, "ageing_s": 40.0}).endswith("to 3 min 20 s, 40 s for ageing the drives")
 
 
 def test_a_command_s_module_has_what_the_dispatcher_calls() -> None:

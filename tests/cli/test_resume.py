@@ -9,6 +9,8 @@ import pytest
 from pgassay.cli import resume
 from pgassay.cli.reboots import command_of, reboots_of
 from pgassay.errors import UsageError
+from pgassay.lab.run import options_of, require_same_postgres
+from pgassay.lab.workbench import BenchOptions
 from pgassay.postgres.builds.builder import FOUND_BY
 
 OLD = {"bindir": "/opt/pg16/bin", "version": "postgres (PostgreSQL) 16.4", "found_by": "named"}
@@ -20,30 +22,34 @@ def _given(*words: str) -> argparse.Namespace:
     return parser.parse_args([*words, "runs/some"])
 
 
+def options(facts: dict[str, Any], *words: str) -> BenchOptions:
+    return options_of(facts, resume.bench_options(_given(*words)))
+
+
 def test_the_place_and_the_programs_of_the_run_are_taken() -> None:
     facts: dict[str, Any] = {"postgres": [OLD], "place": {"data_directory": "/mnt/ssd"}}
-    taken = resume.wishes(_given(), facts)
+    taken = options(facts)
     assert (taken.bindir, taken.data_directory) == (Path("/opt/pg16/bin"), Path("/mnt/ssd"))
 
 
 def test_programs_that_were_found_are_looked_for_again() -> None:
-    assert resume.wishes(_given(), {"postgres": [{**OLD, "found_by": "pg_config"}]}).bindir is None
+    assert options({"postgres": [{**OLD, "found_by": "pg_config"}]}).bindir is None
 
 
 def test_the_command_line_says_where_they_are_now() -> None:
     facts: dict[str, Any] = {"postgres": [OLD], "place": {"data_directory": "/mnt/ssd"}}
-    taken = resume.wishes(_given("--pg-bindir", "/usr/pg16/bin", "--data-dir", "/mnt/new"), facts)
+    taken = options(facts, "--pg-bindir", "/usr/pg16/bin", "--data-dir", "/mnt/new")
     assert (taken.bindir, taken.data_directory) == (Path("/usr/pg16/bin"), Path("/mnt/new"))
 
 
 def test_snapshots_stay_or_go_as_the_run_began() -> None:
-    assert resume.wishes(_given(), {}).keep_snapshots
-    assert not resume.wishes(_given(), {"place": {"data_directory": "/mnt", "keep_snapshots": False}}).keep_snapshots
+    assert options({}).keep_snapshots
+    assert not options({"place": {"data_directory": "/mnt", "keep_snapshots": False}}).keep_snapshots
 
 
 def test_a_device_is_written_over_only_if_it_is_named_again() -> None:
-    assert resume.wishes(_given(), {"place": {"data_directory": "/mnt"}}).owned == ()
-    assert resume.wishes(_given("--i-own", "/dev/vdb"), {}).owned == ("/dev/vdb",)
+    assert options({"place": {"data_directory": "/mnt"}}).owned == ()
+    assert options({}, "--i-own", "/dev/vdb").owned == ("/dev/vdb",)
 
 
 def test_a_reboot_hands_a_device_on_by_a_name_that_stays() -> None:
@@ -56,15 +62,14 @@ def test_a_reboot_hands_a_device_on_by_a_name_that_stays() -> None:
 
 
 def test_another_version_is_refused_a_minor_one_too() -> None:
-    resume.require_same_postgres([OLD], [{**OLD, "bindir": "/elsewhere"}])
-    resume.require_same_postgres([], [OLD])
+    require_same_postgres([OLD], [{**OLD, "bindir": "/elsewhere"}])
+    require_same_postgres([], [OLD])
     with pytest.raises(UsageError, match=r"16\.4 and would go on with .*16\.5"):
-        resume.require_same_postgres([OLD], [{**OLD, "version": "postgres (PostgreSQL) 16.5"}])
+        require_same_postgres([OLD], [{**OLD, "version": "postgres (PostgreSQL) 16.5"}])
 
 
 def test_another_build_of_the_same_version_is_refused_wherever_the_cache_is() -> None:
     built = {"bindir": "/cache/builds/aaaa/bin", "version": "postgres (PostgreSQL) 15.18", "found_by": FOUND_BY}
-    resume.require_same_postgres([built], [{**built, "bindir": "/moved/builds/aaaa/bin"}])
+    require_same_postgres([built], [{**built, "bindir": "/moved/builds/aaaa/bin"}])
     with pytest.raises(UsageError, match=r"build aaaa and would go on with .*build bbbb"):
-        resume.require_same_postgres([built], [{**built, "bindir": "/cache/builds/bbbb/bin"}])
-    assert resume.BUILT == FOUND_BY
+        require_same_postgres([built], [{**built, "bindir": "/cache/builds/bbbb/bin"}])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pgassay.bench.places import Mount
     from pgassay.lab.arms import ResolvedStudy
-    from pgassay.lab.workbench import Wishes, Workbench
+    from pgassay.lab.workbench import BenchOptions, Workbench
     from pgassay.record.calibrations import STUDY
     from pgassay.record.directory import RunDirectory
     from pgassay.record.reading import Run
@@ -75,39 +75,37 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
-    from pgassay.cli.conducting import create_run
-    from pgassay.cli.neighbours import look
     from pgassay.host.capacity import measure
     from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import CalibrationBench, document_of
-    from pgassay.lab.preflight import check
+    from pgassay.lab.run import WrittenStudy, begin, prepare
     from pgassay.study.parsing import parse
 
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
     document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
     path = run_path(arguments, STUDY)
-    with CalibrationBench(_wishes(arguments)) as bench:
+    with CalibrationBench(_bench_options(arguments)) as bench:
         site = bench.site()
-        resolved = resolve(parse(STUDY, document, site.catalogue), site)
-        checked = check(resolved)
-        remarks = look(bench, allowed=arguments.allow_busy)
-        capacities: dict[str, str | float] = {
-            "measured_utc": f"{datetime.now(UTC):%Y-%m-%d}",
-            **measure(checked.mount.path),
-        }
-        directory = create_run(path, resolved, document, seed, checked, bench, remarks, capacities)
-        status = _conduct(resolved, directory, checked.mount, quiet=arguments.json)
+        study = parse(STUDY, document, site.catalogue)
+        prepared = prepare(resolve(study, site), bench)
+        for remark in prepared.remarks:
+            messages.warn(remark.warning)
+        mount = prepared.checked.mount
+        capacities: dict[str, str | float] = {"measured_utc": f"{datetime.now(UTC):%Y-%m-%d}", **measure(mount.path)}
+        written = WrittenStudy(study, document, seed, {})
+        directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), capacities)
+        status = _conduct(prepared.resolved, directory, mount, quiet=arguments.json)
     return _end(status, path, bench, as_json=arguments.json)
 
 
-def go_on(arguments: argparse.Namespace, found: "Run", wished: "Wishes") -> int:
+def go_on(arguments: argparse.Namespace, record: "Run", options: "BenchOptions") -> int:
     """The rest of a calibration that was cut short, on the same clusters."""
-    from pgassay.cli.neighbours import look
     from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import CalibrationBench
     from pgassay.lab.messages import finished_already
     from pgassay.lab.preflight import check
+    from pgassay.lab.run import surroundings
     from pgassay.record.directory import RunDirectory
     from pgassay.record.reading import Run
     from pgassay.study.parsing import parse
@@ -116,11 +114,14 @@ def go_on(arguments: argparse.Namespace, found: "Run", wished: "Wishes") -> int:
     if directory.finished:
         directory.close()
         raise finished_already(arguments.run)
-    with directory, CalibrationBench(wished) as bench:
+    with directory, CalibrationBench(options) as bench:
         site = bench.site()
-        resolved = resolve(parse(STUDY, found.study, site.catalogue), site)
+        resolved = resolve(parse(STUDY, record.study, site.catalogue), site)
         checked = check(resolved)
-        directory.resumed({"remarks": look(bench, allowed=arguments.allow_busy)})
+        remarks = surroundings(bench, checked.mount)
+        for remark in remarks:
+            messages.warn(remark.warning)
+        directory.resumed({"remarks": {remark.code: remark.recorded for remark in remarks}})
         trials = Run.open(arguments.run).trials
         status = _conduct(resolved, directory, checked.mount, trials, quiet=arguments.json)
     return _end(status, arguments.run, bench, as_json=arguments.json)
@@ -135,9 +136,9 @@ def _conduct(
     quiet: bool,
 ) -> int:
     """Run it, and keep what it found; its clusters go only when it is done."""
-    from pgassay.cli.noise import setting_of, user_file
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import Calibrator
+    from pgassay.lab.machine import setting_of, user_file
     from pgassay.record import calibrations
     from pgassay.record.errors import RecordError
     from pgassay.record.reading import Run
@@ -169,7 +170,7 @@ def _end(status: int, path: Path, bench: "Workbench", *, as_json: bool) -> int:
         from pgassay.bench.store import Needs
         from pgassay.lab.calibration import CalibrationBench
 
-        with CalibrationBench(replace(bench.wishes, keep_snapshots=False)) as last:
+        with CalibrationBench(replace(bench.options, keep_snapshots=False)) as last:
             last.site().drive({}, Needs())  # given back with all that is in it
         with suppress(OSError):  # somebody else's calibration may still be there
             bench.data_directory.rmdir()
@@ -205,12 +206,12 @@ def _load(arguments: argparse.Namespace) -> dict[str, str]:
     return load
 
 
-def _wishes(arguments: argparse.Namespace) -> "Wishes":
+def _bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     """Clusters live in a corner of their own, so that giving them back takes nobody else's snapshots along."""
-    from pgassay.lab.workbench import Wishes, default_directory
+    from pgassay.lab.workbench import BenchOptions, default_directory
 
     place = arguments.data_dir or default_directory(os.environ)
-    return Wishes(
+    return BenchOptions(
         arguments.pg_bindir,
         place / STUDY,
         allow_volatile=arguments.allow_volatile,

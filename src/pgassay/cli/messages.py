@@ -119,12 +119,6 @@ def passing_name(device: str) -> UsageError:
     )
 
 
-def host_factors_left_out(reasons: Mapping[str, str]) -> str:
-    """What --without-host-factors did."""
-    named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
-    return f"host factors left out, since this machine cannot have them: {named}"
-
-
 def file_exists(path: Path) -> UsageError:
     """A file that we were to write is there already."""
     return UsageError(f'"{path}" exists already', "name another file with --out, or overwrite it with --force")
@@ -163,14 +157,6 @@ def at_least(option: str, least: int) -> UsageError:
     """A number that is too small to learn from."""
     return UsageError(
         f"{option} must be at least {least}", "with fewer, one source of noise cannot be told from another"
-    )
-
-
-def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
-    """`resume` would go on with another version than the run began with."""
-    return UsageError(
-        f"the run began with {', '.join(sorted(before))} and would go on with {', '.join(sorted(now))}",
-        "name the same PostgreSQL with --pg-bindir, or begin a new run",
     )
 
 

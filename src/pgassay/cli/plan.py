@@ -1,19 +1,12 @@
-"""The plan of a run, said before it starts: what runs where, in which order, how long it takes, what it can resolve."""
+"""Printing the plan of a run, as text or JSON."""
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from dataclasses import asdict
+from typing import TextIO
 
-from pgassay.cli.noise import known_noise, known_trial_s
-from pgassay.design.blocks import order
-from pgassay.design.plan import plan as size_up
-from pgassay.host.accounts import describe as describe_account
-from pgassay.lab.arms import ResolvedStudy
-from pgassay.lab.forecast import forecast, length_known
-from pgassay.lab.preflight import Checked
-from pgassay.lab.settings import describe_defaults
-from pgassay.lab.workbench import Workbench
+from pgassay.lab.plan import Plan
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.report import words
 
@@ -23,82 +16,31 @@ _TOLD_S = 5.0
 """Preparing that takes longer than this is told apart."""
 
 
-def describe(resolved: ResolvedStudy, checked: Checked, bench: Workbench, seed: int) -> Mapping[str, Any]:
-    """The plan as plain values."""
-    from pgassay.cli.conducting import installations
-
-    study, mount = resolved.study, checked.mount
-    noise = known_noise(resolved, mount)
-    timed = length_known(study)
-    ahead = forecast(resolved)
-    trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
-    first_s = ahead.preparation_s + ahead.ageing_s
-    sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise.noise if noise else None)
-    return {
-        "study": study.name,
-        "title": study.title,
-        "question": study.question,
-        "primary": study.primary,
-        "settle": list(study.design.settle),
-        "baseline": study.design.baseline.name,
-        "seed": seed,
-        "arms": [arm.name for arm in study.arms],
-        "first_block": [arm.name for arm in order(study, seed, 1, study.arms)],
-        "fixed": {name: level.typed for name, level in study.fixed.items()},
-        "postgres": installations(resolved),
-        "account": describe_account(bench.account),
-        "data_directory": str(mount.path),
-        "filesystem": mount.filesystem,
-        "device": mount.device,
-        "needed_bytes": checked.needed_bytes,
-        "free_bytes": mount.free_bytes,
-        "snapshots": checked.snapshots,
-        "blocks_min": study.design.blocks_min,
-        "blocks_max": study.design.blocks_max,
-        "trial_s": trial_s,
-        "load_s": ahead.load_s if timed else None,
-        "preparation_s": ahead.preparation_s,
-        "ageing_s": ahead.ageing_s,
-        "trial_calibrated": trial_s is not None and not timed,
-        "time_min_s": sizes.time_min_s,
-        "time_max_s": sizes.time_max_s,
-        "budget_s": study.design.budget_s,
-        "noise": None if noise is None else noise.noise.noise,
-        "noise_source": None if noise is None else noise.source,
-        "resolution": study.design.resolution,
-        "equivalence_blocks": sizes.equivalence_needed,
-        "difference_blocks": sizes.difference_needed,
-        "block_s": sizes.block_s,
-        "defaults": describe_defaults(study),
-        "warnings": list(sizes.warnings),
-    }
-
-
-def print_plan(plan: Mapping[str, Any], *, as_json: bool, stream: TextIO | None = None) -> None:
+def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> None:
     """Print it."""
     stream = stream or sys.stdout
     if as_json:
-        print(json.dumps(plan, indent=2), file=stream)
+        print(json.dumps(asdict(plan), indent=2), file=stream)
         return
     postgres = "; ".join(
-        f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan["postgres"]
+        f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan.postgres
     )
-    budget = f", budget {words.duration(plan['budget_s'])}" if plan["budget_s"] else ""
+    budget = f", budget {words.duration(plan.budget_s)}" if plan.budget_s else ""
     lines = [
-        f"{plan['title']}: {plan['question']}",
-        f"  baseline    {plan['baseline']}",
-        *_listed("treatments", plan["arms"]),
-        f"  held        {', '.join(f'{name}={typed}' for name, typed in plan['fixed'].items())}",
-        f"  response    {plan['primary']}{_settled_too(plan)}",
-        f"  postgres    {postgres}; {plan['account']}",
-        f"  clusters    {plan['data_directory']} ({plan['filesystem']} on {plan['device']}),"
-        f" about {words.size(plan['needed_bytes'])} of {words.size(plan['free_bytes'])} free",
-        f"  blocks      {_span(str(plan['blocks_min']), str(plan['blocks_max']))}, {lengths(plan)}{budget}",
+        f"{plan.title}: {plan.question}",
+        f"  baseline    {plan.baseline}",
+        *_listed("treatments", plan.arms),
+        f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
+        f"  response    {plan.primary}{_settled_too(plan)}",
+        f"  postgres    {postgres}; {plan.account}",
+        f"  clusters    {plan.data_directory} ({plan.filesystem} on {plan.device}),"
+        f" about {words.size(plan.needed_bytes)} of {words.size(plan.free_bytes)} free",
+        f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
         f"  noise       {_noise(plan)}",
-        f"  seed        {plan['seed']}",
-        *_listed("block 1", plan["first_block"]),
-        *([f"  defaults    {plan['defaults']}"] if plan["defaults"] else []),
-        *(f"  warning     {warning}" for warning in plan["warnings"]),
+        f"  seed        {plan.seed}",
+        *_listed("block 1", plan.first_block),
+        *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
+        *(f"  warning     {warning}" for warning in plan.warnings),
     ]
     print("\n".join(lines), file=stream)
 
@@ -125,9 +67,9 @@ def _from(postgres: Mapping[str, str]) -> str:
     return f" from {postgres['source']}" if "source" in postgres else ""
 
 
-def _settled_too(plan: Mapping[str, Any]) -> str:
+def _settled_too(plan: Plan) -> str:
     """The responses that have to be settled beside the primary."""
-    others = [name for name in plan["settle"] if name != plan["primary"]]
+    others = [name for name in plan.settle if name != plan.primary]
     return f"; until settled, too: {', '.join(others)}" if others else ""
 
 
@@ -141,33 +83,33 @@ def _span(least: str, most: str) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def lengths(plan: Mapping[str, Any]) -> str:
+def lengths(plan: Plan) -> str:
     """How long a trial and the whole take; transactions take any time, unless a calibration has seen them."""
-    if plan["trial_s"] is None:
+    if plan.trial_s is None:
         return "their length is unknown until the first trial"
-    whole = _span(words.duration(plan["time_min_s"]), words.duration(plan["time_max_s"]))
-    length, loaded = words.duration(plan["trial_s"]), words.duration(plan["load_s"])
+    whole = _span(words.duration(plan.time_min_s), words.duration(plan.time_max_s))
+    length, loaded = words.duration(plan.trial_s), words.duration(plan.load_s)
     under = "" if loaded == length else f", {loaded} of it under load"
-    source = ", as calibrated" if plan["trial_calibrated"] else under
-    first = plan["preparation_s"]
+    source = ", as calibrated" if plan.trial_calibrated else under
+    first = plan.preparation_s
     prepared = f", {words.duration(first)} of it for snapshots" if first >= _TOLD_S else ""
-    ageing = f", {words.duration(plan['ageing_s'])} for ageing the drives" if plan["ageing_s"] else ""
+    ageing = f", {words.duration(plan.ageing_s)} for ageing the drives" if plan.ageing_s else ""
     return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
 
 
-def _noise(plan: Mapping[str, Any]) -> str:
+def _noise(plan: Plan) -> str:
     """What this machine's noise makes of the asked resolution, or that nobody knows it."""
-    if plan["noise"] is None:
+    if plan.noise is None:
         return "not known here: pgassay calibrate tells how many blocks a resolution needs"
     needs = []
     for what, blocks in (
-        ("to tell such a difference", plan["difference_blocks"]),
-        ("to show that there is none", plan["equivalence_blocks"]),
+        ("to tell such a difference", plan.difference_blocks),
+        ("to show that there is none", plan.equivalence_blocks),
     ):
         if blocks is None:
             needs.append(f"more blocks than can be run {what}")
         else:
-            time = "" if plan["block_s"] is None else f" ({words.duration(blocks * plan['block_s'])})"
+            time = "" if plan.block_s is None else f" ({words.duration(blocks * plan.block_s)})"
             needs.append(f"{words.counted(blocks, 'block')}{time} {what}")
-    wanted = f"±{plan['resolution'] * 100:.3g} %"
-    return f"{plan['noise'] * 100:.2g} % ({plan['noise_source']}); {wanted} needs " + ", ".join(needs)
+    wanted = f"±{plan.resolution * 100:.3g} %"
+    return f"{plan.noise * 100:.2g} % ({plan.noise_source}); {wanted} needs " + ", ".join(needs)

@@ -2,8 +2,8 @@
 
 import argparse
 import os
-import secrets
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from pgassay.cli import messages
 from pgassay.cli.parser import whole
 from pgassay.cli.postgres import add_build_options, building_of
-from pgassay.cli.reboots import add_reboot_option, reboots_of
+from pgassay.cli.reboots import Reboots, add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
-    from pgassay.lab.workbench import Wishes
+    from pgassay.lab.arms import ResolvedStudy
+    from pgassay.lab.workbench import BenchOptions
+    from pgassay.record.directory import RunDirectory
     from pgassay.study.document import Overrides
 
 
@@ -88,66 +90,69 @@ def run(arguments: argparse.Namespace) -> int:
     return run_document(name, document.read(name, text), arguments)
 
 
-def run_document(name: str, found: dict[str, object], arguments: argparse.Namespace) -> int:
+def run_document(name: str, document: dict[str, object], arguments: argparse.Namespace) -> int:
     """Run a study document under the command line's overrides."""
-    from pgassay.cli import conducting
-    from pgassay.cli.neighbours import look, place
-    from pgassay.cli.plan import describe, print_plan, print_unbuilt
+    from pgassay.cli.plan import print_plan, print_unbuilt
     from pgassay.lab.arms import resolve
-    from pgassay.lab.catalogue import every_factor
-    from pgassay.lab.host_stage import unavailable
-    from pgassay.lab.preflight import check
-    from pgassay.lab.settings import check_block_counts
+    from pgassay.lab.messages import host_factors_left_out
+    from pgassay.lab.plan import plan
+    from pgassay.lab.run import begin, prepare, write_study
     from pgassay.lab.workbench import Workbench
-    from pgassay.study import document
-    from pgassay.study.parsing import parse
 
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
-    catalogue = every_factor()
-    written = document.resolve(name, found, overrides(arguments, size), catalogue)
-    left_out: dict[str, str] = {}
-    if arguments.without_host_factors:
-        left_out = unavailable(document.names_in(written), catalogue)
-        written = document.without(written, left_out)
-    study = parse(name, written, catalogue, size=size)
-    check_block_counts(study)
-    path = run_path(arguments, study.name)
-    seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
-    written.setdefault("design", {})["seed"] = seed
-    with Workbench(wishes(arguments)) as bench:
-        resolved = resolve(study, bench.site())
+    without = arguments.without_host_factors
+    written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
+    path = run_path(arguments, written.study.name)
+    with Workbench(bench_options(arguments)) as bench:
+        resolved = resolve(written.study, bench.site())
         missing = bench.missing_builds(arm.setup.installation for arm in resolved.arms)
         if arguments.dry_run and missing:
             print_unbuilt(missing, as_json=arguments.json)
             return messages.SUCCESS
-        bench.require_room(missing)
-        checked = check(resolved)
-        remarks = {
-            **look(bench, allowed=arguments.allow_busy or arguments.dry_run),
-            **place(checked.mount),
-            **left_out_remark(left_out),
-        }
-        plan = describe(resolved, checked, bench, seed)
+        prepared = prepare(resolved, bench)
+        for remark in prepared.remarks:
+            messages.warn(remark.warning)
+        if written.left_out:
+            messages.warn(host_factors_left_out(written.left_out))
         if arguments.dry_run:
-            print_plan(plan, as_json=arguments.json)
+            print_plan(plan(prepared, written.seed), as_json=arguments.json)
             return messages.SUCCESS
         if not arguments.json:
-            print_plan(plan, as_json=False, stream=sys.stderr)
+            print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
-        run_directory = conducting.create_run(path, resolved, written, seed, checked, bench, remarks)
-        status = conducting.conduct(resolved, run_directory, [], as_json=arguments.json, reboots=reboots)
-    if reboots is not None:
+        directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
+        status = conduct(resolved, directory, reboots, quiet=arguments.json)
+    return finish(status, path, reboots, as_json=arguments.json)
+
+
+def conduct(resolved: "ResolvedStudy", run: "RunDirectory", reboots: Reboots | None, *, quiet: bool) -> int:
+    """Conduct to the end, or with `reboots` to the end of a block, with progress on a terminal; the exit status."""
+    from pgassay.cli.progress import watcher_for
+    from pgassay.lab.run import conduct as to_the_end
+
+    with ExitStack() as stack:
+        watcher = stack.enter_context(watcher_for(resolved.study, sys.stderr, quiet=quiet))
+        if reboots is not None:
+            stack.enter_context(reboots)
+        try:
+            ended = to_the_end(resolved, run, watcher, one_block=reboots is not None)
+        except KeyboardInterrupt:
+            messages.tell_interrupted(run.path)
+            return messages.INTERRUPTED
+        if reboots is not None:
+            reboots.wanted = not ended
+    return messages.SUCCESS
+
+
+def finish(status: int, path: Path, reboots: Reboots | None, *, as_json: bool) -> int:
+    """Show the result of a run that has ended, or reboot before its next block; returns the exit status."""
+    if reboots is not None and reboots.wanted:
         reboots.reboot()
+    elif status == messages.SUCCESS:
+        from pgassay.cli._result import show_result
+
+        show_result(path, as_json=as_json)
     return status
-
-
-def left_out_remark(reasons: dict[str, str]) -> dict[str, str]:
-    """A remark of the record, and a warning, on host factors that were left out; empty if none were."""
-    if not reasons:
-        return {}
-    text = messages.host_factors_left_out(reasons)
-    messages.warn(text)
-    return {"host_factors": text}
 
 
 def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
@@ -168,11 +173,11 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
     return Overrides(size, arguments.set, arguments.levels, design, arguments.primary)
 
 
-def wishes(arguments: argparse.Namespace) -> "Wishes":
-    """The command line's wishes for the workbench."""
-    from pgassay.lab.workbench import Wishes
+def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
+    """Where and on what to run, as the command line says."""
+    from pgassay.lab.workbench import BenchOptions
 
-    return Wishes(
+    return BenchOptions(
         arguments.pg_bindir,
         arguments.data_dir,
         allow_volatile=arguments.allow_volatile,

@@ -132,3 +132,17 @@ def too_few_connections(given: str, load: int, needed: int) -> UsageError:
         f'"server.max_connections" = {given} is too small for a load of {load} connections',
         f"set it to at least {needed}, or leave it out: pgassay then makes it large enough",
     )
+
+
+def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
+    """`resume` would go on with another version than the run began with."""
+    return UsageError(
+        f"the run began with {', '.join(sorted(before))} and would go on with {', '.join(sorted(now))}",
+        "name the same PostgreSQL with --pg-bindir, or begin a new run",
+    )
+
+
+def host_factors_left_out(reasons: Mapping[str, str]) -> str:
+    """What --without-host-factors did."""
+    named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return f"host factors left out, since this machine cannot have them: {named}"

@@ -42,12 +42,12 @@ from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
 from pgassay.record.disk import RealDisk
 
-__all__ = ["DATA_VARIABLE", "Wishes", "Workbench", "default_directory"]
+__all__ = ["DATA_VARIABLE", "BenchOptions", "Workbench", "default_directory"]
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user asks of the workbench; a path of None is the default."""
+class BenchOptions:
+    """Where and on what to run; None for what is found by itself: the first PostgreSQL, the default directory."""
 
     bindir: Path | None = None
     data_directory: Path | None = None
@@ -66,14 +66,14 @@ class Wishes:
 class Workbench:
     """Everything real; use it in a `with`, in the main thread: programs die with the thread that started them."""
 
-    def __init__(self, wishes: Wishes, environment: Mapping[str, str] = os.environ) -> None:
-        self.wishes = wishes
+    def __init__(self, options: BenchOptions, environment: Mapping[str, str] = os.environ) -> None:
+        self.options = options
         self._environment = environment
         self.account = accounts.choose(environment)
         self.clock = SystemClock()
         self.runner = LocalRunner(self.account)
         self.finder = Finder(self.runner, self.clock, self.account, environment)
-        self.data_directory = wishes.data_directory or default_directory(environment)
+        self.data_directory = options.data_directory or default_directory(environment)
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[str, LocalInstallation] = {}
         self._hashes = FileHashes()
@@ -91,9 +91,9 @@ class Workbench:
                 self._sockets = ownership.make_private_directory(self.account)
                 stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
-        wishes = self.wishes
+        options = self.options
         places = Places(
-            self.data_directory, wishes.allow_volatile, wishes.keep_snapshots, owned(wishes.owned), wishes.dry_run
+            self.data_directory, options.allow_volatile, options.keep_snapshots, owned(options.owned), options.dry_run
         )
         attacher = attacher_of(places, self.runner, self.account)
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
@@ -126,7 +126,7 @@ class Workbench:
             peak_bytes=peak_bytes,
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             socket_directory=self._sockets,
-            foreign_share_max=1.0 if self.wishes.allow_busy else FOREIGN_SHARE_MAX,
+            foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
             yardstick=lambda options: yardstick.measure(self.runner, options),
             held=self._interruption.held,
@@ -140,12 +140,12 @@ class Workbench:
         return self._installations[mark]
 
     def _found(self, wanted: Mapping[str, str]) -> LocalInstallation:
-        version, named = wanted.get("version", ""), self.wishes.bindir
+        version, named = wanted.get("version", ""), self.options.bindir
         build = build_request_of(wanted)
         if build is not None:
             if named or version:
                 raise build_messages.named_and_built()
-            return self._builder().installation(build, may_build=self.wishes.building.allowed)
+            return self._builder().installation(build, may_build=self.options.building.allowed)
         return self.finder.find(version or None, named)
 
     def missing_builds(self, setups: Iterable[Mapping[str, str]]) -> tuple[MissingBuild, ...]:
@@ -159,7 +159,7 @@ class Workbench:
             self._builder().cache.require_room(len(missing))
 
     def _builder(self) -> Builder:
-        building, account = self.wishes.building, self.account
+        building, account = self.options.building, self.account
         return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
 
     def load(self, name: str, installation: Installation) -> Load:

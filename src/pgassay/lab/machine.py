@@ -1,14 +1,19 @@
-"""This machine's noise for a study that is about to run, from the calibrations that the user has made here."""
+"""What is known of this machine before a run begins: its noise, the length of trials and the capacities of its drives.
+
+It comes from calibrations and disk studies that the user has made here, kept in small files of the user's
+(`record.calibrations`, `record.disk_capacities`).
+"""
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pgassay.bench.places import Mount
 from pgassay.host.facts import host_id
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
-from pgassay.record import calibrations
+from pgassay.record import calibrations, disk_capacities
 from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
 from pgassay.record.disk import RealDisk
 
@@ -70,6 +75,23 @@ def known_capacities(mount: Mount) -> dict[str, str | float]:
     return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, place)
 
 
+def place_of(mount: Mount) -> dict[str, str]:
+    """Which drive the clusters are on, as host.json tells it."""
+    return {"host": host_id(), "filesystem": mount.filesystem, "device": mount.device}
+
+
+def known_disk(mount: Mount) -> dict[str, Any]:
+    """What the last disk study of this drive found; empty without one."""
+    place = Setting(**place_of(mount), postgres="", load={})
+    found = disk_capacities.read(RealDisk(), disk_file()).of(place)
+    return found.facts() if found is not None else {}
+
+
 def user_file() -> Path:
     """The user's file of calibrations."""
     return calibrations.user_file(os.environ, Path.home())
+
+
+def disk_file() -> Path:
+    """The user's file of what disk studies found."""
+    return user_file().with_name(disk_capacities.FILE)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pgassay.bench.places import Mount
-from pgassay.cli.noise import known_noise, known_trial_s, setting_of, user_file
 from pgassay.lab.arms import resolve
+from pgassay.lab.machine import known_noise, known_trial_s, setting_of, user_file
 from pgassay.lab.site import Site
 from pgassay.record import calibrations
 from pgassay.record.calibrations import Calibration, NoiseRecord

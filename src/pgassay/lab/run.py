@@ -1,0 +1,307 @@
+"""A study from its text to the end of its run: what `pgassay run`, `compare`, `resume` and a notebook call.
+
+`run_study` does all of it, `continue_run` the rest of a run that was cut short. Both are made of steps that the
+command line calls one by one, to tell in between: `write_study`, `prepare` (everything that can be refused is refused
+here), `begin` (the run directory), `conduct`. The report is written by whoever asked for the run.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pgassay import __version__
+from pgassay.bench.places import Mount
+from pgassay.design.schedule import RULE
+from pgassay.errors import PgassayError
+from pgassay.host.accounts import describe
+from pgassay.host.doctor import busy_neighbour
+from pgassay.host.facts import collect
+from pgassay.host.storage import unsuitable
+from pgassay.lab import messages
+from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.host_stage import unavailable
+from pgassay.lab.machine import known_capacities, known_disk, place_of
+from pgassay.lab.preflight import Checked, check
+from pgassay.lab.runner import Conductor, Watcher
+from pgassay.lab.settings import check_block_counts
+from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.load import drivers
+from pgassay.postgres.builds.builder import FOUND_BY
+from pgassay.postgres.builds.cache import read_manifest
+from pgassay.record import disk_capacities
+from pgassay.record.directory import RunDirectory
+from pgassay.record.errors import RecordError
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.study import document as documents
+from pgassay.study.document import Document, Overrides
+from pgassay.study.findings import Severity
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+
+
+@dataclass(frozen=True)
+class WrittenStudy:
+    """A study with the document that its record keeps, which holds the seed too.
+
+    `left_out` tells of each host factor that is not held why this machine cannot have it.
+    """
+
+    study: Study
+    document: Document
+    seed: int
+    left_out: Mapping[str, str]
+
+
+def write_study(
+    name: str, document: Document, overrides: Overrides | None = None, *, without_host_factors: bool = False
+) -> WrittenStudy:
+    """The study of a document under these overrides, with a seed drawn if it has none; raises `UsageError`.
+
+    `without_host_factors` leaves out host factors that this machine cannot have, instead of refusing them later.
+    """
+    overrides = overrides or Overrides()
+    catalogue = every_factor()
+    written = documents.resolve(name, document, overrides, catalogue)
+    left_out: dict[str, str] = {}
+    if without_host_factors:
+        left_out = unavailable(documents.names_in(written), catalogue)
+        written = documents.without(written, left_out)
+    study = parse(name, written, catalogue, size=overrides.size)
+    check_block_counts(study)
+    seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
+    written.setdefault("design", {})["seed"] = seed
+    return WrittenStudy(study, written, seed, left_out)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What speaks against measuring here: its code, what the user is warned of, and how the record tells it later."""
+
+    code: str
+    warning: str
+    recorded: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A study that passed every check on this machine."""
+
+    resolved: ResolvedStudy
+    bench: Workbench
+    checked: Checked
+    remarks: tuple[Remark, ...]
+
+
+def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
+    """Check everything that can be known before the first trial; builds what has to be built.
+
+    Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
+    options allow it.
+    """
+    bench.require_room(bench.missing_builds(arm.setup.installation for arm in resolved.arms))
+    checked = check(resolved)
+    return Prepared(resolved, bench, checked, surroundings(bench, checked.mount))
+
+
+def surroundings(bench: Workbench, mount: Mount) -> tuple[Remark, ...]:
+    """What speaks against measuring here although the user wants to: a busy PostgreSQL, a place that is no drive.
+
+    Raises `PgassayError` for a busy PostgreSQL unless the bench's options allow it, or only a plan is asked for.
+    """
+    remarks = []
+    neighbour = busy_neighbour()
+    if neighbour.severity not in (Severity.OK, Severity.NOTE):
+        if not (bench.options.allow_busy or bench.options.dry_run):
+            raise messages.busy_neighbour(neighbour.text)
+        remarks.append(Remark("busy_neighbour", neighbour.text, neighbour.text))
+    wrong = unsuitable(mount)
+    if wrong is not None:
+        said = f"in {mount.path}: {wrong}"
+        remarks.append(Remark("place", f"clusters live {said}", f"the clusters lived {said}"))
+    return tuple(remarks)
+
+
+def begin(
+    prepared: Prepared,
+    written: WrittenStudy,
+    path: Path,
+    command: Sequence[str] = (),
+    capacities: Mapping[str, float | str] | None = None,
+) -> RunDirectory:
+    """A new run directory with everything that could matter later; raises `RecordError` where something is already.
+
+    `command` is kept as what made the run. `capacities` are what this drive can do where that was measured just now.
+    """
+    study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
+    first = prepared.resolved.arms[0]
+    header = RunHeader(
+        study=study.name,
+        started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seed=written.seed,
+        responses=prepared.checked.responses,
+        command=tuple(command),
+        program_version=__version__,
+        rule=RULE,
+        work=drivers.find(first.driver).work,
+        scales=tuple(each.name for each in first.bound if each.name in study.covariates and each.factor.scales),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
+    facts["postgres"] = installations(prepared.resolved)
+    facts["account"] = describe(bench.account)
+    facts["place"] = {
+        "data_directory": str(bench.data_directory.absolute()),
+        "keep_snapshots": bench.options.keep_snapshots,
+        **place_of(mount),
+    }
+    remarks = {remark.code: remark.recorded for remark in prepared.remarks}
+    if written.left_out:
+        remarks["host_factors"] = messages.host_factors_left_out(written.left_out)
+    facts["remarks"] = remarks
+    facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
+    facts[disk_capacities.FACT] = known_disk(mount)
+    return RunDirectory.create(path, header, recorded_study(study, written.document), facts)
+
+
+def recorded_study(study: Study, document: Document) -> str:
+    """The record's `study.toml`: what was run, in words that can be read without any factor's own rules."""
+    recorded = documents.with_baseline(
+        document, {name: level.typed for name, level in study.design.baseline.levels.items()}
+    )
+    return documents.write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
+
+
+def installations(resolved: ResolvedStudy) -> list[dict[str, str]]:
+    """Every PostgreSQL that the study's arms use; of a build also its source, with the commit that a name stood for."""
+    found = {}
+    for arm in resolved.arms:
+        each = arm.installation
+        told = {"bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by}
+        if each.found_by == FOUND_BY:
+            told["source"] = read_manifest(each.bindir.parent, each.bindir.parent.name).source
+        found[str(each.bindir)] = told
+    return list(found.values())
+
+
+def conduct(
+    resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher | None = None, *, one_block: bool = False
+) -> bool:
+    """Run to the end, or with `one_block` to the end of a block; returns whether the run has ended.
+
+    Committed trials are gone on from. What stops it early is journalled and raised: `KeyboardInterrupt` for Ctrl-C
+    (SIGTERM and SIGHUP too, see `interruption`), `PgassayError` for a fault. The run directory is closed.
+    """
+    trials = list(Run.open(run.path).trials) if run.next_number > 1 else []
+    with run:
+        conductor = Conductor(resolved, run, watcher or Watcher(), trials, one_block=one_block)
+        try:
+            ended = conductor.conduct() is not None
+            if not ended:
+                run.interrupted("reboot between blocks")
+        except KeyboardInterrupt:
+            if not run.finished:
+                run.interrupted("signal")
+            raise
+        except RecordError:
+            raise
+        except PgassayError as error:
+            run.interrupted(error.message)
+            raise messages.bench_failed(error.message, error.hint, run.path) from None
+    return ended
+
+
+def run_study(
+    written: WrittenStudy,
+    path: Path,
+    options: BenchOptions | None = None,
+    watcher: Watcher | None = None,
+    command: Sequence[str] = (),
+) -> Run:
+    """Run a study to its end in a new run directory `path`; takes as long as its budget. Raises as the steps do.
+
+    Call it from the main thread: programs die with the thread that started them.
+    """
+    with Workbench(options or BenchOptions()) as bench:
+        prepared = prepare(resolve(written.study, bench.site()), bench)
+        run = begin(prepared, written, path, command)
+        conduct(prepared.resolved, run, watcher)
+    return Run.open(path)
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """A run that was cut short, open to be gone on with."""
+
+    prepared: Prepared
+    run: RunDirectory
+
+
+def reopen(path: Path, bench: Workbench) -> Reopened:
+    """Open a run to go on with it, on a bench with the options of `options_of`.
+
+    Raises `RecordError` where it cannot be opened, `UsageError` where it is finished or another PostgreSQL would serve
+    the rest of it, and what `prepare` raises.
+    """
+    record = Run.open(path)
+    run = RunDirectory.open(path)
+    try:
+        if run.finished:
+            raise messages.finished_already(path)
+        study = parse(record.header.study, record.study, every_factor())
+        resolved = resolve(study, bench.site())
+        require_same_postgres(record.host.get("postgres", []), installations(resolved))
+        checked = check(resolved)
+        prepared = Prepared(resolved, bench, checked, surroundings(bench, checked.mount))
+    except BaseException:
+        run.close()
+        raise
+    return Reopened(prepared, run)
+
+
+def mark_resumed(reopened: Reopened) -> None:
+    """Journal that the run goes on, with today's remarks and the rule of its decisions from here on."""
+    remarks = {remark.code: remark.recorded for remark in reopened.prepared.remarks}
+    reopened.run.resumed({"remarks": remarks, "rule": RULE})
+
+
+def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watcher | None = None) -> Run:
+    """Go on with a run that was cut short, to its end, in the place and with the PostgreSQL that it began with."""
+    with Workbench(options_of(Run.open(path).host, options or BenchOptions())) as bench:
+        reopened = reopen(path, bench)
+        mark_resumed(reopened)
+        conduct(reopened.prepared.resolved, reopened.run, watcher)
+    return Run.open(path)
+
+
+def options_of(facts: Mapping[str, Any], options: BenchOptions) -> BenchOptions:
+    """Place and PostgreSQL as the run's own `facts` (host.json) tell, unless `options` say where they are now.
+
+    Whose a device is must be said again: after a reboot another one may have its name.
+    """
+    place = facts.get("place", {})
+    directory = place.get("data_directory")
+    named = [each["bindir"] for each in facts.get("postgres", []) if each.get("found_by") == "named"]
+    return replace(
+        options,
+        bindir=options.bindir or (Path(named[0]) if named else None),
+        data_directory=options.data_directory or (Path(directory) if directory else None),
+        keep_snapshots=place.get("keep_snapshots", True) is True,
+    )
+
+
+def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:
+    """Raise `UsageError` when another version would serve the rest of the run, a minor one or a build included."""
+    was, would = ({_identity(each) for each in found} for found in (before, now))
+    if was and was != would:
+        raise messages.other_postgres(was, would)
+
+
+def _identity(found: Mapping[str, str]) -> str:
+    """Its version; of a build also the key that its folder is named by: same version, another compiler or page size."""
+    key = Path(found.get("bindir", "")).parent.name
+    return f"{found['version']}, build {key}" if found.get("found_by") == FOUND_BY else found["version"]
