@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".ci", "benchmarks", "crates", "docs", "scripts", "src", "tests")
+FOLDERS = (".ci", "benchmarks", "crates", "docs", "examples", "scripts", "src", "tests")
 BINARY = {".so", ".pyc", ".png", ".parquet", ".gz", ".zst"}
 
 # Put together from pieces, so that this file does not name what it forbids.

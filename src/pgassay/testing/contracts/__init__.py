@@ -12,9 +12,18 @@ Tests that start a PostgreSQL are marked `system`; register that marker in your 
 
 import pytest
 
-pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("factor", "probe")))
+pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("factor", "load", "probe")))
 
 from pgassay.testing.contracts.factor import FactorContract  # noqa: E402
+from pgassay.testing.contracts.load import LoadContract, LoadOnServer, load_on_server  # noqa: E402
 from pgassay.testing.contracts.probe import ProbeContract, ReaderContract, Readers  # noqa: E402
 
-__all__ = ["FactorContract", "ProbeContract", "ReaderContract", "Readers"]
+__all__ = [
+    "FactorContract",
+    "LoadContract",
+    "LoadOnServer",
+    "ProbeContract",
+    "ReaderContract",
+    "Readers",
+    "load_on_server",
+]

@@ -1,0 +1,1 @@
+"""Adds a load, a host factor and a probe to pgassay; see README.md."""

@@ -1,0 +1,63 @@
+"""What this package adds keeps pgassay's contracts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from pgassay_sample.host_factor import SWAPPINESS
+from pgassay_sample.load import DRIVER, BatchOptions
+from pgassay_sample.probe import INTERRUPTS, InterruptReader, parse
+
+from pgassay.bench.factor import Factor
+from pgassay.bench.probe import Probe
+from pgassay.testing.contracts import (
+    FactorContract,
+    LoadContract,
+    LoadOnServer,
+    ProbeContract,
+    ReaderContract,
+    Readers,
+    load_on_server,
+)
+from pgassay.testing.fakes.clock import FakeClock
+
+
+@pytest.mark.system
+class TestBatches(LoadContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bench(cls) -> Iterator[LoadOnServer]:
+        yield from load_on_server(DRIVER, BatchOptions(rows=1000, batch=10, duration_s=2), larger="rows")
+
+
+class TestSwappiness(FactorContract):
+    @pytest.fixture
+    def factor(self) -> Factor:
+        return SWAPPINESS
+
+    @pytest.fixture
+    def levels(self) -> Mapping[str, str]:
+        return {"60": "60", " 0 ": "0", "200": "200"}
+
+    @pytest.fixture
+    def refused(self) -> Sequence[str]:
+        return ("", "-1", "201", "none")
+
+
+class TestInterrupts(ProbeContract):
+    @pytest.fixture
+    def probe(self) -> Probe:
+        return INTERRUPTS
+
+
+class TestReader(ReaderContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def readers(cls) -> Readers:
+        clock = FakeClock()
+        return Readers(clock, (InterruptReader(clock),), (InterruptReader(clock, Path("/nowhere")),))
+
+
+def test_the_first_number_is_the_total() -> None:
+    assert parse("cpu 1 2\nintr 12345 9 0 3\nctxt 7\n") == 12345.0
+    assert parse("cpu 1 2\n") is None

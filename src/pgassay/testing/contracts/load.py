@@ -1,0 +1,186 @@
+"""What every load keeps: it says what it did, its data are keyed by what they depend on, and it never raises in a run.
+
+A load under test has its data in a running server, real or fake.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.bench.factor import Readable, Stage
+from pgassay.bench.load import BoundLoad, Driver, LoadOptions, Tools
+from pgassay.bench.options import factors_of
+from pgassay.bench.server import Installation, Server
+from pgassay.errors import UsageError
+from pgassay.host.clock import SystemClock
+from pgassay.testing import real
+
+WORK = 50
+"""Transactions of each client where the work is counted."""
+
+
+@dataclass
+class LoadOnServer:
+    """A load whose data are in a running server.
+
+    `larger` is the option (a field of its options) that makes the data larger. `neutral` are changes of options that
+    leave the data as they are, `refused` changes that `check` must refuse with a message that has the given words.
+    `told` is what was read back from the data as they were loaded, by the name of the factor.
+    """
+
+    driver: Driver[Any]
+    options: LoadOptions
+    tools: Tools
+    server: Server
+    start: Callable[[], Server]
+    larger: str
+    neutral: Mapping[str, object] = field(default_factory=dict)
+    refused: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    told: Mapping[str, str | None] = field(default_factory=dict)
+
+    def load(self, **changes: Any) -> BoundLoad:
+        """The load with some options changed."""
+        return self.driver.make(replace(self.options, **changes), self.tools)
+
+
+def on_server(
+    driver: Driver[Any], options: LoadOptions, tools: Tools, installation: Installation, folder: Path, **more: Any
+) -> Iterator[LoadOnServer]:
+    """Fill a new cluster of an installation below `folder` with the load's data; stopped at the end."""
+    installation.initialize(folder / "data", {})
+
+    def start() -> Server:
+        return installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
+
+    bench = LoadOnServer(driver, options, tools, start(), start, **more)
+    try:
+        load = bench.load()
+        load.create(bench.server)
+        load.fill(bench.server)
+        load.age(bench.server)
+        bench.told = _read_back(bench)
+        yield bench
+    finally:
+        bench.server.stop()
+
+
+def _read_back(bench: LoadOnServer) -> dict[str, str | None]:
+    levels = bench.options.to_levels()
+    told = {}
+    for factor in factors_of(bench.driver.options):
+        name = factor.pattern.removeprefix("load.")
+        if factor.stage is Stage.DATA and name in levels:
+            level = factor.parse(factor.pattern, levels[name])
+            told[name] = factor.read_back(factor.pattern, level, Readable(bench.server))
+    return told
+
+
+def load_on_server(driver: Driver[Any], options: LoadOptions, **more: Any) -> Iterator[LoadOnServer]:
+    """The same on the PostgreSQL of this machine; skips the test where the load or a PostgreSQL is missing."""
+    installation = real.installation()
+    tools = Tools(installation.bindir, real.runner(), SystemClock())
+    try:
+        driver.make(options, tools).check()
+    except UsageError as error:
+        pytest.skip(error.message)
+    with real.private_folder() as folder:
+        yield from on_server(driver, options, tools, installation, folder, **more)
+
+
+class LoadContract:
+    """What every load keeps; give a fixture `bench`, of the scope of the class. Its options ask for two seconds."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bench(cls) -> Iterator[LoadOnServer]:
+        """The load under test."""
+        raise NotImplementedError("the test class must have a fixture `bench`")
+
+    def test_it_says_what_it_is(self, bench: LoadOnServer) -> None:
+        assert bench.driver.name
+        assert bench.driver.summary, "a line for pgassay studies --factors"
+        assert bench.load().name == bench.driver.name
+        assert bench.load().options == bench.options
+        assert bench.options.connections >= 1
+
+    def test_options_come_back_from_their_levels(self, bench: LoadOnServer) -> None:
+        assert type(bench.options).from_levels(bench.options.to_levels()) == bench.options
+
+    def test_responses_are_declared_once(self, bench: LoadOnServer) -> None:
+        names = [response.name for response in bench.load().responses]
+        assert "tps" in names
+        assert len(set(names)) == len(names)
+
+    def test_a_run_tells_what_it_did(self, bench: LoadOnServer, tmp_path: Path) -> None:
+        clock, load = bench.tools.clock, bench.load()
+        before = clock.monotonic_ns()
+        result = load.run(bench.server, tmp_path / "out", 1)
+        assert (result.status, dict(result.problems)) == (0, {})
+        assert before <= result.started_monotonic_ns < result.finished_monotonic_ns <= clock.monotonic_ns()
+        assert 1.9e9 < result.finished_monotonic_ns - result.started_monotonic_ns < 60e9
+        assert result.started_wall_ns < result.finished_wall_ns
+        tps = result.responses["tps"]
+        assert tps is not None
+        assert result.transactions == pytest.approx(tps * 2, rel=0.25)
+        assert set(result.responses) == {response.name for response in load.responses}
+        assert list((tmp_path / "out").iterdir()), "raw outputs are kept"
+
+    def test_the_series_lies_inside_the_run(self, bench: LoadOnServer, tmp_path: Path) -> None:
+        result = bench.load().run(bench.server, tmp_path / "out", 2)
+        assert [sample for sample in result.series if sample.name == "tps"]
+        for sample in result.series:
+            assert sample.source == bench.driver.name
+            assert result.started_monotonic_ns <= sample.monotonic_ns <= result.finished_monotonic_ns
+            assert result.started_wall_ns <= sample.wall_ns <= result.finished_wall_ns
+
+    def test_every_level_it_echoes_agrees(self, bench: LoadOnServer, tmp_path: Path) -> None:
+        asked = {f"load.{name}": text for name, text in bench.options.to_levels().items()}
+        result = bench.load().run(bench.server, tmp_path / "out", 3)
+        for name, value in result.read_back.items():
+            assert asked.get(name, value) == value, name
+
+    def test_what_is_read_back_from_the_data_agrees(self, bench: LoadOnServer) -> None:
+        levels = bench.options.to_levels()
+        told = {name: value for name, value in bench.told.items() if value is not None}
+        assert told == {name: levels[name] for name in told}
+
+    def test_equal_work_instead_of_a_length(self, bench: LoadOnServer, tmp_path: Path) -> None:
+        if not bench.driver.takes("transactions"):
+            pytest.skip("it cannot count its transactions")
+        load = bench.load(transactions=WORK)
+        assert load.options.timed_s is None
+        result = load.run(bench.server, tmp_path / "out", 4)
+        assert result.transactions == pytest.approx(WORK * bench.options.connections, abs=1)
+        assert result.read_back.get("load.transactions", str(WORK)) == str(WORK)
+        assert "load.duration" not in result.read_back
+
+    def test_only_what_the_data_depend_on_is_in_their_key(self, bench: LoadOnServer) -> None:
+        key = bench.load().data_key()
+        assert bench.load(duration_s=9).data_key() == key
+        for name, value in bench.neutral.items():
+            assert bench.load(**{name: value}).data_key() == key, name
+        assert bench.load(**{bench.larger: 9}).data_key() != key
+
+    def test_more_data_take_more_room(self, bench: LoadOnServer) -> None:
+        small, large = (bench.load(**{bench.larger: size}).estimated_bytes() for size in (10, 100_000))
+        assert 0 < small < large
+
+    def test_what_cannot_run_is_refused_before_the_run(self, bench: LoadOnServer) -> None:
+        bench.load().check()
+        for words, changes in bench.refused.items():
+            with pytest.raises(UsageError, match=words):
+                bench.load(**changes).check()
+
+    def test_a_dead_server_is_a_result_not_an_error(self, bench: LoadOnServer, tmp_path: Path) -> None:
+        bench.server.stop()
+        try:
+            result = bench.load().run(bench.server, tmp_path / "out", 5)
+        finally:
+            bench.server = bench.start()
+        assert result.status != 0
+        assert result.problems
+        assert result.transactions == 0
+        assert result.responses["tps"] is None
