@@ -14,7 +14,7 @@ def test_the_tightest_comes_first() -> None:
     found = bounds({"cpu_us": 80.0, "wal_bytes": 8000.0}, [CPU, WAL], measured_per_s=10_000.0)
     assert [bound.per_s for bound in found.bounds] == [pytest.approx(12_500.0), pytest.approx(25_000.0)]
     assert found.bounds[0].used == pytest.approx(0.8)
-    assert found.text == "WAL saturates first, at about 12 500 transactions per second; 80 % of it was in use"
+    assert found.text == "WAL saturates first, at about 12,500 transactions per second; 80 % of it was in use"
 
 
 def test_what_cannot_be_bounded_is_named() -> None:

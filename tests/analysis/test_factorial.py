@@ -66,14 +66,16 @@ def test_factors_that_moved_together_get_no_number_and_are_named() -> None:
     assert found.main == ()
     assert found.interactions == ()
     assert found.confounded == (
-        f"{PAGE} and {WAL} always move together, so this study cannot tell which of them does it",
+        f"{PAGE} and {WAL} always move together, so this study cannot tell which of them has the effect",
     )
     assert confounded(grid(("8kB", "4kB"), ("8kB", "16kB"))) == ()
 
 
 def test_all_linked_factors_are_named_in_one_sentence() -> None:
     sizes = {size: {"a": size, "b": size, "c": size, "held": "1"} for size in ("8kB", "4kB", "16kB")}
-    assert confounded(sizes) == ("a, b and c always move together, so this study cannot tell which of them does it",)
+    assert confounded(sizes) == (
+        "a, b and c always move together, so this study cannot tell which of them has the effect",
+    )
 
 
 def test_one_factor_at_a_time_has_main_effects_and_no_interaction() -> None:

@@ -35,7 +35,7 @@ def test_every_unusable_value_is_named() -> None:
     assert len(reasons) == 5
     assert "block 1: a has no value" in reasons
     assert any("block 2" in reason and "nan" in reason for reason in reasons)
-    assert any("block 3" in reason and "no ratio" in reason for reason in reasons)
+    assert any("block 3" in reason and "a ratio needs" in reason for reason in reasons)
 
 
 def test_zero_is_a_number_on_a_difference_scale() -> None:

@@ -52,14 +52,14 @@ def test_unresolved_says_what_it_takes() -> None:
     assert not found.settled
     assert found.more_blocks is not None
     assert found.more_s == found.more_blocks * 60.0
-    assert found.text.startswith(f"unresolved: about {found.more_blocks} more blocks, ")
+    assert found.text.startswith(f"unresolved: needs about {found.more_blocks} more blocks, ")
 
 
 def test_what_the_study_cannot_do_is_said_early() -> None:
     found = of(1.01, noise=4.0)
     assert found.more_blocks is not None
     assert found.more_blocks > 22
-    assert found.text.endswith(", more than the 22 left")
+    assert found.text.endswith("; 22 were left")
 
 
 @given(st.integers(0, 4), st.floats(0.2, 5.0), st.integers(0, 1000))
@@ -77,14 +77,14 @@ def test_nothing_is_decided_below_five_blocks(blocks: int, ratio: float, seed: i
 def test_below_five_blocks_there_is_no_forecast_only_the_least(blocks: int) -> None:
     found = of(1.01, noise=50.0, blocks=blocks, block_s=60.0)
     lacking = 5 - blocks
-    assert found.text == f"unresolved: at least {lacking} more block{'s' * (lacking > 1)} (5 are the least)"
+    assert found.text == f"unresolved: needs at least {lacking} more block{'s' * (lacking > 1)} (a verdict takes 5)"
     assert found.more_s == 60.0 * lacking
 
 
 def test_a_study_of_fewer_than_five_blocks_says_that_it_cannot_tell() -> None:
     (effect,) = compare(columns({"base": [100.0], "a": [110.0]}), TPS, "base", blocks_max=2)
     found = verdict(effect, TPS, resolution=0.02, blocks_max=2)
-    assert found.text == "unresolved: at least 4 more blocks (5 are the least), more than the 1 left"
+    assert found.text == "unresolved: needs at least 4 more blocks (a verdict takes 5); 1 was left"
 
 
 def test_a_failure_is_told_but_a_settled_arm_keeps_its_verdict() -> None:
@@ -109,7 +109,7 @@ def test_an_effect_on_the_edge_may_be_out_of_reach() -> None:
     found = of(1.0, noise=400.0)
     assert found.kind is Kind.UNRESOLVED
     assert found.more_blocks is None
-    assert "no number of blocks in reach" in found.text
+    assert "needs more blocks than can be run" in found.text
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(40.0, "40 s"), (720.0, "12 min"), (15_600.0, "4 h 20 min")])

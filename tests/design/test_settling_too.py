@@ -79,6 +79,7 @@ def test_nothing_is_waited_for_once_the_own_baseline_has_left() -> None:
 
 def test_an_arm_is_open_while_any_of_its_responses_is() -> None:
     space = verdicts_of(asked(), SPACE, seen(TAKEN, 0.001))
+    assert set(space) == {SSD_75, CSD, CSD_75}
     assert all(verdict.settled for verdict in space.values())
     loud = merged([(SPACE, space), (QPS, verdicts_of(asked(), QPS, seen(SPEED, 0.3)))])
     assert {name for name, verdict in loud.items() if not verdict.settled} == {SSD_75, CSD_75}

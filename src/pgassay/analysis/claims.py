@@ -19,7 +19,7 @@ from pgassay.study.responses import Scale
 
 
 class Mark(StrEnum):
-    """How a claim fared here."""
+    """What a run says about a published claim."""
 
     REPRODUCED = "reproduced"
     CONTRADICTED = "contradicted"
@@ -47,7 +47,7 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
     if effect is not None and effect.refused:
         return _not_testable(claim, messages.refused(effect.refused))
     if effect is None or effect.blocks == 0:
-        return _not_testable(claim, "this run has no valid trials of both its treatments")
+        return _not_testable(claim, "this run has no block with valid trials of both treatments")
     if effect.blocks < FIRST_LOOK or not effect.bounded:
         return _not_testable(claim, messages.few_blocks(effect.blocks, FIRST_LOOK))
     low = -inf if claim.low is None else claim.low
@@ -58,7 +58,7 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
     if effect.high < low or effect.low > high:
         return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
     blocks = _more_blocks(effect, low, high, blocks_max)
-    return _not_testable(claim, f"the interval is too wide, {found}, {messages.more(blocks, None)}", blocks)
+    return _not_testable(claim, f"the interval is too wide, {found}; it {messages.needs(blocks, None)}", blocks)
 
 
 def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJudgement:

@@ -86,7 +86,7 @@ Box = tuple[tuple[float, float], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval."""
+    """A fitted quantity with its profile interval from `low` to `high`, in its own unit (inf where there is no end)."""
 
     value: float
     low: float

@@ -1,4 +1,4 @@
-"""What stops a load: CPU, lock, WAL flush, read latency, write bandwidth or the client; or undecided, with the numbers.
+"""What bounds a load: CPU, lock, WAL flush, read latency, write bandwidth, the client, or undecided; with the numbers.
 
 Two kinds of evidence: where the load's backends spend their time (waits, sampled), and how much of a resource is in use
 (utilisation law). A resource in full use bounds the rate whatever waits behind it; with none in full use, the time
@@ -23,7 +23,7 @@ CLIENT_MOST = 0.6
 
 
 class Cause(StrEnum):
-    """What bounds the rate."""
+    """What keeps the transaction rate from rising; `undecided` where nothing is in full use."""
 
     CPU = "CPU"
     LOCK = "lock"
@@ -36,7 +36,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """Of one arm, medians over its trials; None where it was not measured. Shares are of 1, waits of all looks.
+    """What was measured of one arm: medians over its trials, None where unknown. Shares are of 1, waits of all samples.
 
     `cores` are those that the server may use, `threads` the load program's; `costs` per transaction by response name.
     """
@@ -73,7 +73,7 @@ class Diagnosis:
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:
-    """Name the bottleneck of one arm."""
+    """Name the bottleneck of one arm: the strongest candidate that decides, else `undecided` with the closest one."""
     candidates = sorted(_candidates(evidence), key=lambda each: (each.decides, each.strength), reverse=True)
     missing = tuple(_missing(evidence))
     deciding = [each for each in candidates if each.decides]
@@ -172,7 +172,7 @@ def _cpu(evidence: Evidence, own: float | None, waits_decide: bool) -> Candidate
 
 
 def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
-    """The program asks for no more: its threads are full, its rate is met, or backends wait for it on an idle CPU."""
+    """The load program is the limit: its threads are busy, its rate is met, or backends wait for it on an idle CPU."""
     said = []
     strength, decides = 0.0, False
     program = evidence.costs.get("client_cpu_us_per_transaction")
@@ -197,6 +197,6 @@ def _missing(evidence: Evidence) -> Iterator[str]:
     if all(share is None for share in evidence.waits.values()):
         yield "waits were not sampled"
     if evidence.cores is None:
-        yield "the record does not tell the server's cores"
+        yield "the record does not say how many cores the server may use"
     if not evidence.capacities:
         yield "what the disk can do was not measured: pgassay run disk, then --disk RUN"

@@ -26,14 +26,17 @@ LEAST = 2
 
 @dataclass(frozen=True)
 class Sign:
-    """`code` is `too_fast` or `reread`; the text is a whole sentence with the numbers behind it."""
+    """A sign that a cache answered. `code` is `too_fast` or `reread`; the text is a sentence with the numbers."""
 
     code: str
     text: str
 
 
 def too_fast(median_latencies_ms: Sequence[float]) -> Sign | None:
-    """By the median latency of direct reads at depth 1 with one thread, one number a trial."""
+    """A sign where half of the direct reads were faster than flash; None where there is none.
+
+    `median_latencies_ms` has one number a trial: the median latency of direct reads at depth 1 with one thread.
+    """
     usable = [value for value in median_latencies_ms if isfinite(value) and value > 0.0]
     if not usable:
         return None
@@ -49,7 +52,10 @@ def too_fast(median_latencies_ms: Sequence[float]) -> Sign | None:
 
 
 def reread(speedups: Sequence[float], level: float = 0.95) -> Sign | None:
-    """By reads of one small region again and again ÷ reads of blocks not read before, one ratio a trial."""
+    """A sign where reading again is faster; None where it is not shown, and below two trials.
+
+    `speedups` has one ratio a trial: rate of reading one small region again and again ÷ rate of reading fresh blocks.
+    """
     logs = np.asarray([log(value) for value in speedups if isfinite(value) and value > 0.0])
     if len(logs) < LEAST:
         return None
@@ -79,7 +85,7 @@ class Cliff:
 
     @property
     def text(self) -> str:
-        """The finding as a sentence."""
+        """The cliff in one sentence, with gigabytes and both rates."""
         gigabytes = self.after_bytes / 1e9
         return (
             f"after {gigabytes:.3g} GB of sustained writing the rate fell from {self.before / 1e6:.0f} to "
@@ -88,7 +94,9 @@ class Cliff:
 
 
 def cliff(bytes_per_s: Sequence[float]) -> Cliff | None:
-    """By the rate of each second of a run that only writes; None without a lasting fall, or below eight seconds.
+    """The deepest lasting fall of a run that only writes, by the bytes of each second; None without one.
+
+    None too for fewer than eight seconds or a missing one.
 
     Every level after the fall must stay below it: writing that recovers was disturbed and has no cliff.
     """

@@ -59,12 +59,12 @@ class Effect:
 
     @property
     def bounded(self) -> bool:
-        """True when there is an interval at all."""
+        """Is there an interval, and an estimate, at all?"""
         return isfinite(self.high) and isfinite(self.estimate)
 
     @property
     def none(self) -> float:
-        """The value that means no effect."""
+        """The value of no effect: 1 on a ratio scale, 0 on a difference scale."""
         return 1.0 if self.scale is Scale.RATIO else 0.0
 
 

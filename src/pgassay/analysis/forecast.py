@@ -93,5 +93,5 @@ def resolution(noise: float, blocks: int, *, comparisons: int = 1, level: float 
 
 
 def blocks_in(seconds: float, trial_s: float, arms: int) -> int:
-    """Whole blocks of `arms` trials that fit."""
+    """Whole blocks of `arms` trials of `trial_s` seconds that fit into `seconds`."""
     return int(seconds // (arms * trial_s)) if trial_s > 0.0 else 0

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 
 def no_value(block: int, treatment: str) -> str:
-    """A trial that yielded no number."""
+    """A trial of `treatment` in `block` has no number for the response."""
     return f"block {block}: {treatment or 'baseline'} has no value"
 
 
 def not_finite(block: int, treatment: str, value: float) -> str:
-    """A trial that yielded NaN or infinity."""
+    """A trial of `treatment` in `block` has NaN or infinity for the response."""
     return f"block {block}: {treatment or 'baseline'} has the value {value}"
 
 
 def not_positive(block: int, treatment: str, value: float) -> str:
     """A value that has no logarithm, on a ratio scale."""
-    return f"block {block}: {treatment or 'baseline'} has the value {value:g}, which has no ratio"
+    return f"block {block}: {treatment or 'baseline'} has the value {value:g}, and a ratio needs a positive one"
 
 
 def twice(block: int, treatment: str) -> str:
@@ -34,8 +34,8 @@ def no_valid_trial(treatment: str, *, tried: bool = False) -> str:
 
 
 def few_blocks(blocks: int, least: int) -> str:
-    """Too few pairs for an interval."""
-    return f"{blocks} {plural('block', blocks)} in common with the baseline, an interval needs {least}"
+    """Too few blocks have both the treatment and its baseline for an interval, which needs `least`."""
+    return f"{blocks} {plural('block', blocks)} in common with the baseline; an interval needs {least}"
 
 
 def absent_levels(levels: Sequence[str]) -> str:
@@ -49,7 +49,7 @@ def no_spread(blocks: int) -> str:
 
 
 def beyond_horizon(blocks: int, horizon: int) -> str:
-    """More blocks than were planned for."""
+    """A run went on after the `horizon` that its intervals were planned for."""
     return f"{blocks} blocks where {horizon} were planned: the interval was widened for the extra looks"
 
 
@@ -81,29 +81,36 @@ def percent(effect: float) -> str:
     )
 
 
-def more(blocks: int | None, seconds: float | None) -> str:
-    """What it would take: `about 12 more blocks, 25 min`."""
+def needs(blocks: int | None, seconds: float | None) -> str:
+    """What an answer would take: `needs about 12 more blocks, 25 min`; None for more blocks than a forecast reaches."""
     if blocks is None:
-        return "no number of blocks in reach will tell"
+        return "needs more blocks than can be run"
     time = f", {duration(seconds)}" if seconds is not None else ""
-    return f"about {blocks} more {plural('block', blocks)}{time}"
+    return f"needs about {blocks} more {plural('block', blocks)}{time}"
 
 
 def unresolved(blocks: int | None, seconds: float | None, left: int | None = None) -> str:
-    """The verdict that is none yet; `left` blocks may still be run."""
-    text = f"unresolved: {more(blocks, seconds)}"
+    """The verdict while neither a difference nor equivalence is shown; `left` more blocks are allowed.
+
+    `unresolved: needs about 12 more blocks, 25 min; 5 were left`.
+    """
+    text = f"unresolved: {needs(blocks, seconds)}"
     if blocks is not None and left is not None and 0 < left < blocks:
-        text += f", more than the {left} left"
+        text += _left(left)
     return text
 
 
-def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
-    """The verdict before there is any: of so few blocks no forecast is honest, only the `least`.
+def _left(blocks: int) -> str:
+    return f"; {blocks} {'was' if blocks == 1 else 'were'} left"
 
-    `why` names what keeps even one block from being compared.
+
+def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
+    """The verdict below the `least` number of blocks: so few give no honest forecast, only how many are missing.
+
+    `left` more blocks are allowed; `why` names what keeps even one block from being compared.
     """
-    text = f"unresolved: at least {blocks} more {plural('block', blocks)} ({least} are the least)"
-    text = f"{text}, more than the {left} left" if 0 < left < blocks else text
+    text = f"unresolved: needs at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
+    text = f"{text}{_left(left)}" if 0 < left < blocks else text
     return f"{text}; {why}" if why else text
 
 
@@ -123,20 +130,20 @@ def failed(reason: str) -> str:
 
 
 def rounded(value: float) -> str:
-    """Three digits, thousands apart: 12 500."""
+    """Three significant digits, with commas from a thousand on: `12,500`."""
     digits = float(f"{value:.3g}")
-    return f"{digits:,.0f}".replace(",", " ") if digits >= 100.0 else f"{digits:g}"
+    return f"{digits:,.0f}" if digits >= 100.0 else f"{digits:g}"
 
 
 def steady() -> str:
-    """No ratio of spreads: one of them is nothing."""
+    """There is no ratio of two spreads, because one of them is 0."""
     return "one of the two has no spread at all, so their ratio has no interval"
 
 
 def moved_together(factors: Sequence[str]) -> str:
-    """Factors that cannot be told apart."""
+    """Factors whose levels always change together, so that their effects cannot be told apart."""
     named = f"{', '.join(factors[:-1])} and {factors[-1]}"
-    return f"{named} always move together, so this study cannot tell which of them does it"
+    return f"{named} always move together, so this study cannot tell which of them has the effect"
 
 
 def incomplete(block: int) -> str:
@@ -150,7 +157,7 @@ def pairs_missing(missing: int, of: int) -> str:
 
 
 def no_cost(title: str) -> str:
-    """A resource without a measured cost."""
+    """A resource that cannot be bounded, because its cost per transaction was not measured."""
     return f"{title}: its cost per transaction was not measured"
 
 
@@ -170,7 +177,7 @@ def nothing_bounds() -> str:
 
 
 def saturates_first(title: str, per_s: float, used: float) -> str:
-    """The tightest bound in a sentence."""
+    """The tightest bound in a sentence: `per_s` transactions a second, of which the share `used` was measured."""
     text = f"{title} saturates first, at about {rounded(per_s)} transactions per second"
     text += f"; {100 * used:.0f} % of it was in use"
     return text if used <= 1.0 else f"{text}, so the capacity is understated"

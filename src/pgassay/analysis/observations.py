@@ -160,7 +160,7 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
 
 @dataclass(frozen=True)
 class Group:
-    """A treatment's trials in one cell: their rows and blocks. `once`: no block has two of them."""
+    """A treatment's trials in one cell: their rows in the layout and their blocks. `once`: no block has two of them."""
 
     rows: npt.NDArray[np.intp]
     blocks: tuple[int, ...]
@@ -168,7 +168,7 @@ class Group:
 
 
 class Layout:
-    """The valid trials of a run, in the order given."""
+    """The valid trials of a run, in the order given, and which of them belong to each cell and treatment."""
 
     def __init__(self, trials: Iterable[Trial]) -> None:
         self.trials = tuple(trial for trial in trials if trial.status is Status.VALID)
@@ -206,7 +206,10 @@ class Layout:
 
 
 class ResponseColumn(Sequence[Observation]):
-    """The values of one response, a row a valid trial."""
+    """One response of all valid trials of a run: a sequence of observations that makes the tables of all cells at once.
+
+    The tables are those that `arrange` gives for any other sequence of observations.
+    """
 
     def __init__(self, layout: Layout, response: str) -> None:
         self.layout = layout
@@ -230,12 +233,12 @@ class ResponseColumn(Sequence[Observation]):
         return (self[row] for row in range(len(self)))
 
     def of_treatments(self) -> Mapping[str, list[float]]:
-        """What each treatment's trials yielded, in all cells, without what is missing."""
+        """Treatment to its values in all cells together, without missing ones."""
         found: dict[str, list[float]] = {}
         for members in self.layout.groups.values():
             for treatment, group in members.items():
-                told = (self._values[row] for row in group.rows.tolist())
-                found.setdefault(treatment, []).extend(value for value in told if value is not None)
+                values = (self._values[row] for row in group.rows.tolist())
+                found.setdefault(treatment, []).extend(value for value in values if value is not None)
         return found
 
     def tables(self, scale: Scale) -> dict[Cell, Table]:
@@ -279,7 +282,7 @@ def tables(observations: Sequence[Observation], scale: Scale) -> dict[Cell, Tabl
 
 
 def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
-    """Every (treatment, condition, covariate) that occurs."""
+    """Every place (treatment, condition, covariate) that has an observation, in the order of first trials."""
     if isinstance(observations, ResponseColumn):
         groups = observations.layout.groups.items()
         return tuple(Place(treatment, *cell) for cell, members in groups for treatment in members)

@@ -28,12 +28,12 @@ class Slowdown:
 
     @property
     def recovered(self) -> bool:
-        """Shown to be bearable."""
+        """Is the slowdown shown to be below `BEARABLE`?"""
         return self.high < BEARABLE
 
     @property
     def slow(self) -> bool:
-        """Shown to be more than bearable."""
+        """Is the slowdown shown to be above `BEARABLE`?"""
         return self.low > BEARABLE
 
 
@@ -47,7 +47,7 @@ class Recovery:
 
 
 def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int, level: float = 0.95) -> Recovery:
-    """From every size's ratios, one a block."""
+    """Where the slowdown ends. `ratios`: size in bytes to one ratio (after ÷ before) a block; order does not matter."""
     alpha = (1.0 - level) / max(1, len(ratios))
     points = tuple(_point(size, ratios[size], blocks_max, alpha) for size in sorted(ratios) if ratios[size])
     recovered = None

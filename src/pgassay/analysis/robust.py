@@ -25,7 +25,10 @@ SEED = 20260101
 
 @dataclass(frozen=True)
 class RobustEstimate:
-    """An estimate with its interval, as a ratio or a difference like the effect's. `level` is the one attained."""
+    """An estimate with its interval that does not rest on the mean: a ratio or a difference, as the effect is.
+
+    `level` is the one attained.
+    """
 
     estimate: float
     low: float
@@ -75,7 +78,7 @@ def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[RobustEs
 
 
 def bootstrap(effect: Effect, level: float = 0.95) -> RobustEstimate | None:
-    """Of one effect."""
+    """The bootstrap interval of one effect; see `bootstraps`."""
     return bootstraps((effect,), level)[0]
 
 
@@ -151,6 +154,9 @@ DRAWS = 10_000
 
 def chances_of_best(table: Table, response: Response, baseline: str) -> dict[str, float]:
     """Treatment → the probability that it is the best of its cell, the baseline included; they sum to 1.
+
+    A Bayesian bootstrap over blocks (Rubin 1981): blocks get random weights, common to all treatments, so that what
+    they share cancels. Weighted means are spread by sqrt((n + 1) / (n - 1)), which gives them the variance s^2 / n.
 
     Empty when neither direction is better, and below five blocks. A treatment without five blocks in common with the
     baseline is left out (its effect says why).

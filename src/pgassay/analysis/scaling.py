@@ -46,7 +46,7 @@ class Kink:
         return self.seen and self.at.low > self.searched[0] and self.at.high < self.searched[1]
 
     def value(self, clients: Floats) -> Floats:
-        """The fitted response."""
+        """The fitted response at each number of clients, shape (n,)."""
         shape = _two_lines(np.asarray([self.at.value]), np.asarray([self.gain.value]), clients)[0]
         return np.asarray(self.slope * np.exp(shape), dtype=np.float64)
 
@@ -108,7 +108,7 @@ class Scalability:
         return self.peak_clients.high <= self.measured
 
     def value(self, clients: Floats) -> Floats:
-        """The fitted throughput."""
+        """The fitted throughput at each number of clients, shape (n,)."""
         first, second, level = (np.asarray([each]) for each in self.region.best)
         return np.asarray(np.exp(level + _universal_law(first, second, clients)[0]), dtype=np.float64)
 

@@ -69,18 +69,23 @@ class WarmUp:
 
 
 def warm_up(seconds: Floats) -> WarmUp:
-    """Of one series, shape (seconds,)."""
+    """Where the warm-up of one series, shape (seconds,), ends; see `warm_up_ends`."""
     return warm_ups(np.asarray(seconds, dtype=np.float64)[None, :])[0]
 
 
 def warm_ups(seconds: Floats) -> tuple[WarmUp, ...]:
-    """Of many series of equal length, shape (trials, seconds). Shorter than four batches: no cut, not settled."""
+    """Where the warm-ups of many series of equal length, shape (trials, seconds), end; see `warm_up_ends`."""
     ends, settled = warm_up_ends(seconds)
     return tuple(WarmUp(int(end), bool(known)) for end, known in zip(ends, settled, strict=True))
 
 
 def warm_up_ends(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """The same in columns, each of shape (trials,): where the warm-up ends (s), and whether the series settled."""
+    """Where the warm-up of each series ends (s) and whether the series settled: two columns of shape (trials,).
+
+    MSER-5 (White, Simulation 69(6), 1997): cut off the first d batches where the standard error of the mean of the
+    rest, as if they were independent, is least. Nothing is discarded; a cut beyond the middle means that the series
+    never settled. Series shorter than four batches have no cut and are not settled.
+    """
     means = batches(seconds).means
     trials, count = means.shape
     if count < 4:
@@ -107,7 +112,7 @@ class MeanError:
 
 
 def errors_of_means(seconds: Floats) -> Floats:
-    """`mean_error(row).error` of many series of equal length, shape (trials, seconds); those without a gap together."""
+    """The error of the mean of many series of equal length, shape (trials, seconds); NaN below nine seconds."""
     trials, n = seconds.shape
     found = np.full(trials, nan)
     if n < 9:
@@ -123,7 +128,12 @@ def errors_of_means(seconds: Floats) -> Floats:
 
 
 def mean_error(seconds: Floats) -> MeanError:
-    """Of one series, shape (seconds,); missing seconds are left out. NaN below nine seconds, where batches are none."""
+    """The error of the mean of one series, shape (seconds,), whose seconds are not independent: batch means.
+
+    Neighbouring seconds share buffers, checkpoints and queues, so s / sqrt(n) is too small. Means of long batches are
+    nearly independent (Conway 1963; Flegal and Jones, Annals of Statistics 2010: about sqrt(n) batches). Missing
+    seconds are left out; NaN below nine seconds.
+    """
     values = np.asarray(seconds, dtype=np.float64)
     values = values[np.isfinite(values)]
     n = len(values)

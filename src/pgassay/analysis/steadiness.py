@@ -52,7 +52,10 @@ class Course:
 
 
 def classify(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
-    """Of one series, shape (seconds,); `starts_s`, seconds from its beginning, is when checkpoints began, if known."""
+    """The class of one series, shape (seconds,).
+
+    `starts_s`, in seconds from its beginning, is when checkpoints began, where that is known.
+    """
     series = np.asarray(seconds, dtype=np.float64)[None, :]
     found = classify_all(series)[0]
     if not len(starts_s) or found.kind in (Steadiness.CYCLIC, Steadiness.UNKNOWN):
@@ -64,7 +67,7 @@ def classify(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
 
 
 def classify_all(seconds: Floats) -> tuple[Course, ...]:
-    """Of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
+    """The classes of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
     filled, missing = bridge_gaps(seconds)
     means = batches(filled).means
     repeats = cycles(filled)
@@ -121,7 +124,9 @@ NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class TrialCourse:
-    """`truncation_s` is MSER-5's cut (None: never settled), `error` the standard error of the mean, in its unit.
+    """What is known of a trial's seconds: a mark, which leaves the trial's result as it is.
+
+    `truncation_s` is MSER-5's cut (None: never settled), `error` the standard error of the mean, in its unit.
 
     `cycle_s` is the period of a cyclic trial. None is what cannot be told.
     """
@@ -136,7 +141,7 @@ UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
 
 
 def trial_courses(seconds: Floats) -> tuple[TrialCourse, ...]:
-    """Of series of equal length, shape (trials, seconds); NaN where a second is missing."""
+    """What is known of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
     return _with_errors(seconds, classify_all(seconds))
 
 
@@ -153,7 +158,7 @@ def _with_errors(seconds: Floats, found: Sequence[Course]) -> tuple[TrialCourse,
 def trial_course(
     monotonic_ns: Sequence[int], values: Sequence[float | None], starts_ns: Sequence[int] = ()
 ) -> TrialCourse:
-    """Of one trial's samples, one at the end of each second, in order of time; one that is not there is a missing one.
+    """What is known of one trial by its samples, one at the end of each second, in order of time; gaps are missing.
 
     `starts_ns`: when checkpoints began, where that is known, by the same clock.
     """
@@ -170,7 +175,7 @@ def trial_course(
 def courses_of_samples(
     trials: Sequence[int] | np.ndarray, monotonic_ns: np.ndarray, values: Floats
 ) -> dict[int, TrialCourse]:
-    """Of the samples of many trials in long form, each trial's rows together and in order of time.
+    """Trial number to what is known of it, from samples in long form, each trial's rows together and in order of time.
 
     All three have shape (samples,); a missing value is NaN. Trials of equal length are judged together.
     """

@@ -37,7 +37,7 @@ class Summary:
 
 
 def summarise(observations: Sequence[Observation], response: Response) -> tuple[Summary, ...]:
-    """A row per treatment, condition and covariate point, in the order of first trials."""
+    """A row for each treatment, condition and covariate point, in the order of first trials."""
     rows: list[Summary] = []
     for cell, table in tables(observations, response.scale).items():
         numbers = _described([np.fromiter(column.values(), np.float64) for column in table.values.values()])

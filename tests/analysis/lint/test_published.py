@@ -72,7 +72,10 @@ def test_nothing_is_said_of_order_when_nobody_knows_it() -> None:
 
 def test_six_runs_that_differ_by_two_thirds_tell_nothing_below_a_third() -> None:
     evidence = found(Benchmark(tuple(Run("one VM", nopm) for nopm in UNSTABLE)))["noisy"]
-    assert "6 runs from 123287 to 206136, spread 24 %: they tell nothing below 37 %, where 5 % is asked" in evidence
+    assert (
+        "6 runs from 123287 to 206136, spread 24 %: they cannot show effects below 37 %, and 5 % is asked for"
+        in evidence
+    )
     assert "noisy" not in found(Benchmark(tuple(Run("a", nopm) for nopm in UNSTABLE), resolution=0.4))
 
 

@@ -54,7 +54,7 @@ def missing(benchmark: Benchmark) -> tuple[Finding, ...]:
             "missing",
             Severity.ERROR,
             "runs have no value",
-            remedy="say what became of them: a treatment that often fails is not as good as its other runs",
+            remedy="say why they have none: a treatment that often fails is not as good as its other runs",
             evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(bad[0])}",
         ),
     )

@@ -15,7 +15,7 @@ from pgassay.analysis.lint.benchmark import Benchmark
 from pgassay.study.findings import Finding, Severity
 
 CHANCE = 0.05
-"""A pattern less likely than this among exchangeable runs is told."""
+"""A pattern less likely than this among exchangeable runs is a finding."""
 
 
 def monotone(benchmark: Benchmark) -> tuple[Finding, ...]:
@@ -58,7 +58,7 @@ def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
                 Finding(
                     "first-run",
                     Severity.WARNING,
-                    "the first run is not like the others: it warms what they find warm",
+                    "the first run differs from the others: it fills the caches that they find filled",
                     remedy="mark the first run as warm-up, or give every run the same start state",
                     evidence=f"run 1 is {word} in {len(odd)} of {len(groups)} treatments "
                     f"(by chance {sum(expected):.1f}, p = {tail:.2g}); median run 1 / mean of the others = {ratio:.3f}",
@@ -117,7 +117,7 @@ def trend(benchmark: Benchmark) -> tuple[Finding, ...]:
             "trend",
             Severity.NOTE,
             "the runs of one treatment only climb or only fall, and far",
-            remedy="look at the seconds of each run: a cache that fills, a drive or a burst credit that empties",
+            remedy="look at the seconds of each run: a cache that fills up, a drive or a burst credit that runs out",
             evidence=f"{arm}: {listed}, {100 * change:+.0f} % from first to last "
             f"(one way by chance in 1 of {chance} orders)",
         ),

@@ -21,7 +21,7 @@ LEAST_FOR_SPREAD = 2
 
 
 def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Treatments with fewer than five runs."""
+    """Arms with fewer than five runs, below which pgassay itself decides nothing."""
     counts = {treatment: len(benchmark.values(treatment)) for treatment in benchmark.groups}
     few = {treatment: count for treatment, count in counts.items() if count < FIRST_LOOK}
     if not few:
@@ -67,7 +67,7 @@ def below_resolution(benchmark: Benchmark) -> tuple[Finding, ...]:
         Finding(
             "below-resolution",
             Severity.WARNING,
-            "differences are smaller than what these runs can tell from none",
+            "differences are smaller than these runs can show",
             remedy="report the interval, and run more blocks before a winner is named",
             evidence=f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
             f"its 95 % interval is ±{percent(half)}",
@@ -126,8 +126,8 @@ def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
             remedy="find what moves (neighbours, checkpoints, start state), "
             "or repeat until the interval is narrow enough",
             evidence=f"{len(found)} of {judged} treatments; the worst: {arm}, {len(values)} runs from "
-            f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they tell nothing below "
-            f"{percent(tells)}, where {percent(benchmark.resolution)} is asked",
+            f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they cannot show effects below "
+            f"{percent(tells)}, and {percent(benchmark.resolution)} is asked for",
         ),
     )
 
