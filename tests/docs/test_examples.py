@@ -23,6 +23,7 @@ TOML = blocks("toml")
 OTHERS_TOML = {
     "drives.md": "a drive: tests/drive/block/test_description.py",
     "flash-model.md": "what simulate reads: tests/docs/test_commands.py",
+    "probes.md": "a part of another package's pyproject.toml",
 }
 QUERIES = [
     Example(block.page, query.strip())
