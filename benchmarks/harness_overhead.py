@@ -21,6 +21,7 @@ from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
 from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import parse_summary
 from pgassay.probe.processes import ProcessTree
 from pgassay.probe.registry import every_probe
@@ -69,14 +70,14 @@ class Pair:
         return summary.tps, used / summary.processed
 
     def under_the_lab(self, seed: int) -> Figures:
-        load = self._bench.load("pgbench", self._bench.installation({}))
+        load = self._bench.load(PgbenchOptions.from_levels(self._options), self._bench.installation({}))
         target = Target(self._server, self._directory, self._bench.clock)
         sampler = Sampler(every_probe().open(target), self._bench.clock)
         with tempfile.TemporaryDirectory() as output:
             sampler.start()
             sampler.read_all()
             before = self._cpu_us()
-            result = load.run(self._server, self._options, Path(output), seed)
+            result = load.run(self._server, Path(output), seed)
             used = self._cpu_us() - before
             sampler.read_all()
             sampler.close()
@@ -111,7 +112,6 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path)
     arguments = parser.parse_args()
     options = {
-        "driver": "pgbench",
         "script": "simple-update",
         "protocol": "prepared",
         "scale": str(arguments.scale),
@@ -127,9 +127,9 @@ def main() -> None:
         settings = {"shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}
         server = installation.start(workspace, settings, site.socket_directory)
         try:
-            load = bench.load("pgbench", installation)
-            load.create(server, options)
-            load.fill(server, options)
+            load = bench.load(PgbenchOptions.from_levels(options), installation)
+            load.create(server)
+            load.fill(server)
             pair = Pair(bench, server, workspace, options)
             pair.bare(1)  # warms the caches, not counted
             ways = {"lab": pair.under_the_lab, "bare": pair.bare, "without log": pair.without_log}

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pgassay.bench.factor import Readable
-from pgassay.bench.load import Load, LoadResult, Tools
+from pgassay.bench.load import Driver, Load, LoadOptions, LoadResult, Tools
 from pgassay.bench.options import OptionFactor, rows_of
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
@@ -72,11 +73,12 @@ KINDS = {
 class Bench:
     """A load with data in a running server; `start` gives the server back after a test has stopped it."""
 
-    load: Load
+    make: Callable[[LoadOptions], Load]
     clock: Clock
     start: Callable[[], Server]
     server: Server
-    options: Mapping[str, str]
+    levels: Mapping[str, str]
+    driver: Driver[Any]
     size: str
     """The option that makes the data larger."""
     kind: str
@@ -84,8 +86,13 @@ class Bench:
     def echoed(self, **length: str) -> dict[str, str]:
         """What a run with these options and this length says of itself."""
         names = ECHOES[self.kind]
-        told = {name: self.options[name] for name in names} | ({} if self.kind in SILENT else length)
+        told = {name: self.levels[name] for name in names} | ({} if self.kind in SILENT else length)
         return {f"load.{name}": value for name, value in told.items()}
+
+    def load(self, **changed: str) -> Load:
+        """With other levels than usual."""
+        levels = {name: text for name, text in {**self.levels, **changed}.items() if self.driver.takes(name)}
+        return self.make(self.driver.options.from_levels(levels))
 
 
 REAL = [pytest.param(name, marks=pytest.mark.system) for name in KINDS]
@@ -96,28 +103,33 @@ def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "fake":
         clock = FakeClock()
         folder = tmp_path_factory.mktemp("fake")
-        yield from _benches(FakeLoad(clock), clock, FakeInstallation(answers=ANSWERS), folder, PGBENCH, "scale", "fake")
+        fake = FakeInstallation(answers=ANSWERS)
+        yield from _benches(FakeLoad(clock).with_options, clock, fake, folder, "pgbench", "fake")
         return
     with real.private_folder() as folder:
         installation = real.installation()
         tools = Tools(installation.bindir, real.runner(), SystemClock())
-        load = drivers.UnboundLoad(drivers.find(request.param), tools)
-        options, size = KINDS[request.param]
         try:
             drivers.require_program(request.param)
-            load.check(options)
+            drivers.make(drivers.options_of({"driver": request.param, "warmup": "1s"}), tools).check()
         except UsageError as error:
             pytest.skip(error.message)
-        yield from _benches(load, tools.clock, installation, folder, options, size, request.param)
+        yield from _benches(
+            lambda options: drivers.make(options, tools),
+            tools.clock,
+            installation,
+            folder,
+            request.param,
+            request.param,
+        )
 
 
 def _benches(
-    load: Load,
+    make: Callable[[LoadOptions], Load],
     clock: Clock,
     installation: Installation,
     folder: Path,
-    options: Mapping[str, str],
-    size: str,
+    driver: str,
     kind: str,
 ) -> Iterator[Bench]:
     installation.initialize(folder / "data", {})
@@ -125,25 +137,27 @@ def _benches(
     def start() -> Server:
         return installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
 
-    bench = Bench(load, clock, start, start(), options, size, kind)
+    levels, size = KINDS[driver]
+    bench = Bench(make, clock, start, start(), levels, drivers.find(driver), size, kind)
     try:
-        load.create(bench.server, options)
-        load.fill(bench.server, options)
-        load.age(bench.server, options)
+        load = bench.load()
+        load.create(bench.server)
+        load.fill(bench.server)
+        load.age(bench.server)
         yield bench
     finally:
         bench.server.stop()
 
 
 def test_responses_are_declared_once(bench: Bench) -> None:
-    names = [response.name for response in bench.load.responses]
+    names = [response.name for response in bench.load().responses]
     assert "tps" in names
     assert len(set(names)) == len(names)
 
 
 def test_a_run_tells_what_it_did(bench: Bench, tmp_path: Path) -> None:
     before = bench.clock.monotonic_ns()
-    result = bench.load.run(bench.server, bench.options, tmp_path / "out", 1)
+    result = bench.load().run(bench.server, tmp_path / "out", 1)
     assert (result.status, dict(result.problems)) == (0, {})
     assert before <= result.started_monotonic_ns < result.finished_monotonic_ns <= bench.clock.monotonic_ns()
     assert 1.9e9 < result.finished_monotonic_ns - result.started_monotonic_ns < 60e9
@@ -151,16 +165,16 @@ def test_a_run_tells_what_it_did(bench: Bench, tmp_path: Path) -> None:
     tps = result.responses["tps"]
     assert tps is not None
     assert result.transactions == pytest.approx(tps * 2, rel=0.25)
-    assert set(result.responses) == {response.name for response in bench.load.responses}
+    assert set(result.responses) == {response.name for response in bench.load().responses}
     assert list((tmp_path / "out").iterdir()), "raw outputs are kept"
 
 
 def test_the_series_lies_inside_the_run(bench: Bench, tmp_path: Path) -> None:
-    result = bench.load.run(bench.server, bench.options, tmp_path / "out", 2)
+    result = bench.load().run(bench.server, tmp_path / "out", 2)
     tps = [sample for sample in result.series if sample.name == "tps"]
     assert tps
     for sample in result.series:
-        assert sample.source == bench.load.name
+        assert sample.source == bench.driver.name
         assert result.started_monotonic_ns <= sample.monotonic_ns <= result.finished_monotonic_ns
         assert result.started_wall_ns <= sample.wall_ns <= result.finished_wall_ns
 
@@ -173,15 +187,15 @@ def told_by(result: LoadResult) -> dict[str, str]:
 
 
 def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
-    result = bench.load.run(bench.server, bench.options, tmp_path / "out", 3)
-    assert told_by(result) == bench.echoed(duration=bench.options["duration"])
+    result = bench.load().run(bench.server, tmp_path / "out", 3)
+    assert told_by(result) == bench.echoed(duration=bench.levels["duration"])
     factors = {factor.pattern: factor for factor in known_factors()}
     for option in ("scale", "rows", "tables", "warehouses"):
-        if option in bench.options:
+        if option in bench.levels:
             factor = factors[f"load.{option}"]
-            level = factor.parse(factor.pattern, bench.options[option])
+            level = factor.parse(factor.pattern, bench.levels[option])
             found = factor.read_back(factor.pattern, level, Readable(bench.server))
-            assert found == bench.options[option], "counted in the data"
+            assert found == bench.levels[option], "counted in the data"
     scale = factors["load.scale"]
     assert isinstance(scale, OptionFactor)
     absent = replace(scale, option=replace(scale.option, read_back=rows_of("no_such_table")))
@@ -190,35 +204,34 @@ def test_every_level_it_echoes_agrees(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_equal_work_instead_of_a_length(bench: Bench, tmp_path: Path) -> None:
-    wanted = {**{name: value for name, value in bench.options.items() if name != "duration"}, "transactions": "50"}
-    result = bench.load.run(bench.server, wanted, tmp_path / "out", 4)
+    result = bench.load(transactions="50").run(bench.server, tmp_path / "out", 4)
     assert result.transactions == pytest.approx(100, abs=1)
     assert told_by(result) == bench.echoed(transactions="50")
 
 
 def test_only_what_the_data_depend_on_is_in_their_key(bench: Bench) -> None:
-    key = bench.load.data_key(bench.options)
-    assert bench.load.data_key({**bench.options, "clients": "9", "threads": "9", "protocol": "simple"}) == key
-    assert bench.load.data_key({**bench.options, bench.size: "9"}) != key
+    key = bench.load().data_key()
+    assert bench.load(clients="9", threads="9", protocol="simple").data_key() == key
+    assert bench.load(**{bench.size: "9"}).data_key() != key
 
 
 def test_more_data_take_more_room(bench: Bench) -> None:
-    small, large = (bench.load.estimated_bytes({**bench.options, bench.size: size}) for size in ("10", "100"))
+    small, large = (bench.load(**{bench.size: size}).estimated_bytes() for size in ("10", "100"))
     assert 0 < small < large
 
 
 def test_what_cannot_run_is_refused_before_the_run(bench: Bench, tmp_path: Path) -> None:
-    bench.load.check(bench.options)
+    bench.load().check()
     absent = str(tmp_path / "absent.sql")
     wrong = dict.fromkeys(("script", "scenario", "protocol", "threads"), absent)
     with pytest.raises(UsageError, match=r"absent\.sql"):
-        bench.load.check({**bench.options, **wrong})
+        bench.load(**wrong).check()
 
 
 def test_a_dead_server_is_a_result_not_an_error(bench: Bench, tmp_path: Path) -> None:
     bench.server.stop()
     try:
-        result = bench.load.run(bench.server, bench.options, tmp_path / "out", 5)
+        result = bench.load().run(bench.server, tmp_path / "out", 5)
     finally:
         bench.server = bench.start()
     assert result.status != 0

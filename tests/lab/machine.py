@@ -17,6 +17,7 @@ from pgassay.bench.load import LoadResult
 from pgassay.bench.probe import Reader
 from pgassay.bench.server import Server
 from pgassay.lab.interruption import Interruption
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.sampler import Sampler
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault
@@ -258,7 +259,7 @@ class MachineLoad(FakeLoad):
         self._events = events
         self._seeds = seeds
 
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+    def run(self, server: Server, options: PgbenchOptions, output: Path, seed: int) -> LoadResult:
         assert isinstance(server, FakeServer)
         self._machine.moment("load run")
         event = self._events.get((_fillfactor(server), *self._seeds.get(seed, (0, 0))))
@@ -268,7 +269,7 @@ class MachineLoad(FakeLoad):
         self._machine.clock.jump_s = 3600.0 if event is Event.SPOILT else 0.0
         return super().run(server, options, output, seed)
 
-    def _tps(self, server: Server, options: Mapping[str, str], seed: int) -> float:
+    def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:
         assert isinstance(server, FakeServer)
         fillfactor = _fillfactor(server)
         return self._speeds[fillfactor] * (1 + 0.0001 * ((seed + int(fillfactor)) % 97))

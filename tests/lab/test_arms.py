@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.file_hashes import FileHashes
-from pgassay.bench.load import Load, Tools
+from pgassay.bench.load import Load, LoadOptions, Tools
 from pgassay.bench.server import Installation
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.load import drivers
@@ -33,8 +33,8 @@ def resolved_with(init: Path) -> ResolvedStudy:
     """Three fillfactors on the user's own data, as a workbench resolves them: a load for each arm, hashes for all."""
     hashes = FileHashes()
 
-    def load(name: str, installation: Installation) -> Load:
-        return drivers.UnboundLoad(drivers.find(name), Tools(installation.bindir, FakeRunner(), FakeClock(), hashes))
+    def load(options: LoadOptions, installation: Installation) -> Load:
+        return drivers.make(options, Tools(installation.bindir, FakeRunner(), FakeClock(), hashes))
 
     study = study_of(load={"init": str(init), "script": "simple-update"})
     return resolve(study, fake_site(load=load))

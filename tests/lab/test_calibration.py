@@ -1,7 +1,6 @@
 """A whole calibration on a machine of fakes: its plan, its noise found again, nothing left behind when cut short."""
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.calibration import Calibrator, document_of, with_labels
 from pgassay.lab.runner import Watcher
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.check import check
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -45,7 +45,7 @@ class Wandering(FakeLoad):
         self._restarts = 0
         self._level = 1.0
 
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+    def run(self, server: Server, options: PgbenchOptions, output: Path, seed: int) -> LoadResult:
         started = len(self._machine.installation.servers) - 3  # three were started to prepare the clusters
         if started != self._restarts:
             self._restarts = started
@@ -54,7 +54,7 @@ class Wandering(FakeLoad):
         self.problems = {self._runs + 1: {"aborted": "why"}} if abort else {}
         return super().run(server, options, output, seed)
 
-    def _tps(self, server: Server, options: Mapping[str, str], seed: int) -> float:
+    def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:
         return 1000.0 * self._level * (1.0 + self._chance.gauss(0.0, RUN_CV))
 
 
@@ -70,7 +70,9 @@ class Calibrated:
     def __post_init__(self) -> None:
         self.machine = Machine(self.place)
         load = Wandering(self.machine, self.aborts)
-        site = with_labels(replace(Simulation(self.machine).site(), load=lambda name, installation: load))
+        site = with_labels(
+            replace(Simulation(self.machine).site(), load=lambda options, installation: load.with_options(options))
+        )
         document = document_of(LOAD, 3, 2, (2, self.blocks), self.budget, SEED)
         self.study, self.site = parse("calibration", document, site.catalogue), site
         header = RunHeader("calibration", "2026-01-02T03:04:05Z", SEED, RESPONSES, ("pgassay",), "0.1.0")

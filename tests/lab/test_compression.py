@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
 from pgassay.lab import compression
@@ -12,8 +13,8 @@ from pgassay.testing import real
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:
-    assert compression.responses([{}, {"compressibility": "off"}]) == ()
-    names = {response.name for response in compression.responses([{}, {"compressibility": "on"}])}
+    assert compression.responses([LoadOptions()]) == ()
+    names = {response.name for response in compression.responses([LoadOptions(), LoadOptions(compressibility=True)])}
     assert names == set(compression.summed({}))
 
 

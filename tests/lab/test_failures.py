@@ -40,7 +40,7 @@ def test_a_loads_problems_are_renamed_one_by_one() -> None:
 class Doubting(MachineLoad):
     """Its data are wrong after the second run."""
 
-    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
+    def verify(self, server: Server) -> Mapping[str, str]:
         return {"inconsistent": "an order has no lines"} if self._runs == 2 else {}
 
 

@@ -10,6 +10,7 @@ import pytest
 from pgassay.bench.places import Version
 from pgassay.lab import maintenance
 from pgassay.lab.maintenance import CHECKPOINT, VACUUM, responses
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
@@ -60,7 +61,7 @@ class Checkpointer:
     ],
 )
 def test_only_what_is_measured_is_declared(options: list[dict[str, str]], declared: tuple[object, ...]) -> None:
-    assert responses(options) == declared
+    assert responses([PgbenchOptions.from_levels(each) for each in options]) == declared
 
 
 @pytest.mark.parametrize("late", [0, 3])

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.lab import page_space
 from pgassay.testing import real
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:
-    assert page_space.responses([{}, {"page_space": "off"}]) == ()
-    names = {response.name for response in page_space.responses([{}, {"page_space": "on"}])}
+    assert page_space.responses([LoadOptions()]) == ()
+    names = {response.name for response in page_space.responses([LoadOptions(), LoadOptions(page_space=True)])}
     assert names == set(page_space.summed({}))
 
 

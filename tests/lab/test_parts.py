@@ -7,11 +7,13 @@ import pytest
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Stage
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Version
 from pgassay.lab import regime
 from pgassay.lab.arms import ResolvedArm, resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.notes import Laps
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
 from pgassay.testing.fakes.clock import FakeClock
@@ -100,12 +102,12 @@ def test_a_window_by_time_spans_two_checkpoints() -> None:
 def test_equal_work_has_one_cycle_and_no_checkpoint_by_time_or_wal() -> None:
     settings = made(load__transactions="1000", load__duration="66s", load__checkpoint="cycle").settings
     assert settings == {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}
-    assert [regime.mode_of(each) for each in ({}, {"transactions": "none"}, {"transactions": "9"})] == [
+    assert [regime.mode_of(each) for each in (LoadOptions(), PgbenchOptions(), PgbenchOptions(transactions=9))] == [
         "cycle",
         "cycle",
         "work",
     ]
-    assert regime.mode_of({"transactions": "9", "checkpoint": "wal"}) == "wal", "the user's own word stands"
+    assert regime.mode_of(PgbenchOptions(transactions=9, checkpoint="wal")) == "wal", "the user's own word stands"
 
 
 def test_what_the_user_sets_is_left_alone() -> None:

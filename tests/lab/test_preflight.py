@@ -13,6 +13,9 @@ from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
 from pgassay.load import drivers
+from pgassay.load.fio.options import FioOptions
+from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.load.sysbench.options import SysbenchOptions
 from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.simulation import Simulation, simulate, study_of
 
@@ -81,12 +84,8 @@ def test_an_option_of_another_driver_is_refused_and_says_whose_it_is(
     other = Driver(OtherOptions, drivers.find("pgbench").make, "")
     monkeypatch.setattr(drivers, "BUILT_IN", (other, drivers.find("pgbench")))
     with pytest.raises(UsageError, match=r'"load\.scale" is no option of the load "other", but of pgbench'):
-        drivers.refuse_foreign("other", ["table.fillfactor", "load.duration", "load.scale"])
-    seen: list[str] = []
-    monkeypatch.setattr(drivers, "refuse_foreign", lambda name, factors: seen.extend([name, *factors]))
-    check(simulation.resolved())
-    assert seen[0] == "pgbench"
-    assert "load.scale" in seen
+        drivers.options_of({"driver": "other", "duration": "60s", "scale": "1"})
+    assert "load.scale" in refused(simulation, load={"driver": "other", "scale": "1"}).message
 
 
 def test_a_missing_script_is_refused(simulation: Simulation) -> None:
@@ -111,10 +110,10 @@ def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation
     check(resolve(study_of(load=many), simulation.site()))
 
 
-@pytest.mark.parametrize("option", ["clients", "threads"])
-def test_a_server_has_room_for_the_loads_connections(simulation: Simulation, option: str) -> None:
+def test_a_server_has_room_for_the_loads_connections(simulation: Simulation) -> None:
     setup = simulation.resolved().arms[0].setup
-    setup.load[option] = "128"
-    assert settings_of(simulation.study, setup)["max_connections"] == "148"
-    setup.load[option] = "16"
-    assert "max_connections" not in settings_of(simulation.study, setup)
+    for load in (PgbenchOptions(clients=128), SysbenchOptions(threads=128)):
+        assert settings_of(simulation.study, setup, load)["max_connections"] == "148"
+    for load in (PgbenchOptions(clients=16), SysbenchOptions(threads=16)):
+        assert "max_connections" not in settings_of(simulation.study, setup, load)
+    assert "max_connections" not in settings_of(simulation.study, setup, FioOptions(threads=128)), "it opens none"

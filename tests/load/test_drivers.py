@@ -39,9 +39,9 @@ def test_a_warm_up_is_the_same_load_for_its_own_length() -> None:
 
 def test_what_every_driver_has_is_never_refused() -> None:
     for driver in drivers.known():
-        drivers.refuse_foreign(
-            driver.name, ["server.work_mem", "load.driver", *(each.pattern for each in factors_of(LoadOptions))]
-        )
+        options = drivers.options_of({"driver": driver.name, "warmup": "3s", "cache": "cold", "yardstick": "cpu"})
+        assert (type(options), options.warmup_s) == (driver.options, 3)
+        assert drivers.find(options.driver) is driver
 
 
 def test_an_unknown_driver_is_refused_with_those_that_are_there() -> None:
@@ -51,7 +51,7 @@ def test_an_unknown_driver_is_refused_with_those_that_are_there() -> None:
 
 
 def test_a_program_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.drivers.shutil.which", lambda name: None)
+    monkeypatch.setattr("pgassay.bench.load.shutil.which", lambda name: None)
     for name in ("sysbench", "go-tpc", "sysbench-tpcc", "fio"):
         with pytest.raises(UsageError, match="is not installed") as caught:
             drivers.require_program(name)

@@ -8,6 +8,7 @@ import pytest
 
 from pgassay.bench.running import Completed
 from pgassay.load import yardstick
+from pgassay.load.pgbench.options import PgbenchOptions
 
 SAMPLE = (Path(__file__).parents[1] / "samples" / "sysbench_cpu.txt").read_text()
 
@@ -32,7 +33,8 @@ def _there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def measure(runs: Runs) -> float | None:
-    return yardstick.measure(runs, {"clients": "7"})  # type: ignore[arg-type]
+    options = PgbenchOptions(clients=7, yardstick="cpu")
+    return yardstick.CpuYardstick(runs).measure(options)[yardstick.RESPONSE.name]  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("_there")
@@ -51,4 +53,9 @@ def test_a_failure_is_none(runs: Runs) -> None:
 def test_without_sysbench_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.load.yardstick.shutil.which", lambda name: None)
     assert measure(Runs(0, SAMPLE)) is None
-    assert not yardstick.installed()
+
+
+def test_it_is_measured_only_where_it_is_asked_for() -> None:
+    reference = yardstick.CpuYardstick(Runs(0, SAMPLE))  # type: ignore[arg-type]
+    assert reference.responses(PgbenchOptions()) == ()
+    assert reference.measure(PgbenchOptions()) == {}

@@ -41,6 +41,8 @@ class Setup:
     settings: dict[str, str] = field(default_factory=dict)
     load: dict[str, str] = field(default_factory=dict)
     drive: dict[str, str] = field(default_factory=dict)
+    memory_bytes: int | None = None
+    """What the server may have, where a host factor limits it."""
 
     def options(self, namespace: str) -> dict[str, str]:
         """The texts that are asked of one room, by names without their namespace (`load`, `drive`)."""

@@ -5,11 +5,13 @@ and so that `age` can wear the data before the snapshot. `run` never raises for 
 abort, failed transactions or a dead server are part of its `LoadResult`.
 """
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
+from pgassay.bench import messages
 from pgassay.bench.counters import Sample
 from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
@@ -110,6 +112,8 @@ class LoadOptions(Options):
     maintenance: bool = option(
         SWITCH, default=False, summary="after the window, time a CHECKPOINT and a VACUUM of every page"
     )
+    memory_bytes: int | None = None
+    """What the server may have, where a factor of the host limits it; no option of the load itself."""
 
     @property
     def transactions(self) -> int | None:
@@ -146,7 +150,7 @@ class Tools:
     hashes: FileHashes = field(default_factory=FileHashes)
 
 
-class BoundLoad(Protocol):
+class Load(Protocol):
     """A load with its options, as the lab uses it; `BaseLoad` has what most drivers share."""
 
     @property
@@ -244,14 +248,12 @@ class Driver(Generic[Own]):
     """
 
     options: type[Own]
-    make: Callable[[Own, Tools], BoundLoad]
+    make: Callable[[Own, Tools], Load]
     summary: str
     program: str = ""
     """The program that must be installed beside PostgreSQL; empty if there is none."""
     program_hint: str = ""
     """Where to get that program."""
-    timed: bool = True
-    """Does its window last a given time? Otherwise it ends when its work is done."""
     work: Work = TRANSACTION
     """What the load calls a unit of its work: costs are given for one of it."""
 
@@ -259,6 +261,11 @@ class Driver(Generic[Own]):
     def name(self) -> str:
         """The level of `load.driver`."""
         return self.options.driver
+
+    def require_program(self) -> None:
+        """Raise `UsageError` if its program is not installed: known before any PostgreSQL is built for it."""
+        if self.program and shutil.which(self.program) is None:
+            raise messages.no_program(self.program, self.program_hint)
 
     def takes(self, name: str) -> bool:
         """Does it understand this option (`clients`, without the namespace)?"""
@@ -271,42 +278,11 @@ class Driver(Generic[Own]):
         return tuple(each for each in factors_of(self.options) if each.pattern not in common)
 
 
-class Load(Protocol):
-    """A load driver; `options` are its `load.NAME` levels without the prefix, canonical, defaults filled in."""
+class ReferenceMeasurement(Protocol):
+    """What the machine can do without PostgreSQL, measured after each window, so that both saw the same hour."""
 
-    @property
-    def name(self) -> str:
-        """`pgbench`, `sysbench` …"""
+    def responses(self, options: LoadOptions) -> tuple[Response, ...]:
+        """What it yields for a load with these options; nothing where it is not asked for."""
 
-    @property
-    def responses(self) -> tuple[Response, ...]:
-        """What it can yield."""
-
-    def check(self, options: Mapping[str, str]) -> None:
-        """Refuse what cannot run (a missing script, contradictory options) before anything starts; `UsageError`."""
-
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """The options (and hashes of the user's files) that the loaded data depend on: part of the snapshot's key."""
-
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
-        """About how much room the loaded data take, for the check before a run."""
-
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
-        """Create the empty schema."""
-
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
-        """Load the rows, build keys and indexes, VACUUM ANALYZE."""
-
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """Wear the data as `options["age"]` asks, then let pruning and vacuum settle."""
-
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
-        """Run it, keeping every raw output in the directory `output`."""
-
-
-@runtime_checkable
-class Verifying(Protocol):
-    """A load that can tell whether its data are as they must be; asked after every counter of a window is read."""
-
-    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
-        """What is wrong with the data, code to detail as in `LoadResult.problems`; empty when nothing is."""
+    def measure(self, options: LoadOptions) -> Mapping[str, float | None]:
+        """Measure now; each of `responses` by name, None where it failed."""

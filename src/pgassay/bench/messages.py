@@ -38,6 +38,11 @@ def not_a_size(name: str, text: str, least: str) -> UsageError:
     return UsageError(f'"{name}" must be a size of at least {least}, not "{text}"', 'for example "8kB", "1GB"')
 
 
+def no_program(program: str, hint: str) -> UsageError:
+    """A load's program is not installed; `hint` says where to get it."""
+    return UsageError(f'"{program}" is not installed', hint)
+
+
 def unknown_option(name: str, known: Iterable[str]) -> UsageError:
     """A name that is not among the options of a room's description."""
     return UsageError(f'"{name}" is not an option here', f"known options: {', '.join(known)}")

@@ -199,7 +199,7 @@ class Memory(HostFactor):
     def prepare(self, name: str, level: Level, setup: Setup) -> None:
         """A load may size its data by it."""
         if level.canonical != cpus.ALL:
-            setup.load["memory"] = str(parse_memory(level.canonical))
+            setup.memory_bytes = parse_memory(level.canonical)
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """A group for the server. Huge pages, which such a limit does not count, are taken off the limit."""

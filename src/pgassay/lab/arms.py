@@ -8,11 +8,11 @@ built, a drive has to be attached.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgassay.bench.factor import BAKED, Factor, Setup, Stage
-from pgassay.bench.load import Load
+from pgassay.bench.load import Load, LoadOptions
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
@@ -70,20 +70,27 @@ class ResolvedArm:
         """The PostgreSQL that serves the arm; the first call may build it. Raises `BenchError` if there is none."""
         return self.site.installation(self.setup.installation)
 
-    @property
-    def driver(self) -> str:
-        """The name of the load driver."""
-        return self.setup.load.get("driver", drivers.DEFAULT)
+    @cached_property
+    def load_options(self) -> LoadOptions:
+        """What the arm asks of its load. Raises `UsageError` for an option of another driver, or a contradiction."""
+        return replace(drivers.options_of(self.setup.load), memory_bytes=self.setup.memory_bytes)
 
     @cached_property
     def load(self) -> Load:
-        """The load driver, with the programs of the arm's own installation."""
-        return self.site.load(self.driver, self.installation)
+        """The arm's load, with the programs of its own installation."""
+        return self.site.load(self.load_options, self.installation)
+
+    @cached_property
+    def warm_up(self) -> Load | None:
+        """The same load for the length of its warm-up; None where none is asked for."""
+        if self.load_options.warmup_s <= 0:
+            return None
+        return self.site.load(self.load_options.warm_up(), self.installation)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
         """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
-        return settings_of(self.study, self.setup)
+        return settings_of(self.study, self.setup, self.load_options)
 
     @cached_property
     def drive_options(self) -> DriveOptions:
@@ -99,7 +106,7 @@ class ResolvedArm:
     @cached_property
     def data_bytes(self) -> int:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
-        rows_bytes = self.load.estimated_bytes(self.setup.load)
+        rows_bytes = self.load.estimated_bytes()
         fill = next((each.level.canonical for each in self.bound if each.name == "table.fillfactor"), "100")
         return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.setup.installation))
 
@@ -115,7 +122,7 @@ class ResolvedArm:
             "version": self.installation.version.text,
             "init": dict(sorted(self.setup.init_options.items())),
             "load": self.load.name,
-            "data": dict(sorted(self.load.data_key(self.setup.load).items())),
+            "data": dict(sorted(self.load.data_key().items())),
             "levels": {each.name: each.level.canonical for each in self.at(*BAKED)},
         }
         text = json.dumps(parts, sort_keys=True)

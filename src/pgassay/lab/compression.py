@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
 from pgassay.postgres.files import inventory
@@ -55,14 +56,9 @@ RESPONSES = tuple(
 )  # fmt: skip
 
 
-def wanted(options: Mapping[str, str]) -> bool:
-    """Do the load's options ask for it?"""
-    return options.get("compressibility", "off") == "on"
-
-
-def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
-    """The responses that trials with these load options have in addition; `every` has one mapping for each arm."""
-    return RESPONSES if any(wanted(each) for each in every) else ()
+def responses(options: Iterable[LoadOptions]) -> tuple[Response, ...]:
+    """The responses that trials with these load options, one of each arm, have in addition."""
+    return RESPONSES if any(each.compressibility for each in options) else ()
 
 
 def codec_of(drives: DriveOptions) -> str:

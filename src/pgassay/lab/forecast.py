@@ -5,15 +5,13 @@ The rates are means over runs on one quiet machine (two cores, ext4, clones copi
 its decisions go by those alone (see `decisions`).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgassay.lab import maintenance
+from pgassay.bench.load import LoadOptions
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.load import drivers
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
-from pgassay.study.units import parse_time_s
 
 TRIAL_S = 0.4
 """A server's start and end, and two readings of every probe."""
@@ -30,8 +28,8 @@ OVERHEAD_S = 2.0
 """What decisions take a trial to need beyond its load until one has been measured. Their hashes hold it, so it stays as
 it is, for the records that there are; users are told what `forecast` finds."""
 
-DURATION = "60s"
-"""What a window is taken to last when the study gives transactions instead of a time."""
+DURATION_S = 60.0
+"""What a window is taken to last if its load ends when its work is done."""
 
 _GB = 1e9
 
@@ -48,12 +46,14 @@ def load_s(study: Study) -> float:
 
 def length_known(study: Study) -> bool:
     """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
-    return all(_timed({name: level.canonical for name, level in study.levels_of(arm).items()}) for arm in study.arms)
+    return all(_options_of(study, arm).timed_s is not None for arm in study.arms)
 
 
-def _timed(options: Mapping[str, str]) -> bool:
-    return drivers.find(options.get("load.driver", drivers.DEFAULT)).timed and (
-        options.get("load.transactions", "none") == "none"
+def _options_of(study: Study, arm: Arm) -> LoadOptions:
+    """What an arm asks of its load, where no site is at hand to resolve the arm for."""
+    levels = study.levels_of(arm).items()
+    return drivers.options_of(
+        {name.removeprefix("load."): level.canonical for name, level in levels if name.startswith("load.")}
     )
 
 
@@ -63,9 +63,10 @@ def planned_trial_s(study: Study, arm: Arm) -> float:
 
 
 def _load_s(study: Study, arm: Arm) -> float:
-    options = {name: level.canonical for name, level in study.levels_of(arm).items()}
-    lengths = [options.get("load.duration", DURATION), options.get("load.warmup", "0s")]
-    return sum(parse_time_s(length) for length in lengths)
+    options = _options_of(study, arm)
+    # A default warm-up is left out, as in the decisions of the records that there are.
+    warmup_s = options.warmup_s if "load.warmup" in study.levels_of(arm) else 0
+    return (DURATION_S if options.duration_s is None else options.duration_s) + warmup_s
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def forecast(resolved: ResolvedStudy) -> Forecast:
     preparing: dict[str, float] = {}
     for arm in resolved.arms:
         data_gb = arm.data_bytes / _GB
-        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if maintenance.wanted(arm.setup.load) else 0.0)
+        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.load_options.maintenance else 0.0)
         beside_s += TRIAL_S + rate * data_gb
         key = arm.snapshot_key
         if key not in preparing:

@@ -4,8 +4,9 @@ Both go by the page, so larger pages have fewer to do (Coelho 2014 names it); `l
 Where a trial counts transactions, the CHECKPOINT lies inside the window and closes its one cycle: see `regime`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.lab import regime
@@ -33,15 +34,9 @@ _TABLES = f"SELECT oid::regclass::text {_OURS} IN ('r', 'm') ORDER BY oid"
 _PAGES = f"SELECT coalesce(sum(relpages), 0)::bigint {_OURS} IN ('r', 'm', 't', 'i')"
 
 
-def wanted(options: Mapping[str, str]) -> bool:
-    """Do the load's options ask for timed maintenance?"""
-    return options.get("maintenance", "off") == "on"
-
-
-def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
-    """The responses that trials with these load options have in addition; `every` has one mapping for each arm."""
-    options = list(every)
-    vacuum = any(wanted(each) for each in options)
+def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
+    """The responses that trials with these load options, one of each arm, have in addition."""
+    vacuum = any(each.maintenance for each in options)
     closing = vacuum or any(regime.mode_of(each) == WORK for each in options)
     return (*(CHECKPOINT if closing else ()), *(VACUUM if vacuum else ()))
 

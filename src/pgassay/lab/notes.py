@@ -18,7 +18,6 @@ from pgassay.probe.drives import amplification_by_half
 from pgassay.record.errors import saying
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.levels import Arm
-from pgassay.study.units import parse_time_s
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def record_of(resolved: ResolvedArm, assignment: Assignment, notes: Notes) -> Tr
 
 
 def _regime(resolved: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
-    options, window = resolved.setup.load, notes.window
+    options, window = resolved.load_options, notes.window
     mode = regime.mode_of(options)
     cycles = regime.cycles_covered(notes.counters)
     cut_off = _cut_off(notes.samples, window) if window else None
@@ -147,13 +146,13 @@ def _regime(resolved: ResolvedArm, notes: Notes) -> dict[str, str | float | None
     return {
         **({"defaults": defaults} if defaults else {}),
         "window_s": window.length_monotonic_ns / 1e9 if window else None,
-        "warmup_s": parse_time_s(options.get("warmup", "0s")),
+        "warmup_s": float(options.warmup_s),
         "checkpoint": mode,
         "checkpoint_cycles": cycles,
         "checkpoint_cut_off": cut_off,
         "checkpoint_words": regime.describe(mode, cycles, cut_off),
         "cache": notes.cache,
-        "age": options.get("age", "none"),
+        "age": options.to_levels().get("age", "none"),
         "start_state": notes.how_cloned,
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **{name: trait.found for name, trait in notes.traits.items()},
@@ -171,8 +170,7 @@ def _cut_off(samples: Sequence[Sample], window: Window) -> float | None:
 
 
 def _evidence(resolved: ResolvedArm, notes: Notes) -> checks.Evidence:
-    options, window = resolved.setup.load, notes.window
-    timed = not options.get("transactions") and options.get("duration")
+    wanted_s, window = resolved.load_options.timed_s, notes.window
     mismatches = {}
     for bound in resolved.bound:
         found = notes.read_back.get(bound.name)
@@ -191,7 +189,7 @@ def _evidence(resolved: ResolvedArm, notes: Notes) -> checks.Evidence:
         device_written_bytes=notes.counters.get("diskstats.written_bytes"),
         foreign_cpu_share=notes.responses.get("foreign_cpu_share"),
         thermal_throttles=notes.counters.get("machine.thermal_throttles"),
-        wanted_ns=int(parse_time_s(options["duration"]) * 1e9) if timed else None,
+        wanted_ns=wanted_s * 10**9 if wanted_s is not None else None,
         foreign_share_max=resolved.site.foreign_share_max,
         mismatches=mismatches,
     )

@@ -7,6 +7,7 @@ the window as the load left them, after it behind a CHECKPOINT. `load.page_space
 
 from collections.abc import Iterable, Mapping
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.probe.statistics import FIRST_USER_OID
 from pgassay.study.responses import Better, Response, Scale
@@ -55,14 +56,9 @@ _SIZES = (
 )
 
 
-def wanted(options: Mapping[str, str]) -> bool:
-    """Do the load's options ask for it?"""
-    return options.get("page_space", "off") == "on"
-
-
-def responses(every: Iterable[Mapping[str, str]]) -> tuple[Response, ...]:
-    """The responses that trials with these load options have in addition; `every` has one mapping for each arm."""
-    return RESPONSES if any(wanted(each) for each in every) else ()
+def responses(options: Iterable[LoadOptions]) -> tuple[Response, ...]:
+    """The responses that trials with these load options, one of each arm, have in addition."""
+    return RESPONSES if any(each.page_space for each in options) else ()
 
 
 def read(server: Server, when: str) -> dict[str, float | None]:

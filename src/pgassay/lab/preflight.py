@@ -13,7 +13,6 @@ from pgassay.bench.store import Drive
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
 from pgassay.lab.settings import check_block_counts, require_connections
-from pgassay.load import drivers, yardstick
 from pgassay.probe.registry import every_probe
 from pgassay.study.drives import kinds_in
 from pgassay.study.responses import Response
@@ -34,8 +33,7 @@ def check(resolved: ResolvedStudy) -> Checked:
     study, arms = resolved.study, resolved.arms
     check_block_counts(study)
     for arm in arms:
-        drivers.refuse_foreign(arm.driver, [each.name for each in arm.bound])
-        resolved.site.require_program(arm.driver)
+        resolved.site.require_program(arm.load_options.driver)
     responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
@@ -43,8 +41,8 @@ def check(resolved: ResolvedStudy) -> Checked:
             raise messages.unknown_response(name, known)
     for arm in arms:
         host_stage.require(arm)
-        arm.load.check(arm.setup.load)
-        require_connections(arm.setup)
+        arm.load.check()
+        require_connections(arm.setup, arm.load_options)
     _check_settings(resolved)
     needed, snapshots = _require_room(resolved)
     return Checked(responses, needed, arms[0].drive.mount(), snapshots)
@@ -53,8 +51,8 @@ def check(resolved: ResolvedStudy) -> Checked:
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     """All that this study's trials yield."""
     first = resolved.arms[0]
-    options = [arm.setup.load for arm in resolved.arms]
-    measured = (yardstick.RESPONSE,) if first.setup.load.get("yardstick", "none") != "none" else ()
+    options = [arm.load_options for arm in resolved.arms]
+    measured = [each for reference in resolved.site.references for each in reference.responses(first.load_options)]
     asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
     return (*first.load.responses, *measured, *every_probe().responses, *asked)
 

@@ -94,14 +94,14 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
 
 
 def _fill(arm: ResolvedArm, server: Server) -> None:
-    options, load = arm.setup.load, arm.load
-    load.create(server, options)
+    load = arm.load
+    load.create(server)
     for bound in arm.at(Stage.DATA):
         bound.factor.on_empty_schema(bound.name, bound.level, server)
-    load.fill(server, options)
+    load.fill(server)
     for bound in arm.at(Stage.DATA):
         bound.factor.on_loaded_data(bound.name, bound.level, server)
-    load.age(server, options)
+    load.age(server)
     server.execute("CHECKPOINT")
 
 
@@ -137,13 +137,13 @@ def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:
 
 def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
     """Nobody measures here, so the outcome is not looked at: a load that fails ages little."""
-    site, options = arm.site, arm.setup.load
+    site = arm.site
     output = site.socket_directory / "wearing"
     server = arm.installation.start(clone, arm.settings, site.socket_directory)
     try:
-        settle(server, options, clone, site.caches)
+        settle(server, arm.load_options, clone, site.caches)
         output.mkdir()
-        arm.load.run(server, {**options, "warmup": "0"}, output, AGEING_SEED)
+        arm.load.run(server, output, AGEING_SEED)
     finally:
         with site.held():
             server.stop()

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 from pgassay.analysis.steadiness import NS, trial_course
 from pgassay.bench.counters import Sample
+from pgassay.bench.load import LoadOptions
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
-from pgassay.study.units import format_bytes, parse_memory, parse_time_s
+from pgassay.study.units import format_bytes, parse_memory
 
 _TIMEOUT_MIN_S = 30
 """The least checkpoint_timeout that PostgreSQL takes."""
@@ -28,18 +29,15 @@ WARM_UP_SUFFIX = "_warmup"
 """Marks the sources of samples that were taken while the load warmed up."""
 
 
-def mode_of(options: Mapping[str, str]) -> str:
+def mode_of(options: LoadOptions) -> str:
     """What a load's options mean for its checkpoints: their own word, or `work`."""
-    mode = options.get("checkpoint", "cycle")
-    counted = options.get("transactions", "none") != "none"
-    return WORK if mode == "cycle" and counted else mode
+    return WORK if options.checkpoint == "cycle" and options.transactions is not None else options.checkpoint
 
 
-def pinned(mode: str, duration: str | None, settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings that make a window of `duration` span whole cycles; what the user sets or varies is left alone."""
+def pinned(mode: str, duration_s: float | None, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that make a window of `duration_s` span whole cycles; what the user sets or varies is left alone."""
     if mode == "cycle":
-        length_s = parse_time_s(duration) if duration else 0.0
-        timeout_s = max(_TIMEOUT_MIN_S, int((length_s - _SLACK_S) // CYCLES_WANTED))
+        timeout_s = max(_TIMEOUT_MIN_S, int(((duration_s or 0.0) - _SLACK_S) // CYCLES_WANTED))
         wanted = {"checkpoint_timeout": f"{timeout_s}s", "max_wal_size": _TIMED_WAL}
     elif mode == "wal":
         wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _SHORT_WAL, "checkpoint_warning": "0"}

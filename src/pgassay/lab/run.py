@@ -147,7 +147,7 @@ def begin(
         command=tuple(command),
         program_version=__version__,
         rule=RULE,
-        work=drivers.find(first.driver).work,
+        work=drivers.find(first.load_options.driver).work,
         scales=tuple(each.name for each in first.bound if each.name in study.covariates and each.factor.scales),
     )
     path.parent.mkdir(parents=True, exist_ok=True)

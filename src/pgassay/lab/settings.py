@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pgassay.bench.factor import Setup
+from pgassay.bench.load import LoadOptions
 from pgassay.lab import messages, regime
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
@@ -32,8 +33,6 @@ _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
 _CONNECTIONS_OURS = 5
 """Of the lab and its probes; the least that must be left beside the load's."""
-_CONNECTED = ("clients", "threads")
-"""Options that say how many connections a load opens, by driver."""
 
 BLOCK_SIZE = "build.block_size"
 WAL_BLOCK_SIZE = "build.wal_block_size"
@@ -83,30 +82,24 @@ _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 """XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
 
 
-def settings_of(study: Study, setup: Setup) -> dict[str, str]:
+def settings_of(study: Study, setup: Setup, load: LoadOptions) -> dict[str, str]:
     """With what an arm's server starts, GUC to value."""
-    duration = None if setup.load.get("transactions") else setup.load.get("duration")
-    pinned = regime.pinned(regime.mode_of(setup.load), duration, setup.settings)
+    pinned = regime.pinned(regime.mode_of(load), load.timed_s, setup.settings)
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
     settings = {**setup.settings, **pinned_in_bytes(study, setup), **pinned}
-    needed = connections(setup.load) + _CONNECTIONS_SPARE
+    needed = load.connections + _CONNECTIONS_SPARE
     if needed > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
         settings["max_connections"] = str(needed)
     return settings
 
 
-def connections(options: Mapping[str, str]) -> int:
-    """How many connections a load with these options opens."""
-    return max(int(options.get(name, "1")) for name in _CONNECTED)
-
-
-def require_connections(setup: Setup) -> None:
+def require_connections(setup: Setup, load: LoadOptions) -> None:
     """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
     given = setup.settings.get("max_connections", "")
-    needed = connections(setup.load) + _CONNECTIONS_OURS
+    needed = load.connections + _CONNECTIONS_OURS
     if given.isdecimal() and int(given) < needed:
-        raise messages.too_few_connections(given, connections(setup.load), needed)
+        raise messages.too_few_connections(given, load.connections, needed)
 
 
 def sizes_of(study: Study, name: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
-from pgassay.bench.load import Load
+from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
 from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
@@ -65,7 +65,8 @@ class Site:
     installation: Callable[[Mapping[str, str]], Installation]
     effective: Callable[[Server], Mapping[str, str]]
     """The settings that are not at their built-in default, and all that are counted in blocks, as the server says."""
-    load: Callable[[str, Installation], Load]
+    load: Callable[[LoadOptions, Installation], Load]
+    """A load with these options, played by the programs of this installation."""
     probes: Callable[[Server, Path], Sequence[Reader]]
     sampling: Callable[[Sequence[Reader]], Sampling]
     caches: Caches
@@ -81,7 +82,7 @@ class Site:
     """This machine's memory, in bytes."""
     require_program: Callable[[str], None] = lambda driver: None
     """Raises `UsageError` if what a load driver needs beside PostgreSQL is not installed."""
-    yardstick: Callable[[Mapping[str, str]], float | None] = lambda options: None
-    """Measures the CPU yardstick that a load's options ask for, in events/s; None where it is not available."""
+    references: Sequence[ReferenceMeasurement] = ()
+    """What is measured after each window beside the load, where its options ask for it."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -5,10 +5,10 @@ extension exists (which reads through the page cache and so warms that as well);
 warmed, and the record says so.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from pgassay.bench.errors import QueryError
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.lab.site import Caches
 
@@ -19,15 +19,13 @@ _RELATIONS = (
 )
 
 
-def settle(
-    server: Server, options: Mapping[str, str], data_directory: Path, caches: Caches, *, limited: bool = False
-) -> str:
+def settle(server: Server, options: LoadOptions, data_directory: Path, caches: Caches, *, limited: bool = False) -> str:
     """Bring the server to its start state; returns how the cache state came about, for the record.
 
     Of a server with `limited` memory only its own processes read the files: pages that we read would be charged to us.
     """
-    how = _cache_state(options.get("cache", "prewarmed"), server, data_directory, caches, limited=limited)
-    if options.get("vacuum", "off") == "on":
+    how = _cache_state(options.cache, server, data_directory, caches, limited=limited)
+    if options.vacuum:
         server.execute("VACUUM")
     server.execute("CHECKPOINT")
     return how

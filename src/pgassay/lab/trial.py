@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
-from pgassay.bench.load import LoadResult, Verifying
+from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, compression, failures, host_stage, maintenance, page_space, regime
 from pgassay.lab.arms import ResolvedArm
@@ -21,12 +21,10 @@ from pgassay.lab.messages import operating_system
 from pgassay.lab.notes import Assignment, Notes, Window, record_of
 from pgassay.lab.preparation import prepare
 from pgassay.lab.start_state import settle
-from pgassay.load import yardstick
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
 from pgassay.record.values import TrialRecord
 from pgassay.study.regime import WORK
-from pgassay.study.units import parse_time_s
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -124,13 +122,13 @@ class Trial:
                 for bound in arm.bound
                 if bound.name in varied
             }
-            if page_space.wanted(arm.setup.load):
+            if arm.load_options.page_space:
                 notes.page_space.update(page_space.as_loaded(server))
-            notes.cache = settle(server, arm.setup.load, self._clone, self._site.caches, limited=self._memory_limited)
+            notes.cache = settle(server, arm.load_options, self._clone, self._site.caches, limited=self._memory_limited)
 
     def measure(self) -> None:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
-        notes, server, options = self._notes, self._server, self._arm.setup.load
+        notes, server, options = self._notes, self._server, self._arm.load_options
         with notes.laps("measure"):
             sampling = self._site.sampling(self._site.probes(server, self._clone))
             closing: dict[str, float | None] = {}
@@ -138,7 +136,7 @@ class Trial:
                 sampling.start()
                 warm_up = self._warm_up()
                 before = sampling.read_all()
-                result = self._load({**options, "warmup": "0s"}, self._assignment.staging, self._assignment.seed)
+                result = self._play(self._arm.load, self._assignment.staging, self._assignment.seed)
                 notes.alive = server.alive()
                 if notes.alive and regime.mode_of(options) == WORK:
                     closing = maintenance.checkpoint(server, self._site.clock)
@@ -151,18 +149,17 @@ class Trial:
             notes.problems.update(failures.of_load(result.problems))
             self._keep_measures(before, after, result, sampling.meters())
             notes.responses.update(closing)
-            if options.get("yardstick", "none") != "none":
-                notes.responses[yardstick.RESPONSE.name] = self._site.yardstick(options)
+            for reference in self._site.references:
+                notes.responses.update(reference.measure(options))
             if notes.alive:
                 self._read_back(Readable(server, result), Stage.RUN)
-                if isinstance(self._arm.load, Verifying):
-                    notes.problems.update(self._arm.load.verify(server, options))
+                notes.problems.update(self._arm.load.verify(server))
                 self._look_into_files()
 
     def maintain(self) -> None:
         """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""
-        notes, options = self._notes, self._arm.setup.load
-        if not (notes.alive and notes.window is not None and maintenance.wanted(options)):
+        notes, options = self._notes, self._arm.load_options
+        if not (notes.alive and notes.window is not None and options.maintenance):
             return
         with notes.laps("maintain"):
             timed: dict[str, float | None] = {}
@@ -241,21 +238,19 @@ class Trial:
             self._notes.read_back[bound.name] = bound.factor.read_back(bound.name, bound.level, readable)
 
     def _warm_up(self) -> tuple[Sample, ...]:
-        options = self._arm.setup.load
-        if parse_time_s(options.get("warmup", "0s")) <= 0:
+        load = self._arm.warm_up
+        if load is None:
             return ()
         output = self._assignment.staging / "warmup"
         with self._assignment.keeping("the warm-up"):
             self._site.disk.mkdir(output)
-        timed = {key: value for key, value in options.items() if key != "transactions"}
-        warming = {**timed, "duration": options["warmup"], "warmup": "0s"}
-        result = self._load(warming, output, self._assignment.seed + 1)
+        result = self._play(load, output, self._assignment.seed + 1)
         return tuple(replace(sample, source=f"{sample.source}{regime.WARM_UP_SUFFIX}") for sample in result.series)
 
-    def _load(self, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+    def _play(self, load: Load, output: Path, seed: int) -> LoadResult:
         """A load touches no disk but the record's."""
         with self._assignment.keeping("the load's output"):
-            return self._arm.load.run(self._server, options, output, seed)
+            return load.run(self._server, output, seed)
 
     def _keep_measures(
         self,
@@ -278,11 +273,11 @@ class Trial:
     def _look_into_files(self) -> None:
         """What the options ask to know of pages and files, once every counter is read."""
         arm, notes, server = self._arm, self._notes, self._server
-        weigh, codec = compression.wanted(arm.setup.load), compression.codec_of(arm.drive_options)
+        weigh, codec = arm.load_options.compressibility, compression.codec_of(arm.drive_options)
         responses, counters, stored = dict[str, float | None](), dict[str, float | None](), dict[str, float | None]()
         if weigh:
             stored |= compression.of_wal(server, self._clone, codec)
-        if page_space.wanted(arm.setup.load):
+        if arm.load_options.page_space:
             notes.page_space.update(page_space.as_left(server))
             responses |= page_space.summed(notes.page_space)
             counters |= notes.page_space

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from pgassay.bench.file_hashes import FileHashes
-from pgassay.bench.load import Load, Tools
+from pgassay.bench.load import Load, LoadOptions, Tools
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.host import accounts
@@ -31,7 +31,8 @@ from pgassay.lab.drives import Drives, Places, attacher_of, owned
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import Site
-from pgassay.load import drivers, yardstick
+from pgassay.load import drivers
+from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
@@ -128,7 +129,7 @@ class Workbench:
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
-            yardstick=lambda options: yardstick.measure(self.runner, options),
+            references=(CpuYardstick(self.runner),),
             held=self._interruption.held,
         )
 
@@ -162,10 +163,9 @@ class Workbench:
         building, account = self.options.building, self.account
         return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
 
-    def load(self, name: str, installation: Installation) -> Load:
-        """The load driver of that name, with the programs of this installation."""
-        tools = Tools(installation.bindir, self.runner, self.clock, self._hashes)
-        return drivers.UnboundLoad(drivers.find(name), tools)
+    def load(self, options: LoadOptions, installation: Installation) -> Load:
+        """The load that takes these options, with the programs of an installation."""
+        return drivers.make(options, Tools(installation.bindir, self.runner, self.clock, self._hashes))
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
         """What every probe reads on this server."""

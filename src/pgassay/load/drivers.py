@@ -4,18 +4,15 @@ A driver is one `Driver` object that says all that others need to know of it; th
 load is imported when a load is made, so that naming the drivers costs nothing.
 """
 
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pgassay import plugins
 from pgassay.bench import messages as bench_messages
 from pgassay.bench.factor import Factor, Readable, Setup, Stage
-from pgassay.bench.load import BoundLoad, Driver, LoadOptions, LoadResult, Tools
+from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import go_tpc, messages, sysbench_tpcc
 from pgassay.load.cacheprobe import DRIVER as CACHEPROBE
@@ -71,16 +68,14 @@ def options_of(levels: Mapping[str, str]) -> LoadOptions:
     return options
 
 
-def make(options: LoadOptions, tools: Tools) -> BoundLoad:
+def make(options: LoadOptions, tools: Tools) -> Load:
     """The load that takes these options."""
     return find(options.driver).make(options, tools)
 
 
 def require_program(name: str) -> None:
-    """Raise `UsageError` if the driver's program is not installed: known before any PostgreSQL is built for it."""
-    driver = find(name)
-    if driver.program and shutil.which(driver.program) is None:
-        raise messages.no_program(driver.program, driver.program_hint)
+    """Raise `UsageError` if the program of the driver of that name is not installed."""
+    find(name).require_program()
 
 
 def factors() -> tuple[Factor, ...]:
@@ -175,59 +170,3 @@ def _foreign(name: str, driver: Driver[Any]) -> UsageError:
 
 def _plugins() -> plugins.Loaded[Driver[Any]]:
     return plugins.load(plugins.Group.LOADS, Driver, [driver.name for driver in BUILT_IN])
-
-
-class UnboundLoad:
-    """A driver whose options come with each call, as texts: for the lab until it holds typed ones."""
-
-    def __init__(self, driver: Driver[Any], tools: Tools) -> None:
-        self._driver = driver
-        self._tools = tools
-        self.name = driver.name
-        self.responses = driver.make(driver.options(), tools).responses
-
-    def _bound(self, levels: Mapping[str, str]) -> BoundLoad:
-        own = {name: text for name, text in levels.items() if name != _DRIVER and self._driver.takes(name)}
-        load: BoundLoad = self._driver.make(self._driver.options.from_levels(own), self._tools)
-        return load
-
-    def check(self, options: Mapping[str, str]) -> None:
-        """As `Load.check`."""
-        self._bound(options).check()
-
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """As `Load.data_key`."""
-        return self._bound(options).data_key()
-
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
-        """As `Load.estimated_bytes`."""
-        return self._bound(options).estimated_bytes()
-
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
-        """As `Load.create`."""
-        self._bound(options).create(server)
-
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
-        """As `Load.fill`."""
-        self._bound(options).fill(server)
-
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """As `Load.age`."""
-        self._bound(options).age(server)
-
-    def verify(self, server: Server, options: Mapping[str, str]) -> Mapping[str, str]:
-        """As `Load.verify`."""
-        return self._bound(options).verify(server)
-
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
-        """As `Load.run`."""
-        return self._bound(options).run(server, output, seed)
-
-
-def refuse_foreign(name: str, factors: Iterable[str]) -> None:
-    """Raise `UsageError` for the first `load.*` among these factor names that this driver does not know."""
-    driver = find(name)
-    for factor in factors:
-        option = factor.removeprefix(_PREFIX)
-        if option != factor and not driver.takes(option):
-            raise _foreign(option, driver)

@@ -138,11 +138,6 @@ def copy_failed(table: str, detail: str) -> LoadError:
     return LoadError(f"loading {table} failed: {lines[0]}")
 
 
-def no_program(program: str, hint: str) -> UsageError:
-    """A load's program is not installed; `hint` says where to get it."""
-    return UsageError(f'"{program}" is not installed', hint)
-
-
 def fio_needs_warmup() -> UsageError:
     """The file would be laid out inside the window."""
     return UsageError(

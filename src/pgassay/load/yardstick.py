@@ -8,10 +8,11 @@ import re
 import shutil
 from collections.abc import Mapping
 
+from pgassay.bench.kinds import NONE
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.running import Runner
 from pgassay.study.responses import Better, Response
 
-YARDSTICKS = ("none", "cpu")
 PROGRAM = "sysbench"
 SECONDS = 1
 _PATIENCE_S = 30.0
@@ -19,23 +20,30 @@ _PATIENCE_S = 30.0
 RESPONSE = Response("cpu_yardstick_per_s", "events of sysbench cpu, as many threads as clients", "1/s", Better.HIGHER)
 
 
-def installed() -> bool:
-    """Is sysbench there?"""
-    return shutil.which(PROGRAM) is not None
+class CpuYardstick:
+    """The reference measurement that `load.yardstick = "cpu"` asks for; see `bench.load.ReferenceMeasurement`."""
 
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
 
-def measure(runner: Runner, options: Mapping[str, str]) -> float | None:
-    """Events per second for the clients of `options`; None where sysbench is missing or fails."""
-    program = shutil.which(PROGRAM)
-    if program is None:
-        return None
-    threads = options.get("clients", "1")
-    command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
-    try:
-        done = runner.run(command, unprivileged=True, timeout_s=SECONDS + _PATIENCE_S)
-    except TimeoutError:
-        return None
-    return events_per_s(done.stdout) if done.status == 0 else None
+    def responses(self, options: LoadOptions) -> tuple[Response, ...]:
+        """Its one response, if it is asked for."""
+        return () if options.yardstick == NONE else (RESPONSE,)
+
+    def measure(self, options: LoadOptions) -> Mapping[str, float | None]:
+        """Events per second with a thread for each connection of the load; None where sysbench is missing or fails."""
+        return {response.name: self._events_per_s(max(1, options.connections)) for response in self.responses(options)}
+
+    def _events_per_s(self, threads: int) -> float | None:
+        program = shutil.which(PROGRAM)
+        if program is None:
+            return None
+        command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
+        try:
+            done = self._runner.run(command, unprivileged=True, timeout_s=SECONDS + _PATIENCE_S)
+        except TimeoutError:
+            return None
+        return events_per_s(done.stdout) if done.status == 0 else None
 
 
 def events_per_s(text: str) -> float | None:

@@ -6,7 +6,7 @@ The table's size is rows, bytes, or a multiple of the memory that the server may
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import Kind, choice, optional, seconds, whole
@@ -65,7 +65,7 @@ def parse_size(name: str, text: str) -> Size:
     return Size(bytes=size)
 
 
-def _memory_bytes() -> int:
+def _machine_memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
@@ -94,13 +94,11 @@ class CacheprobeOptions(LoadOptions):
     warmup_s: int = option(
         seconds(least=0), name="warmup", default=10, unit="s", summary="length of a run of its own before the window"
     )
-    memory_bytes: int = field(default_factory=_memory_bytes)
-    """What the server may have."""
 
     @property
     def rows(self) -> int:
         """Of the table."""
-        return self.size.in_rows(self.memory_bytes)
+        return self.size.in_rows(self.memory_bytes or _machine_memory_bytes())
 
     @property
     def each(self) -> bool:

@@ -1,12 +1,12 @@
 """fio as a load: what the drive under the data directory can do by itself, while the server idles beside it."""
 
-from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.bench.load import Driver, Load, Tools
 from pgassay.load import messages
 from pgassay.load.fio.options import PROGRAM, FioOptions
 from pgassay.study.work import IO
 
 
-def _make(options: FioOptions, tools: Tools) -> BoundLoad:
+def _make(options: FioOptions, tools: Tools) -> Load:
     from pgassay.load.fio.driver import FioLoad
 
     return FioLoad(options, tools)

@@ -9,6 +9,7 @@ from pathlib import Path
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import EMPTY_CLUSTER_BYTES, BaseLoad, LoadResult, Moment
+from pgassay.bench.messages import no_program
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.load import messages, program
@@ -30,7 +31,7 @@ class FioLoad(BaseLoad[FioOptions]):
         """Refuse a pattern that sysbench cannot make, a missing sysbench, and a run without a warm-up."""
         if self.options.tool == "sysbench":
             if shutil.which(fileio.PROGRAM) is None:
-                raise messages.no_program(fileio.PROGRAM, messages.SYSBENCH_HINT)
+                raise no_program(fileio.PROGRAM, messages.SYSBENCH_HINT)
             fileio.check(self.options)
         if self.options.warmup_s < 1:
             raise messages.fio_needs_warmup()

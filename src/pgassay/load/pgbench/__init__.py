@@ -4,11 +4,11 @@ pgbench has no machine-readable output in any version, so its summary and progre
 log (`log`) are parsed; what is not understood is an error, never a silent number.
 """
 
-from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.bench.load import Driver, Load, Tools
 from pgassay.load.pgbench.options import PgbenchOptions
 
 
-def _make(options: PgbenchOptions, tools: Tools) -> BoundLoad:
+def _make(options: PgbenchOptions, tools: Tools) -> Load:
     from pgassay.load.pgbench.driver import PgbenchLoad
 
     return PgbenchLoad(options, tools)

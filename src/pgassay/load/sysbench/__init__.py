@@ -4,12 +4,12 @@ The packaged sysbench (1.0.20) has traps that are dealt with here: it cannot giv
 when they are missing, and prints a single percentile (its histogram has them all).
 """
 
-from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.bench.load import Driver, Load, Tools
 from pgassay.load import messages
 from pgassay.load.sysbench.options import PROGRAM, SysbenchOptions
 
 
-def _make(options: SysbenchOptions, tools: Tools) -> BoundLoad:
+def _make(options: SysbenchOptions, tools: Tools) -> Load:
     from pgassay.load.sysbench.driver import SysbenchLoad
 
     return SysbenchLoad(options, tools)

@@ -3,11 +3,11 @@
 It is not audited and its results are no tpmC: no keying or think times, no terminals, and a database as small as asked.
 """
 
-from pgassay.bench.load import BoundLoad, Driver, Tools
+from pgassay.bench.load import Driver, Load, Tools
 from pgassay.load.tpcc.options import TpccOptions
 
 
-def _make(options: TpccOptions, tools: Tools) -> BoundLoad:
+def _make(options: TpccOptions, tools: Tools) -> Load:
     from pgassay.load.tpcc.driver import TpccLoad
 
     return TpccLoad(options, tools)

@@ -12,17 +12,17 @@ from typing import Any
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadResult
+from pgassay.bench.load import LoadOptions, LoadResult
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
-from pgassay.errors import UsageError
+from pgassay.load.pgbench.options import PgbenchOptions, check_scripts
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.testing.fakes.server import Answers, FakeServer
 
 Keep = Callable[[Path, str], None]
 """Writes a raw output: its path and its text."""
 
-Speed = Callable[[Mapping[str, str], Mapping[str, str]], float]
+Speed = Callable[[PgbenchOptions, Mapping[str, str]], float]
 """From the load's options and the server's settings to true transactions per second."""
 
 RESPONSES = (
@@ -30,8 +30,6 @@ RESPONSES = (
     Response("latency_ms", "mean latency", "ms", Better.LOWER),
     Response("failed_share", "share of transactions that failed", "share", Better.LOWER, Scale.DIFFERENCE),
 )
-DEFAULTS = {"script": "simple-update", "protocol": "simple", "scale": "1", "clients": "1", "jobs": "1"}
-DURATION = "60s"
 _BYTES_PER_SCALE = 16_000_000
 _ECHOED = ("clients", "jobs", "protocol", "script", "duration", "transactions")
 
@@ -58,7 +56,7 @@ ANSWERS: Answers = {
 
 
 class FakeLoad:
-    """See `bench.load.Load`. `problems` maps the n-th run (from 1) to what goes wrong; `calls` logs every step."""
+    """What a test's fake loads share: `problems` maps the n-th run (from 1) to what goes wrong, `calls` logs steps."""
 
     def __init__(
         self,
@@ -79,80 +77,59 @@ class FakeLoad:
         self._variation = coefficient_of_variation
         self._runs = 0
 
-    @property
-    def name(self) -> str:
-        """`pgbench`, for it takes its place."""
-        return "pgbench"
+    def with_options(self, options: LoadOptions) -> "BoundFakeLoad":
+        """The load with these options; what it does is counted and logged here."""
+        return BoundFakeLoad(options, self)
 
-    @property
-    def responses(self) -> tuple[Response, ...]:
-        """Three."""
-        return RESPONSES
-
-    def check(self, options: Mapping[str, str]) -> None:
-        """Refuses script files that do not exist."""
-        script = options.get("script", DEFAULTS["script"])
-        if script.startswith("/") and not Path(script).exists():
-            raise UsageError(f'script "{script}" does not exist')
-
-    def data_key(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """Scale and age."""
-        return {"scale": options.get("scale", "1"), "age": options.get("age", "none")}
-
-    def estimated_bytes(self, options: Mapping[str, str]) -> int:
-        """16 MB for each unit of scale."""
-        return int(options.get("scale", "1")) * _BYTES_PER_SCALE
-
-    def create(self, server: Server, options: Mapping[str, str]) -> None:
+    def create(self, server: Server) -> None:
         """pgbench's tables."""
         self.calls.append("create")
         self._require_alive(server)
         for table in ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"):
             server.execute(f"CREATE TABLE {table} ()")
 
-    def fill(self, server: Server, options: Mapping[str, str]) -> None:
+    def fill(self, server: Server, options: PgbenchOptions) -> None:
         """Remembers the scale where the fake server keeps its tables."""
         self.calls.append("fill")
         self._require_alive(server)
         if isinstance(server, FakeServer):
-            server.keep({**server.state, "load": {"scale": options.get("scale", "1")}})
+            server.keep({**server.state, "load": {"scale": str(options.scale)}})
         server.execute("VACUUM (ANALYZE)")
 
-    def age(self, server: Server, options: Mapping[str, str]) -> None:
-        """Takes no time."""
-        self.calls.append(f"age {options.get('age', 'none')}")
-
-    def run(self, server: Server, options: Mapping[str, str], output: Path, seed: int) -> LoadResult:
+    def run(self, server: Server, options: PgbenchOptions, output: Path, seed: int) -> LoadResult:
         """Lets time pass and tells what the test's function says, with noise."""
         self._runs += 1
         self.calls.append(f"run {self._runs}")
         began = self._clock.monotonic_ns(), self._clock.wall_ns()
-        wanted = {**DEFAULTS, **options}
-        if not wanted.get("transactions"):
-            wanted.setdefault("duration", DURATION)
         problems = dict(self.problems.get(self._runs, {}))
         if not server.alive():
             problems["aborted"] = "could not connect to the server"
-        tps = 0.0 if problems else self._tps(server, wanted, seed)
-        seconds = _seconds(wanted, tps)
+        tps = 0.0 if problems else self._tps(server, options, seed)
+        seconds = _seconds(options, tps)
         self._clock.sleep(seconds)
         if self._runs in self.deaths and isinstance(server, FakeServer):
             server.die()
             problems["aborted"] = "the connection was lost"
         ended = self._clock.monotonic_ns(), self._clock.wall_ns()
         self._keep(output / "pgbench.out", f"tps = {tps}\n")
+        asked = options.to_levels()
+        echoed = [name for name in _ECHOED if name in asked and (name != "duration" or options.transactions is None)]
         return LoadResult(
             status=2 if problems else 0,
             began=began,
             ended=ended,
             transactions=round(tps * seconds),
-            responses=_responses(tps, wanted),
+            responses=_responses(tps, options.clients),
             series=_series(began, seconds, tps),
             problems=problems,
-            read_back={f"load.{name}": wanted[name] for name in _ECHOED if name in wanted},
+            read_back={f"load.{name}": asked[name] for name in echoed},
         )
 
-    def _tps(self, server: Server, options: Mapping[str, str], seed: int) -> float:
+    def verify(self, server: Server) -> Mapping[str, str]:
+        """Nothing is ever wrong."""
+        return {}
+
+    def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:
         settings = server.settings if isinstance(server, FakeServer) else {}
         return self._speed(options, settings) * random.Random(seed).gauss(1.0, self._variation)
 
@@ -161,18 +138,66 @@ class FakeLoad:
             raise LoadError("could not connect to the server")
 
 
-def _seconds(options: Mapping[str, str], tps: float) -> float:
+class BoundFakeLoad:
+    """See `bench.load.Load`: a fake load with its options. Those of another driver than pgbench only name its data."""
+
+    responses = RESPONSES
+
+    def __init__(self, options: LoadOptions, fake: FakeLoad) -> None:
+        self.options = options
+        self._fake = fake
+        self._played = options if isinstance(options, PgbenchOptions) else PgbenchOptions(duration_s=options.duration_s)
+
+    @property
+    def name(self) -> str:
+        """The driver that it stands for."""
+        return self.options.driver
+
+    def check(self) -> None:
+        """Refuses script files that do not exist."""
+        check_scripts(self._played.scripts)
+
+    def data_key(self) -> Mapping[str, str]:
+        """Scale and age."""
+        return {"scale": str(self._played.scale), "age": str(self._played.age)}
+
+    def estimated_bytes(self) -> int:
+        """16 MB for each unit of scale."""
+        return self._played.scale * _BYTES_PER_SCALE
+
+    def create(self, server: Server) -> None:
+        """pgbench's tables."""
+        self._fake.create(server)
+
+    def fill(self, server: Server) -> None:
+        """Remembers the scale where the fake server keeps its tables."""
+        self._fake.fill(server, self._played)
+
+    def age(self, server: Server) -> None:
+        """Takes no time."""
+        self._fake.calls.append(f"age {self._played.to_levels()['age']}")
+
+    def run(self, server: Server, output: Path, seed: int) -> LoadResult:
+        """Lets time pass and tells what the test's function says, with noise."""
+        return self._fake.run(server, self._played, output, seed)
+
+    def verify(self, server: Server) -> Mapping[str, str]:
+        """What the fake finds wrong."""
+        return self._fake.verify(server)
+
+
+def _seconds(options: PgbenchOptions, tps: float) -> float:
     if tps == 0.0:
         return 0.1
-    if options.get("transactions"):
-        return int(options["transactions"]) * int(options["clients"]) / tps
-    return float(options["duration"].removesuffix("s"))
+    if options.transactions is not None:
+        return options.transactions * options.clients / tps
+    return float(options.duration_s or 0)
 
 
-def _responses(tps: float, options: Mapping[str, str]) -> dict[str, float | None]:
+def _responses(tps: float, clients: int) -> dict[str, float | None]:
     if tps == 0.0:
         return {"tps": None, "latency_ms": None, "failed_share": None}
-    return {"tps": tps, "latency_ms": int(options["clients"]) / tps * 1e3, "failed_share": 0.0}
+    return {"tps": tps, "latency_ms": clients / tps * 1e3, "failed_share": 0.0}
 
 
 def _series(began: tuple[int, int], seconds: float, tps: float) -> tuple[Sample, ...]:
