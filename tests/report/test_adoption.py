@@ -6,7 +6,7 @@ from pgassay.study.levels import Combination, Level
 
 def test_a_page_size_names_its_option_its_move_and_its_limits() -> None:
     own, move, limits = build_steps("build.block_size", "2kB")
-    assert "--with-blocksize=2," in own
+    assert "--with-blocksize=2;" in own
     assert "every minor release" in own
     assert "pg_dump" in move
     assert "pg_upgrade" in move

@@ -145,8 +145,8 @@ def test_what_cannot_be_diagnosed_is_refused(
 def test_a_disk_study_has_no_server_to_diagnose(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", str(folder / "disk")]) == 2
     said = capsys.readouterr().err
-    assert "asked the drive by itself" in said
-    assert f"hint: its capacities speak in the diagnosis of other runs: pgassay diagnose RUN --disk {folder}" in said
+    assert "measured a drive without a database" in said
+    assert f"hint: use its capacities to diagnose another run: pgassay diagnose RUN --disk {folder}" in said
 
 
 def test_a_disk_study_says_first_what_it_found_and_shows_what_was_measured(folder: Path) -> None:

@@ -23,7 +23,9 @@ def test_windows_and_warm_ups_are_no_overhead(run: Run) -> None:
     """Of 9.5 s of measuring 8 s were the window and 1 s the warm-up."""
     trials = [replace(trial, timings_s=STEPS) for trial in run.trials]
     text = overhead(trials, ())
-    assert text.startswith("beside its window and warm-up a trial took 4.0 s on average (clone 2.0 s, settle 1.0 s, ")
+    assert text.startswith(
+        "apart from its window and warm-up a trial took 4.0 s on average (clone 2.0 s, settle 1.0 s, "
+    )
     assert "measure 0.5 s" in text
     assert text.endswith("no snapshot had to be prepared")
 

@@ -37,7 +37,7 @@ def trial(number: int, regime: Mapping[str, Any], written: float, erased: float 
     ("regime", "written", "erased", "says"),
     [
         ({**AGED, **HALVES}, 1.2, 9.0, ""),
-        ({**AGED, **HALVES}, 0.5, 9.0, "0.5 of a drive; about 20 s would write one"),
+        ({**AGED, **HALVES}, 0.5, 9.0, "0.5 of the drive; about 20 s would write all of it"),
         ({**AGED, **HALVES, "drive.start": "aged, not settled"}, 3.0, 9.0, "had not settled"),
         ({**AGED, **HALVES}, 1.2, 0.0, "nothing was erased"),
         ({**AGED, **HALVES, "drive.write_amplification_second": 2.0}, 1.2, 9.0, "from 1.5 to 2"),

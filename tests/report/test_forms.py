@@ -71,7 +71,7 @@ def test_what_differs_beyond_the_factors_is_marked(findings: Findings) -> None:
 def test_levels_say_whether_the_system_confirmed_them(findings: Findings) -> None:
     said = levels_read_back(findings.trials)
     assert said["table.fillfactor"]["table.fillfactor=75"] == "75 (confirmed)"
-    assert "nothing tells" in said["load.cache"]["table.fillfactor=75"]
+    assert "cannot be read back" in said["load.cache"]["table.fillfactor=75"]
 
 
 def test_treatments_configured_alike_share_a_column() -> None:

@@ -29,7 +29,7 @@ def damaged(tmp_path: Path) -> Path:
 def test_text_page_and_json_name_what_is_left_out(damaged: Path) -> None:
     findings = Findings(Run.open(damaged, leave_out=True))
     trial = "trial 3 cannot be read and is left out: trials/000003/trial.json is not what was committed"
-    series = "the seconds of trial 5 cannot be read, so nothing shows how it went: trials/000005/series.parquet"
+    series = "the seconds of trial 5 cannot be read, so its course is not known: trials/000005/series.parquet"
     found = plain(findings)
     assert found["unread"][0] == trial
     assert found["unread"][1].startswith(series)

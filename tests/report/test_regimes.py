@@ -18,4 +18,4 @@ def test_cycles_are_summed_up_and_short_windows_counted(tmp_path: Path) -> None:
 def test_huge_pages_that_others_took_are_told(tmp_path: Path) -> None:
     trials = [each for each in Findings(make_run(tmp_path / "run")).trials if each.status is Status.VALID]
     trials[:2] = [replace(each, regime={**each.regime, "huge_pages": "other programs took 75"}) for each in trials[:2]]
-    assert regimes_of(trials)[-1] == "in 2 of the valid trials other programs took 75 (the first of them)"
+    assert regimes_of(trials)[-1] == "in 2 of the valid trials other programs took 75 (in the first of them)"

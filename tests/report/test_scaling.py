@@ -43,7 +43,7 @@ def test_the_planted_kink_and_gain_are_found(findings: Findings) -> None:
         (8.2, inf, "8 clients by the fit, but a peak beyond the 8 that were measured, or none at all, is not excluded"),
         (7.8, 8.0, "throughput grows up to the 8 clients that were measured, where the fit has its peak"),
         (9.0, 10.4, "peaks at about 9 clients, which is an extrapolation: no more than 8 were measured"),
-        (inf, inf, "nothing speaks for a peak up to 8 clients"),
+        (inf, inf, "no sign of a peak up to 8 clients"),
     ],
 )
 def test_an_extrapolation_lies_beyond_what_was_measured(
@@ -81,8 +81,8 @@ def test_every_form_says_it(findings: Findings, tmp_path: Path) -> None:
     assert "what a second hardware thread adds" in said
     assert "throughput peaks at about 7 clients" in said
     assert "CPU yardstick" in said
-    assert "load.script=tpcb-like: what stops it: WAL flush (1 to 8)" in said
-    assert "load.script=select-only: what stops it: undecided (1 to 3), then CPU (4 to 8)" in said
+    assert "load.script=tpcb-like: bottleneck: WAL flush (1 to 8)" in said
+    assert "load.script=select-only: bottleneck: undecided (1 to 3), then CPU (4 to 8)" in said
     found = json.loads(json.dumps(plain(findings), allow_nan=False))
     assert found["beside"]["scalings"][1]["kink"]["located"] is True
     assert found["beside"]["scalings"][0]["universal_scalability_law"]["peak_seen"] is True

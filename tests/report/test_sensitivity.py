@@ -104,7 +104,7 @@ def test_courses_come_from_the_record_or_from_the_series(findings: Findings) -> 
     flat = sum(each.kind is Steadiness.FLAT for each in courses.values())
     assert flat >= len(courses) - 6
     said = list(doubts(findings.trials, courses, findings.run.responses))
-    assert any(sentence.startswith("1 of 48 valid trials (3) still warmed up") for sentence in said)
+    assert any(sentence.startswith("1 of 48 valid trials (3) were still warming up") for sentence in said)
     assert any("cycles" in sentence for sentence in said)
 
 

@@ -58,8 +58,8 @@ def test_the_drives_table_tells_how_late_they_were(findings: Findings) -> None:
     findings.__dict__["trials"] = tuple(trials)
     (table,) = tables(drives.SECTION, findings)
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["answered later than that by, mean"] == ("2.0%",) * 3
-    assert rows["answers more than a tenth late"] == ("25.0%",) * 3
+    assert rows["answered later than requested by, mean"] == ("2.0%",) * 3
+    assert rows["answers more than 10 % late"] == ("25.0%",) * 3
     said = " ".join(table.notes)
     assert "emulated service times (sata-ssd)" in said
     assert "up to 30% later" in said

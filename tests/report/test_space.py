@@ -42,7 +42,7 @@ def test_each_relation_is_set_against_the_baselines(tmp_path: Path) -> None:
 def test_of_many_relations_the_largest_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     (table,) = tables(SECTION, Grown(make_run(tmp_path / "run"), tables=30))
     assert len(table.rows) == 2 + ROWS_MAX
-    assert "19 smaller relations are in the trials' counters" in table.notes
+    assert "19 smaller relations are only in the trials' counters" in table.notes
 
 
 def test_a_record_without_sizes_has_no_table(tmp_path: Path) -> None:

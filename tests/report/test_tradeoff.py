@@ -49,10 +49,10 @@ def test_a_run_has_a_table_with_every_treatment(tmp_path: Path) -> None:
     head = table.head
     assert "WA" not in head, "no drive counted"
     found = {row[0]: dict(zip(head, row, strict=True)) for row in table.rows}
-    assert found["table.fillfactor=100"]["to the baseline"] == "×1.00"
-    assert found["table.fillfactor=75"]["to the baseline"] == "×1.25"
-    assert found["table.fillfactor=75"]["to its drive's first"] in ("×1.19", "×1.20", "×1.21")
-    assert {name: row["on the front"] for name, row in found.items()} == {
+    assert found["table.fillfactor=100"]["÷ baseline"] == "×1.00"
+    assert found["table.fillfactor=75"]["÷ baseline"] == "×1.25"
+    assert found["table.fillfactor=75"]["÷ first on its drive"] in ("×1.19", "×1.20", "×1.21")
+    assert {name: row["on the Pareto front"] for name, row in found.items()} == {
         "table.fillfactor=100": "yes", "table.fillfactor=75": "yes", "table.fillfactor=50": "no",
     }  # fmt: skip
 

@@ -73,9 +73,9 @@ def test_advice_names_the_step_and_its_risk() -> None:
     told = {"server.shared_buffers": "restart", "server.synchronous_commit": "reload"}
     fill, commit, buffers, memory = advice(Combination(levels), told)
     assert "VACUUM FULL" in fill
-    assert "may be lost" in commit
+    assert "may lose" in commit
     assert "restart the server" in buffers
-    assert "pg_settings.context tells" in memory, "no server said it, so nobody guesses"
+    assert "pg_settings.context says" in memory, "no server said it, so nobody guesses"
 
 
 def test_what_a_setting_takes_is_the_servers_own_word(tmp_path: Path) -> None:

@@ -23,14 +23,14 @@ _LOSES = ("off", "local", "false", "0", "no")
 """Levels of synchronous_commit that wait for less than a flush, or for no standby."""
 _HOW = {
     "restart": "restart the server",
-    "reload": "reload (SELECT pg_reload_conf()); sessions that set it themselves keep theirs",
+    "reload": "reload (SELECT pg_reload_conf()); sessions that set it themselves keep their value",
 }
 _PAGE_HEADER_BYTES = 32
 """Of a page beside its largest row: header and one line pointer (MaxHeapTupleSize)."""
 
 _OWN = (
-    "a PostgreSQL of your own, since packages are built with 8kB and no setting changes it: configure {option}, and the"
-    " same again for every minor release, with every extension"
+    "build your own PostgreSQL, since packages have 8kB and no setting changes it: configure {option}; build it and"
+    " every extension again for every minor release"
 )
 _MOVE = (
     "a new cluster: initdb, then pg_dump and pg_restore, or logical replication for little downtime; pg_upgrade,"
@@ -71,20 +71,20 @@ def _step(name: str, value: str, how: str) -> str:
     if space == "server":
         return _setting(rest, value, how)
     if space in ("postgres", "build", "init"):
-        return f"{name} = {value}: needs a cluster of its own: initdb, then pg_dump and pg_restore (or pg_upgrade)"
+        return f"{name} = {value}: needs a new cluster: initdb, then pg_dump and pg_restore (or pg_upgrade)"
     if space == "drive":
         return f"{name} = {value}: move the cluster (stop, copy, start) or restore a base backup there"
     if space == "host":
         return f"{name} = {value}: a setting of the machine, see docs/host-factors.md"
     if space == "load":
         return f"{name} = {value}: a property of the load; change it in the application or its pool"
-    return f"{name} = {value}: as those did who ran it"
+    return f"{name} = {value}: set it as in this run"
 
 
 def _setting(name: str, value: str, how: str) -> str:
-    step = _HOW.get(how, "reload or restart, as pg_settings.context tells")
+    step = _HOW.get(how, "reload or restart: pg_settings.context says which")
     loses = name == "synchronous_commit" and value in _LOSES
-    risk = "; risk: the last transactions before a crash may be lost, though nothing is damaged" if loses else ""
+    risk = "; risk: a crash may lose the last transactions, but damages nothing" if loses else ""
     return f"ALTER SYSTEM SET {name} = '{value}'; {step}{risk}"
 
 

@@ -37,7 +37,7 @@ _TOLD = (*_RATES, *(f"waits_{kind}_share" for kind in _KINDS), *_COSTS, "cpu_bus
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """What stops one arm."""
+    """The bottleneck of one arm, with its evidence."""
 
     treatment: str
     condition: str
@@ -141,7 +141,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         rows.append((each.place, cause, evidence))
     missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
     notes = ("pgassay diagnose RUN shows every candidate with its numbers", *missing)
-    yield Table(("at", "stopped by", "evidence"), rows, notes=notes)
+    yield Table(("at", "bottleneck", "evidence"), rows, notes=notes)
 
 
 def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
@@ -158,11 +158,11 @@ def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
             places = [each.covariate.partition("=")[2] for each in members]
             at = places[0] if len(places) == 1 else f"{places[0]} to {places[-1]}"
             stretches.append(f"{cause} ({at})")
-        yield f"{name or 'the load'}: what stops it: {', then '.join(stretches)}"
+        yield f"{name or 'the load'}: bottleneck: {', then '.join(stretches)}"
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"beside": {"stops": [asdict(each) for each in findings.bottlenecks]}}
 
 
-SECTION = Section("bottleneck", "What stops the load", _blocks, _plain, secondary=True)
+SECTION = Section("bottleneck", "Bottleneck", _blocks, _plain, secondary=True)

@@ -111,7 +111,7 @@ def _processors(host: Mapping[str, Any]) -> tuple[float, str]:
     quota = _quota(cpu.get("cgroup_limit"))
     if quota is not None and quota < count:
         return quota, f"a control group allows {quota:g} processors"
-    return float(count), f"{count} usable processors, hyper-threads counted as whole ones"
+    return float(count), f"{count} usable processors, hyper-threads counted as whole processors"
 
 
 def _quota(text: object) -> float | None:
@@ -156,11 +156,11 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     if not sources:
         rows = [("every treatment", nothing_bounds())]
     notes = (*sources, *(f"not available: {reason}" for reason in unknown))
-    yield Table(("treatment", "tightest bound"), rows, notes=notes)
+    yield Table(("treatment", "lowest limit"), rows, notes=notes)
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"beside": {"bounds": [asdict(each) for each in findings.once(bounded)]}}
 
 
-SECTION = Section("bounds", "What bounds it", _blocks, _plain, secondary=True)
+SECTION = Section("bounds", "Throughput limits", _blocks, _plain, secondary=True)

@@ -84,7 +84,7 @@ class CacheFindings:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """All sizes, smallest first."""
+        """All sizes of shared_buffers in bytes, smallest first."""
         return tuple(sorted({spot.size for spot in self.spots.values()}))
 
     @cached_property
@@ -192,9 +192,9 @@ def _recovery_note(series: str, found: Recovery) -> str:
 
 def _advice(cache: CacheFindings) -> Table:
     head = (
-        "with",
+        "other factors",
         "recommended shared_buffers",
-        "sizes like the best",
+        "sizes not distinguishable from the best",
         "its probes, median",
         "its probes ÷ the best size's",
     )
@@ -204,7 +204,7 @@ def _advice(cache: CacheFindings) -> Table:
         found = each.recommendation
         alike = [format_bytes(size) for size in found.alike]
         against = (
-            "it is the best"
+            "is the best"
             if found.size == found.best
             else f"[{found.low:.3f}, {found.high:.3f}], best: {format_bytes(found.best)}"
         )
@@ -230,7 +230,7 @@ def _advice(cache: CacheFindings) -> Table:
 
 def _shares(cache: CacheFindings) -> Table:
     found = {(spot, name, moment): value for spot, name, moment, value in cache.shares}
-    head = ("shared_buffers", "with", *SHARES.values())
+    head = ("shared_buffers", "other factors", *SHARES.values())
     rows = []
     for size in cache.sizes:
         for series in cache.series:
@@ -241,7 +241,7 @@ def _shares(cache: CacheFindings) -> Table:
         "medians, before the first probes → right after the scan; shares of the relation, so that what lies in both"
         " caches counts twice",
     )
-    return Table(head, rows, "What lies in which cache", notes)
+    return Table(head, rows, "Contents of both caches", notes)
 
 
 def _share(value: float | None) -> str:
@@ -343,7 +343,7 @@ def residency(cache: CacheFindings) -> Drawing:
     if len(cache.series) > 1:
         lines = lines.facet(row=panels("series", [each or "all" for each in cache.series]))
     caption = "Medians. What lies in both caches counts in both: memory spent twice."
-    return Drawing("What lies in which cache", caption, lines)
+    return Drawing("Contents of both caches", caption, lines)
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:

@@ -69,7 +69,7 @@ class CalibrationFindings:
 
     @cached_property
     def noises(self) -> Mapping[str, Noise]:
-        """Of every response that has one."""
+        """Noise by response, for each that was measured often enough."""
         found = {name: noise_of(name, self._measured(name)) for name in self.responses}
         return {name: noise for name, noise in found.items() if isinstance(noise, Noise)}
 
@@ -80,7 +80,7 @@ class CalibrationFindings:
 
     @cached_property
     def lengths(self) -> Lengths:
-        """Medians of what each step took."""
+        """Medians of the seconds that a cluster, a restart and a run took."""
         made = [float(entry.data["seconds"]) for entry in self.run.journal if entry.kind == Kind.PREPARED]
         trials = self.run.trials
         restarts = [
@@ -113,7 +113,7 @@ class CalibrationFindings:
         return {width: cheapest(run, restart, cluster, width) for width in WIDTHS}
 
     def calibration(self, setting: Setting) -> Calibration:
-        """The file that studies use."""
+        """What later studies on the same place use to plan; `setting` says which place and load it holds for."""
         trials = self.run.trials
         return Calibration(
             measured_utc=self.run.header.started_utc,
@@ -137,7 +137,7 @@ class CalibrationFindings:
         return {name: float(found[name]) for name in DRIVE if isinstance(found.get(name), int | float)}
 
     def discarded(self) -> Iterator[TrialRecord]:
-        """Trials that do not count."""
+        """Trials that are not valid: they count for nothing."""
         return (trial for trial in self.run.trials if trial.status is not Status.VALID)
 
     def _measured(self, response: str) -> Iterator[Measured]:
@@ -213,11 +213,12 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     if found.capacities:
         yield f"  drive        {_drive(found.capacities)} a second, one stream each"
     session = words.duration(noise.hours * 3600)
-    yield f"  drift        {_change(noise.drift)} over the session of {session}, which blocks take out"
+    yield f"  drift        {_change(noise.drift)} over the session of {session}; comparing within blocks removes it"
     yield f"  first run    {_change(noise.first_run)} against the later ones of a restart"
     yield from (f"  left out     {reason}" for reason in noise.left_out)
     yield ""
-    yield "What two treatments from one snapshot can be told apart by (95 % interval, looked at after every block)"
+    yield "The smallest difference between two treatments from one snapshot that a study can show"
+    yield "(95 % interval, looked at after every block)"
     for row in found.resolutions(noise):
         width = "too few blocks" if row.width is None else f"±{row.width * 100:.2g} %"
         yield f"  {row.minutes:>4} min  {row.blocks:>5} blocks  {width}"
@@ -241,7 +242,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
 
 
 def document(found: CalibrationFindings) -> Mapping[str, Any]:
-    """The same for scripts."""
+    """What `pgassay calibrate --json` prints: lengths in seconds, noise and widths as shares, null for unknown."""
     noise = found.primary
     plain: dict[str, Any] = {
         "format": 1,

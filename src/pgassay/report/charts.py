@@ -97,12 +97,12 @@ def lines_of(names: Sequence[str]) -> int:
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as inline data."""
+    """Rows as inline data of a chart; Altair's own way copies lists again and again."""
     return alt.Data(values=tuple(rows))  # type: ignore[no-untyped-call]  # Altair copies lists again and again
 
 
 def chart_of(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A chart on inline rows."""
+    """A chart on inline rows, one mapping a mark."""
     return alt.Chart(data(rows))
 
 

@@ -29,8 +29,14 @@ def layout(study: Study) -> str:
         return f"linked: {'; '.join(together)}"
     used = [{each.levels[name].typed for each in study.treatments if name in each.levels} for name in study.factors]
     if len(study.treatments) == prod(len(levels) for levels in used):
-        return f"crossed: every level of {named} with every other, so their main effects and interaction stand apart"
-    return f"partly crossed: some combinations of {named} only; main effects come from the pairs that differ in one"
+        return (
+            f"crossed: every level of {named} was run with every other, so main effects and interaction can be"
+            " separated"
+        )
+    return (
+        f"partly crossed: only some combinations of {named} were run; main effects come from pairs that differ in one"
+        " factor"
+    )
 
 
 def equality(study: Study, work: Work) -> str:

@@ -26,7 +26,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         treatments = [each.name for each in findings.study.treatments]
         rows = [_row(treatments, of, kind, title) for kind, title in _KINDS]
         if any(cell != words.MISSING for row in rows for cell in row[1:]):
-            notes = ("size of the files ÷ what the codec leaves of it = ratio; 4 KiB blocks, by a sample of the files",)
+            notes = ("file size ÷ compressed size = ratio; 4 KiB blocks, estimated from a sample of the files",)
             yield Table(("", *map(words.headed, treatments)), rows, words.place(*place), notes)
 
 
@@ -66,4 +66,4 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"stored_kinds": found}
 
 
-SECTION = Section("compression", "What compression leaves of tables, indexes and WAL", _blocks, _plain, secondary=True)
+SECTION = Section("compression", "Compressibility of tables, indexes and WAL", _blocks, _plain, secondary=True)

@@ -128,10 +128,10 @@ def _different(told: Iterable[tuple[TrialRecord, Mapping[str, Value]]]) -> Itera
 
 def _said(level: LevelRecord) -> str:
     if level.read_back is None:
-        return f"{level.typed} (as asked; nothing tells)"
+        return f"{level.typed} (as requested; it cannot be read back)"
     if level.read_back == level.canonical:
         return f"{level.typed}{_CONFIRMED}"
-    return f"{level.typed} (the running system says {level.read_back})"
+    return f"{level.typed} (the server says {level.read_back})"
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
@@ -157,7 +157,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         alike = len(said) == len(treatments) and len(set(said.values())) == 1
         cells = list(said.values())[:1] if alike else [said.get(each, words.MISSING) for each in treatments]
         levels.append((Cell(name, code=True), *cells))
-    yield Table(("level", *(words.headed(each, "all trials") for each in treatments)), levels, "Levels, read back")
+    yield Table(("level", *(words.headed(each, "all trials") for each in treatments)), levels, "Levels as read back")
 
 
 def _varied(study: Study) -> Sequence[str]:
@@ -165,4 +165,4 @@ def _varied(study: Study) -> Sequence[str]:
     return [*study.factors, *study.conditions, *study.covariates]
 
 
-SECTION = Section("configured", "What was effectively configured", _blocks, link="Configuration", on=Surface.PAGE)
+SECTION = Section("configured", "Effective configuration", _blocks, link="Configuration", on=Surface.PAGE)

@@ -83,7 +83,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
     return Drawing(
         f"Costs of {findings.work.article} against the baseline",
         "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
-        " what reaches the edge goes beyond it, as its number tells.",
+        " a bar that reaches the edge goes beyond it.",
         base.facet(row=charts.panels("panel", shown)) if len(shown) > 1 else base,
     )
 

@@ -90,7 +90,7 @@ def known(curve: Curve, resolution: float) -> str:
         return f"every point is known to {asked}"
     some = f"{good} of {len(curve.points)} points" if good else "no point"
     verb = "are" if good > 1 else "is"
-    return f"{some} {verb} known to {asked}, the least known one to +{max(reaches):.0%}"
+    return f"{some} {verb} known to {asked}, the least certain one to +{max(reaches):.0%}"
 
 
 def beyond_linear(curve: Curve) -> str:
@@ -105,8 +105,8 @@ def beyond_linear(curve: Curve) -> str:
     times = most.value / clients / (first.value / fewest)
     alone = "one alone" if fewest == 1 else f"each of {fewest:g}"
     return (
-        f"each of {clients:g} clients does {times:.1f} times what {alone} does, which no law fitted here knows; a "
-        "processor that has to wake up for each request (power saving, a hypervisor) can be the reason"
+        f"each of {clients:g} clients does {times:.1f} times what {alone} does, which no law fitted here describes; "
+        "the reason may be a processor that has to wake up for each request (power saving, a hypervisor)"
     )
 
 

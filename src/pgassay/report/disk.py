@@ -1,4 +1,4 @@
-"""A run of the study `disk`, which asks the drive by itself: what it can do, is it a drive, does it keep its pace?
+"""A run of the study `disk`, which measures a drive alone: what it can do, is it a drive, does it keep its pace?
 
 What a drive can do is the best of the study's combinations, for bounds and for diagnoses; a run takes along what the
 last disk study of its drive found (host.json), and `--disk RUN` names another. Whether a cache answered in the drive's
@@ -38,7 +38,7 @@ _TELLING: Mapping[Resource, tuple[str, tuple[str, ...]]] = {
 }
 """The response of a fio trial that is the capacity, and the patterns that ask for nothing else."""
 _WRITING = ("write", "random:0%")
-_CAVEAT = "neither sign proves that there is no cache: one that holds the whole file shows only in the first"
+_CAVEAT = "without these signs there may still be a cache: one that holds the whole file shows only as short latency"
 _DEFAULTS = {"driver": "pgbench", "threads": "1", "depth": "1", "direct": "on", "io_size": "8kB"}
 
 
@@ -60,7 +60,7 @@ def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
 
 
 def is_disk(trial: TrialRecord) -> bool:
-    """Was the drive asked by itself?"""
+    """Did the trial measure a drive without a database, as the study `disk` does?"""
     return load_level(trial, "driver", "pgbench") == "fio"
 
 
@@ -87,7 +87,7 @@ def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, .
 def _recorded(fact: Mapping[str, Any]) -> Iterator[MeasuredCapacity]:
     per_s, at = fact.get("per_s"), fact.get("at")
     when = str(fact.get("measured_utc", ""))[:10]
-    beside = ", while other programs worked" if fact.get("remarks") else ""
+    beside = ", while other programs were running" if fact.get("remarks") else ""
     for resource in DRIVE:
         value = per_s.get(resource) if isinstance(per_s, Mapping) else None
         if isinstance(value, int | float) and isfinite(value) and value > 0:

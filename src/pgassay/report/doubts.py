@@ -88,7 +88,7 @@ def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
         if prepared
         else "; no snapshot had to be prepared"
     )
-    return f"beside its window and warm-up a trial took {sum(means.values()):.1f} s on average ({listed}){made}"
+    return f"apart from its window and warm-up a trial took {sum(means.values()):.1f} s on average ({listed}){made}"
 
 
 def disturbance(trials: Sequence[TrialRecord]) -> str:
@@ -127,7 +127,7 @@ def _sentences(done_by_arm: dict[tuple[str, float], list[float]]) -> Iterator[st
         if behind:
             counted = f"in {len(behind)} of {len(done)} valid trials" if len(done) > 1 else "in its only valid trial"
             rates = f"offered {words.number(offered)}/s, done {words.number(min(behind))}/s"
-            yield f"the load fell behind with {place} {counted}: {rates}: latencies are mostly schedule lag"
+            yield f"the load fell behind its rate with {place} {counted}: {rates}: latencies are mostly schedule lag"
 
 
 def _offered(trial: TrialRecord) -> float | None:

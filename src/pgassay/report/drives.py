@@ -23,7 +23,7 @@ _ROWS = (
     ("compression_ratio", "logical / physical bytes"),
     ("write_amplification", "write amplification in the window"),
     ("drive_writes", "drive writes in the window"),
-    ("drive_cpu_us_per_transaction", "CPU of the emulation a transaction, us"),
+    ("drive_cpu_us_per_transaction", "CPU of the emulation per transaction, us"),
     *service_times.ROWS,
 )
 _SHARES = ("service_time_error", "late_answers")
@@ -63,7 +63,7 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
     if any(halves.values()):
         shown = (_halves(halves[each]) for each in treatments)
         rows.append(("write amplification over time, first and second half", *shown))
-    rows.append(("so its write amplification is", *(_verdict(of[each], halves[each]) for each in treatments)))
+    rows.append(("write amplification is", *(_verdict(of[each], halves[each]) for each in treatments)))
     yield Table(("", *map(words.headed, treatments)), rows, where, tuple(_notes(trials)))
 
 
@@ -87,7 +87,7 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
     if "aged, not settled" in states:
         return "it had not settled when the drive was aged"
     if written is not None and written < WHOLE:
-        return f"a window wrote {written:.2g} of a drive{_enough(trials, written)}"
+        return f"a window wrote {written:.2g} of the drive{_enough(trials, written)}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
         return "nothing was erased in a window"
     if "fresh" in states and (halves is None or written is None or written < FRESH_WHOLE):
@@ -125,7 +125,7 @@ def settled(trials: Sequence[TrialRecord]) -> float | None:
 def _enough(trials: Sequence[TrialRecord], written: float) -> str:
     """How long a window would have to be."""
     window_s = middle(value for trial in trials if isinstance(value := trial.regime.get("window_s"), float))
-    return f"; about {window_s * WHOLE / written:.0f} s would write one" if window_s and written > 0 else ""
+    return f"; about {window_s * WHOLE / written:.0f} s would write all of it" if window_s and written > 0 else ""
 
 
 def _half(trials: Sequence[TrialRecord], which: str) -> float | None:
@@ -165,4 +165,4 @@ def _shown(name: str, value: float | None) -> str:
     return words.size(value) if name.endswith("_bytes") else f"{value:.3g}"
 
 
-SECTION = Section("drives", "The drives by their own count", _blocks, secondary=True)
+SECTION = Section("drives", "Drive counters", _blocks, secondary=True)

@@ -42,7 +42,7 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """`75 against 100 at drive.data=csd`."""
+        """How it is called: `75 against 100 at drive.data=csd`."""
         return f"{self.level} against {self.other}" + (f" at {self.rest}" if self.rest else "")
 
 
@@ -83,7 +83,7 @@ def _same(mine: Mapping[str, str], wanted: Mapping[str, str | None], varied: Seq
 
 
 def compared(findings: "Findings") -> tuple[Compared, ...]:
-    """Every pair at every place."""
+    """Each pair in each condition at each covariate point, with its effects; empty for a study of one factor."""
     every = pairs(findings.study)
     responses = [findings.primary, *findings.secondary] if every else []
     partners: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ def _one_at_a_time(findings: "Findings") -> Iterator[Table]:
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
         rows = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
         notes = [each.sentence for each in mine if each.sentence]
-        notes.append("each interval holds by itself, for this comparison and at every look")
+        notes.append("each interval is valid for its own comparison, at every look")
         title = f"{factor} alone{f': {place}' if place else ''}"
         yield Table(("", *(each.pair.name for each in mine)), rows, title, notes)
 
@@ -222,4 +222,4 @@ def _values(effect: Effect) -> dict[str, Any]:
     return {**place_values(effect), **numbers, "level": effect.level, "method": effect.method}
 
 
-SECTION = Section("factors", "Which factor does it", _blocks, _plain, secondary=True)
+SECTION = Section("factors", "Effects of each factor", _blocks, _plain, secondary=True)

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Judged:
-    """An effect with its verdict."""
+    """One comparison: the effect on a response with its verdict."""
 
     effect: Effect
     verdict: Verdict
@@ -68,7 +68,7 @@ class Findings:
 
     @cached_property
     def trials(self) -> tuple[TrialRecord, ...]:
-        """Every committed trial."""
+        """Every committed trial, in order of number: valid ones, discarded ones, outcomes."""
         return self.run.trials
 
     @cached_property
@@ -94,7 +94,7 @@ class Findings:
 
     @cached_property
     def blocks(self) -> int:
-        """Blocks begun."""
+        """How many blocks were begun, the last one perhaps not ended."""
         return max((trial.block for trial in self.trials), default=0)
 
     @cached_property
@@ -109,7 +109,7 @@ class Findings:
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """Every decision of the design."""
+        """Every decision of the design, as the journal holds them: drops, stops, repetitions."""
         return decisions_in(self.run.journal)
 
     @cached_property
@@ -138,7 +138,7 @@ class Findings:
         return Layout(self.trials)
 
     def observations(self, response: str) -> ResponseColumn:
-        """The valid trials' values."""
+        """One response's values of the valid trials, by block and place; empty for a response that no trial has."""
         if response not in self._observed:
             self._observed[response] = ResponseColumn(self._layout, response)
         return self._observed[response]
@@ -195,7 +195,7 @@ class Findings:
         return service_times.errors_of(self.trials)
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
-        """Effects with verdicts."""
+        """Effects on one response with their verdicts; only the primary's are under simultaneous error control."""
         compared = self.effects(response, equivalence=True)
         return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
 
@@ -206,7 +206,7 @@ class Findings:
 
     @cached_property
     def verdicts(self) -> tuple[Judged, ...]:
-        """The primary's."""
+        """Effects on the primary with their verdicts, in the study's order."""
         return self.judged(self.primary)
 
     @cached_property
@@ -232,7 +232,7 @@ class Findings:
 
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
-        """The authors' findings, each marked."""
+        """What the study's authors found, each marked reproduced, contradicted or not testable here."""
         return tuple(published.judged(self, claim) for claim in self.study.claims)
 
     @cached_property
@@ -257,7 +257,7 @@ class Findings:
 
     @cached_property
     def yardsticks(self) -> tuple[scaling.Scaling, ...]:
-        """The same of the CPU yardstick that was measured beside the load, where it was."""
+        """The same fits of the CPU yardstick; empty where it was not measured."""
         if scaling.YARDSTICK not in self.responses:
             return ()
         return self._scalings(scaling.YARDSTICK)
@@ -270,7 +270,7 @@ class Findings:
 
     @cached_property
     def bottlenecks(self) -> tuple[bottleneck.Diagnosed, ...]:
-        """What stops each arm; empty where nothing tells."""
+        """What stops each arm; empty where no trial measured waits or costs."""
         return bottleneck.diagnoses(self.study, self.trials, self.responses, self.run.host, self.disk)
 
     @cached_property
@@ -300,7 +300,7 @@ class Findings:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What spoke against measuring there although the user wanted to, at the start or when it was resumed."""
+        """What spoke against measuring there, though the user allowed it, when the run was started or resumed."""
         resumed = (entry.data.get("remarks") for entry in self.run.journal if entry.kind == Kind.RESUMED)
         told = [each for each in (self.run.host.get("remarks"), *resumed) if isinstance(each, Mapping)]
         return list(dict.fromkeys(str(text) for each in told for text in each.values()))

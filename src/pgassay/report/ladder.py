@@ -41,7 +41,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step("WAL", "wal_bytes_per_transaction", "pg_stat_wal, in 13 the distance of positions"),
     Step(
-        "of it full-page images, at most",
+        "of which full-page images, at most",
         "full_page_bytes_per_transaction",
         "pg_stat_wal's count × block size; holes and compression make them smaller",
     ),
@@ -49,7 +49,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         "block layer, data",
         "disk_written_bytes_per_transaction",
-        "/sys/dev/block of the data's device: the journal and everybody else included",
+        "/sys/dev/block of the data's device, with the file system's journal and all other programs",
     ),
     Step(
         "block layer, WAL's own device", "wal_disk_written_bytes_per_transaction", "/sys/dev/block of the WAL's device"

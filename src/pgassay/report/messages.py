@@ -6,40 +6,40 @@ from pgassay.errors import UsageError
 
 
 def no_disk_study(path: Path) -> UsageError:
-    """Capacities were asked of another study."""
+    """Capacities of a drive were asked of a run of another study."""
     return UsageError(f'"{path}" is no run of the study disk: no valid trial of the driver fio', "pgassay run disk")
 
 
 def nothing_to_diagnose(path: Path) -> UsageError:
     """No rate, or nothing that could explain it."""
     return UsageError(
-        f'"{path}" has no valid trials with a rate and what it cost', "runs that others made tell no costs and no waits"
+        f'"{path}" has no valid trial with a rate and its costs', "imported runs have no costs and no waits"
     )
 
 
 def disk_study_alone(path: Path) -> UsageError:
     """There is no load on a server to diagnose."""
     return UsageError(
-        f'"{path}" asked the drive by itself: nothing stops it but the drive',
-        f"its capacities speak in the diagnosis of other runs: pgassay diagnose RUN --disk {path}",
+        f'"{path}" measured a drive without a database: nothing but the drive limits it',
+        f"use its capacities to diagnose another run: pgassay diagnose RUN --disk {path}",
     )
 
 
 def one_run() -> UsageError:
-    """There is nothing to compare with."""
-    return UsageError("one run is no comparison", "name two runs or more, the first is compared with")
+    """A comparison of hosts was asked of a single run."""
+    return UsageError("one run alone cannot be compared", "name two runs or more, the first is compared with")
 
 
 def different_studies(first: str, other: str, path: Path) -> UsageError:
-    """Runs of different questions."""
+    """Runs of different studies cannot be compared."""
     return UsageError(
         f'"{path}" is a run of the study "{other}", the first one of "{first}"', "compare runs of one study"
     )
 
 
 def different_primaries(first: str, other: str, path: Path) -> UsageError:
-    """Runs that decide by different responses."""
-    return UsageError(f'"{path}" decides by {other}, the first run by {first}', "both must measure the same")
+    """Runs whose primary responses differ cannot be compared."""
+    return UsageError(f'"{path}" has the primary response {other}, the first run {first}', "both must measure the same")
 
 
 def no_common_arms(path: Path) -> UsageError:
@@ -57,7 +57,7 @@ def unread_trial(number: int, reason: str) -> str:
 
 def unread_series(number: int, reason: str) -> str:
     """A trial whose result counts, though nothing tells how it went."""
-    return f"the seconds of trial {number} cannot be read, so nothing shows how it went: {reason}"
+    return f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"
 
 
 def section_failed(name: str, error: Exception) -> str:

@@ -89,7 +89,7 @@ def _drawn(blocks: Iterable[Block]) -> Iterator[DrawnFigure]:
 
 
 def write_pictures(made: Sequence[DrawnFigure], folder: Path) -> None:
-    """Every figure as PNG and SVG."""
+    """Write each figure as NAME.png and NAME.svg into `folder`, which is made."""
     import vl_convert  # a renderer of its own, which a page alone does not need
 
     folder.mkdir(exist_ok=True)
@@ -100,7 +100,7 @@ def write_pictures(made: Sequence[DrawnFigure], folder: Path) -> None:
 
 
 def html(findings: "Findings", made: Sequence[Chapter]) -> str:
-    """The page's text."""
+    """The page as text, with everything that it needs inside."""
     environment = jinja2.Environment(
         autoescape=True,
         trim_blocks=True,

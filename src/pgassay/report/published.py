@@ -149,7 +149,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         lines = [f"published: {judged.claim.published or 'no figure'}; {judged.text}"]
         lines += [f"why: {judged.why}"] if judged.why else []
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
-    yield Table(("what they say", "published", "here"), rows, on=Surface.PAGE)
+    yield Table(("claim", "published", "here"), rows, on=Surface.PAGE)
 
 
 def _table(findings: "Findings") -> Iterator[Block]:

@@ -36,7 +36,7 @@ def _huge_pages(trials: Sequence[TrialRecord]) -> Iterator[str]:
     """Trials whose pages others took before the server started: the machine's memory was not the study's alone."""
     told = [str(said) for trial in trials if trial.status is Status.VALID and (said := trial.regime.get("huge_pages"))]
     if told:
-        yield f"in {len(told)} of the valid trials {told[0]}" + (" (the first of them)" if len(told) > 1 else "")
+        yield f"in {len(told)} of the valid trials {told[0]}" + (" (in the first of them)" if len(told) > 1 else "")
 
 
 def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:
@@ -62,4 +62,5 @@ def _cut_off(trials: Sequence[TrialRecord]) -> str:
     much = [share for share in shares if share > CUT_OFF_MAX]
     if not much:
         return ""
-    return f"; {len(much)} of {len(shares)} windows end inside another, which is up to {max(much):.0%} of them"
+    most = f"up to {max(much):.0%} of the window"
+    return f"; {len(much)} of {len(shares)} windows end inside one more cycle, {most}"

@@ -72,7 +72,7 @@ def describes(fit: Kink | Scalability) -> bool:
 
 
 def processors_of(host: Mapping[str, Any]) -> Processors:
-    """From `host.json`."""
+    """Usable processors and physical cores, from the facts of `host.json`."""
     cpu = host.get("cpu")
     facts = cpu if isinstance(cpu, Mapping) else {}
     usable, cores = facts.get("usable_processors"), facts.get("cores")
@@ -95,7 +95,7 @@ def scalings(study: Study, seen: Sequence[Observation], processors: Processors) 
 
 
 def scaling(seen: Sequence[Observation], treatment: str, condition: str, usable: int | None) -> Scaling:
-    """The fits of one curve."""
+    """The fits of one curve over clients; `usable` processors bound the two lines, None where not known."""
     values: dict[float, dict[int, float]] = {}
     for each in seen:
         place = number_of(each.covariate)
@@ -138,7 +138,7 @@ def _table(title: str, found: Sequence[Scaling], processors: Processors, respons
     notes = [sentence for each in fitted for sentence in sentences(each, processors, response)]
     notes.append(
         "in brackets what the data do not exclude at 95 %, each figure on its own (profile intervals); "
-        "docs/scaling.md tells how"
+        "docs/scaling.md says how"
     )
     yield Table(head, rows, title, notes)
 
@@ -149,7 +149,7 @@ def place(scaling: Scaling, response: Response) -> str:
 
 
 def sentences(scaling: Scaling, processors: Processors, response: Response) -> Iterator[str]:
-    """The curve in words."""
+    """Where the curve bends and peaks, a sentence each, with the caveats that belong to them."""
     name = place(scaling, response)
     found = scaling.kink
     if found is not None:
@@ -173,7 +173,7 @@ def _peak(law: Scalability) -> str:
     if law.peak_seen:
         return f"throughput grows up to the {law.measured:g} clients that were measured, where the fit has its peak"
     if not isfinite(at.value):
-        return f"nothing speaks for a peak up to {law.measured:g} clients"
+        return f"no sign of a peak up to {law.measured:g} clients"
     if round(at.value) > law.measured:
         return (
             f"by the fit throughput peaks at about {at.value:.0f} clients, which is an extrapolation: no more than "
@@ -189,12 +189,12 @@ def _peak(law: Scalability) -> str:
 def _bend(found: Kink, upto: float, processors: Processors) -> str:
     at, gain, cores = found.at, found.gain, processors.cores
     if not describes(found):
-        return f"two lines fit badly (points lie {found.misfit:.0%} off them), so they say nothing of a kink"
+        return f"two lines fit badly (points lie {found.misfit:.0%} off them), so they locate no kink"
     if not found.seen:
         return f"no kink up to {upto:g} clients, one straight line is not excluded"
     if not found.located:
         text = (
-            f"the curve bends, but the points do not tell where: at {at.value:.1f} clients by the best fit, anywhere "
+            f"the curve bends, but the points do not show where: at {at.value:.1f} clients by the best fit, anywhere "
             f"from {at.low:.1f} to {at.high:.1f} by what is not excluded"
         )
     else:

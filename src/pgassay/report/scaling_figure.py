@@ -38,10 +38,10 @@ def _drawing(findings: "Findings") -> Drawing | None:
         return None
     panels = (_panel(findings, curve, fitted[curve.treatment, curve.condition]) for curve in curves)
     return Drawing(
-        "Fits: where it bends, and where it peaks",
-        "Points: means over blocks with their intervals. Grey: where the kink lies. Shaded: what the data leave to the "
-        "Universal Scalability Law, point by point. A fit that the points lie too far off is not drawn. The yardstick "
-        "is scaled to the curve's first point. Secondary.",
+        "Fitted bend and peak",
+        "Points: means over blocks with their intervals. Grey: where the kink lies. Shaded: where the data allow the "
+        "Universal Scalability Law, point by point. A fit far from the points is not drawn. The yardstick is scaled to "
+        "the curve's first point. Secondary.",
         alt.vconcat(*panels),
     )
 

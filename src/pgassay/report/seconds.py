@@ -62,12 +62,12 @@ class Seconds:
 
 
 MEANINGS: Mapping[Steadiness, str] = {
-    Steadiness.WARMING: "still warmed up in their window: ask for a longer load.warmup",
-    Steadiness.SLOWING: "slowed down in their window and stayed so: what they began with does not last",
-    Steadiness.DRIFTING: "went up or down all the time: they had no steady state to measure",
-    Steadiness.CYCLIC: "went up and down in cycles, as checkpoints do: their windows must cover whole ones",
+    Steadiness.WARMING: "were still warming up in their window: set a longer load.warmup",
+    Steadiness.SLOWING: "slowed down in their window and stayed slower: their first speed does not last",
+    Steadiness.DRIFTING: "drifted throughout their window: they had no steady state to measure",
+    Steadiness.CYCLIC: "went up and down in cycles, as with checkpoints: windows must cover whole cycles",
     Steadiness.UNSETTLED: "jumped between levels",
-    Steadiness.UNKNOWN: "are too short (below 30 s) or have too many gaps to tell whether they were steady",
+    Steadiness.UNKNOWN: "are too short (below 30 s), or have too many gaps, to judge whether they were steady",
 }
 
 

@@ -112,7 +112,7 @@ class VerdictRow:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The answers, one a comparison."""
+    """The verdicts of a study, one row a comparison."""
 
     rows: Sequence[VerdictRow]
     on: ClassVar[Surface] = Surface.BOTH
@@ -177,7 +177,7 @@ class Section:
     on: Surface = Surface.BOTH
 
     def shown(self, findings: "Findings", surface: Surface) -> tuple[Block, ...]:
-        """Its blocks on one surface."""
+        """Its blocks on one surface, without sentences that say nothing."""
         if surface not in self.on:
             return ()
         mine = (block for block in self.blocks(findings) if surface & block.on)

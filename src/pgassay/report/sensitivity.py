@@ -66,7 +66,13 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     found, baseline, primary = findings.once(checks), findings.baseline, findings.primary
     if not found:
         return
-    head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "chance to be the best", "spread ÷ the baseline's")
+    head = (
+        "treatment",
+        "Hodges–Lehmann",
+        "bootstrap over blocks",
+        "chance of being the best",
+        "spread ÷ the baseline's",
+    )
     rows = [
         (
             check.effect.place.name,

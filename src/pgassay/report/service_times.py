@@ -20,9 +20,9 @@ LABEL = "emulated service times"
 """Stands behind every verdict on a speed that they made."""
 
 ROWS = (
-    ("asked_service_us", "service time asked for, mean, us (emulated)"),
-    ("service_time_error", "answered later than that by, mean"),
-    ("late_answers", "answers more than a tenth late"),
+    ("asked_service_us", "requested service time, mean, us (emulated)"),
+    ("service_time_error", "answered later than requested by, mean"),
+    ("late_answers", "answers more than 10 % late"),
 )
 """Responses with their titles, for the drives' table."""
 
@@ -64,7 +64,7 @@ def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     worst = max((error for error in errors_of(trials).values() if error is not None), default=None)
     if worst is not None and worst > ACCEPTABLE_ERROR:
         yield (
-            f"a drive answered up to {worst:.0%} later than the device it stands for: beyond "
+            f"a drive answered up to {worst:.0%} later than the device that it emulates: beyond "
             f"{ACCEPTABLE_ERROR:.0%} speeds of different drives are not compared (a slower profile or a "
             "quieter machine would help)"
         )

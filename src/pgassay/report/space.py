@@ -55,9 +55,9 @@ def _tables(
                 rows.append(_row(title, sizes, treatments, baseline))
     largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
     rows += [_row(name, relations[name], treatments, baseline) for name in largest[:ROWS_MAX]]
-    notes = ["tables with TOAST and maps; in brackets the quotient to the baseline; pg_wal holds recycled files too"]
+    notes = ["tables include TOAST and maps; in brackets the ratio to the baseline; pg_wal includes recycled files"]
     if len(largest) > ROWS_MAX:
-        notes.append(f"{len(largest) - ROWS_MAX} smaller relations are in the trials' counters")
+        notes.append(f"{len(largest) - ROWS_MAX} smaller relations are only in the trials' counters")
     yield Table(("", *map(words.headed, treatments)), rows, where, notes)
 
 

@@ -32,7 +32,7 @@ _TOLD = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification",
 _NEEDED = ("table.", "drive.")
 _MEDIAN, _TRIAL = "median", "trial"
 _HEIGHT = 300
-_HEAD = ("treatment", "space", "to the baseline", "speed", "to its drive's first", "HOT share", "WAL a transaction")
+_HEAD = ("treatment", "space", "÷ baseline", "speed", "÷ first on its drive", "HOT share", "WAL per transaction")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Tradeoff:
 
     @property
     def place(self) -> str:
-        """Condition and covariate."""
+        """Condition and covariate point as one label."""
         return words.place(self.condition, self.covariate)
 
 
@@ -138,7 +138,7 @@ def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where:
     whole = next((each.space_bytes for each in every if each.name == baseline), None)
     best = front(every)
     flash = any(each.told["nand_bytes_per_transaction"] for each in every)
-    head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the front")
+    head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the Pareto front")
     rows = []
     for each in every:
         first = next(other for other in every if not _apart(other, each))
@@ -159,13 +159,13 @@ def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where:
     notes = [f"space: {space} at the end of the window; speed: {speed}; medians, without intervals: see the verdicts"]
     if any(_apart(one, other) for one in every for other in every):
         notes.append(
-            "speeds and the front are within a drive: emulated drives compare in speed only with service times that "
-            "they kept to"
+            "speeds and the front hold within a drive: emulated drives compare in speed only with service times "
+            "that they kept"
         )
     if any(timed(each.levels) for each in every):
         notes.append("speeds are made by emulated service times")
     if flash:
-        notes.append(f"life of a TB of flash at this load, if it bears {CYCLES} cycles: an assumption, and no rating")
+        notes.append(f"life of a TB of flash at this load, assuming {CYCLES} program/erase cycles, which is no rating")
     return Table(head, rows, where, notes)
 
 

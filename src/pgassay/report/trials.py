@@ -88,7 +88,7 @@ class TrialRow:
 
 
 def rows_of(findings: "Findings") -> tuple[TrialRow, ...]:
-    """All trials in order of number."""
+    """Every trial as a row, in order of number."""
     primary = findings.primary.name
     found = []
     for trial in findings.trials:
@@ -122,7 +122,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     every = rows_of(findings)
     rows, course = shown(every), has_seconds(findings.run.responses)
     fewer = (
-        f"{len(rows)} of {len(every)} trials: those first that do not plainly count; pgassay export RUN --csv gives all"
+        f"{len(rows)} of {len(every)} trials: those that do not count or were not steady come first;"
+        " pgassay export RUN --csv gives all"
     )
     head = ["trial", "block", "treatment", "status", findings.primary.title]
     head += ["± error by its seconds", "course", "settled from"] if course else []

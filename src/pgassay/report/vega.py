@@ -38,7 +38,7 @@ def kept(folder: Path) -> str:
 
 
 def directory(environment: Mapping[str, str]) -> Path:
-    """The user's (XDG Base Directory Specification)."""
+    """The folder of pgassay in the user's cache, by the XDG Base Directory Specification."""
     named = environment.get("XDG_CACHE_HOME", "")
     return (Path(named) if named.startswith("/") else Path.home() / ".cache") / "pgassay"
 

@@ -12,9 +12,7 @@ from pgassay.study.responses import Response, Scale
 _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
 MISSING = "–"
 UNKNOWN = "not known"
-NO_COST = (
-    "no cost of a transaction explains space; the tables below say what lies on the drives, and what speed moved with"
-)
+NO_COST = "no cost of a transaction explains space; the tables below show what takes it, and what changed with speed"
 WIDEST = 100.0
 """An interval of ratios whose ends are further apart than this tells nothing, and is not shown."""
 
@@ -46,7 +44,7 @@ def headed(treatment: str, otherwise: str = "median") -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 block`, `5 blocks`."""
+    """A number with its noun: `1 block`, `5 blocks`."""
     return f"{count} {plural(noun, count)}"
 
 
@@ -126,7 +124,7 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
 
 
 def duration(seconds: float | None) -> str:
-    """`90` as `1 min 30 s`."""
+    """Seconds as a reader says them: `90` as `1 min 30 s`; a dash for what is not known."""
     if seconds is None or not isfinite(seconds):
         return MISSING
     whole = round(seconds)
