@@ -1,5 +1,7 @@
 """The same findings as text, JSON and a page; the page fetches nothing and every figure becomes PNG and SVG."""
 
+import csv
+import io
 import json
 import re
 from dataclasses import replace
@@ -7,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.cli import main
 from pgassay.report import page, text
 from pgassay.report.configuration import Row, levels_read_back, merged, side_by_side
 from pgassay.report.findings import Findings
+from pgassay.report.forms import CSV_HEAD
 from pgassay.report.measurements import distribution
 from tests.report.blocks import body, figures, plain
 from tests.report.made import make_run
@@ -31,6 +35,15 @@ def test_json_has_no_nan_and_the_same_verdicts(findings: Findings) -> None:
     found = json.loads(json.dumps(plain(findings), allow_nan=False))
     assert [each["verdict"] for each in found["verdicts"]] == ["better", "equivalent"]
     assert found["trials"] == {"all": 26, "invalid": 1, "outcome": 1}
+
+
+def test_show_prints_every_table_as_csv(findings: Findings, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(findings.run.path), "--csv"]) == 0
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert tuple(rows[0]) == CSV_HEAD
+    assert ["measurements", "Transactions per second, 1/s", "table.fillfactor=75", "trials", "8"] in rows
+    assert {row[0] for row in rows[1:]} >= {"measurements", "why", "ladder", "sensitivity", "published", "configured"}
+    assert main(["show", str(findings.run.path), "--csv", "--json"]) == 2
 
 
 def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Path) -> None:
