@@ -46,7 +46,7 @@ def test_a_directory_that_we_did_not_make_is_left_alone(tmp_path: Path) -> None:
 def test_a_later_format_is_named(tmp_path: Path) -> None:
     attach(tmp_path).release()
     (tmp_path / "pgassay" / MARKER_FILE).write_text('{"format": 2}')
-    with pytest.raises(DriveError, match="has format 2, this pgassay knows up to 1"):
+    with pytest.raises(DriveError, match="has format 2, this version of pgassay reads formats up to 1"):
         attach(tmp_path)
 
 

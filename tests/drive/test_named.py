@@ -86,11 +86,11 @@ def test_what_a_killed_maker_left_is_named_put_away_and_its_name_is_free_again(t
     assert killed.returncode == -signal.SIGKILL
     root = root_at(tmp_path)
     assert named.every(root) == []
-    with pytest.raises(UsageError, match="is half made") as caught:
+    with pytest.raises(UsageError, match="is only partly created") as caught:
         make(root, "mine")
     assert caught.value.hint is not None
     assert "pgassay drive list --repair" in caught.value.hint
-    assert named.repair(root) == ["drive mine, which was half made"]
+    assert named.repair(root) == ["drive mine, which was partly created"]
     assert make(root, "mine").name == "mine"
 
 

@@ -37,7 +37,7 @@ def test_the_path_is_made_absolute_and_typed_is_kept(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("typed", ["/mnt", "directory:", "ssd:/mnt"])
 def test_anything_else_is_refused_with_what_would_do(typed: str) -> None:
-    with pytest.raises(UsageError, match="is no drive") as caught:
+    with pytest.raises(UsageError, match="is not a drive") as caught:
         DRIVE.parse("drive.data", typed)
     assert caught.value.hint is not None
     assert "directory:PATH" in caught.value.hint

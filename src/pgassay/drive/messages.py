@@ -14,7 +14,7 @@ _MIB = 1 << 20
 def volatile(path: Path, filesystem: str) -> DriveError:
     """Memory or a container's layers: not a drive that anyone asks about."""
     return DriveError(
-        f'"{path}" is on {filesystem}, which is no drive: its speed says nothing about storage',
+        f'"{path}" is on {filesystem}, which is not a drive: its speed says nothing about storage',
         "name a directory on a real file system with --data-dir, or allow it with --allow-volatile",
     )
 
@@ -40,7 +40,8 @@ def foreign(path: Path) -> DriveError:
 def newer(path: Path, found: int, known: int) -> DriveError:
     """Made by a later version."""
     return DriveError(
-        f'"{path}" has format {found}, this pgassay knows up to {known}', "use the later pgassay, or another --data-dir"
+        f'"{path}" has format {found}, this version of pgassay reads formats up to {known}',
+        "use the later version, or another --data-dir",
     )
 
 
@@ -56,13 +57,13 @@ def too_little_space(path: Path, needed_bytes: int, free_bytes: int) -> SpaceErr
     """Checked before anything is written."""
     return SpaceError(
         f'"{path}" has {free_bytes // _MIB} MB free, {-(-needed_bytes // _MIB)} MB are needed',
-        "free some room, name another --data-dir, or use a smaller scale",
+        "free some space, name another --data-dir, or use a smaller scale",
     )
 
 
 def filled_up(path: Path) -> SpaceError:
     """It filled up in spite of the check; what was copied is removed."""
-    return SpaceError(f'"{path}" filled up while a snapshot was copied', "something else writes there; free some room")
+    return SpaceError(f'"{path}" filled up while a snapshot was copied', "something else writes there; free some space")
 
 
 def bad_name(name: str) -> DriveError:
@@ -82,12 +83,12 @@ def no_snapshot(key: str) -> DriveError:
 
 def snapshots_in_use(root: Path) -> DriveError:
     """A run's next trial may start from any of them."""
-    return DriveError(f'a run lives in "{root}" and may need its snapshots', "wait until it has ended")
+    return DriveError(f'a run is active in "{root}" and may need its snapshots', "wait until it has ended")
 
 
 def not_ours(path: Path) -> DriveError:
     """Only workspaces and clones of this drive are moved or removed."""
-    return DriveError(f'"{path}" is no workspace or clone of this drive: it is left alone')
+    return DriveError(f'"{path}" is not a workspace or clone of this drive: it is left alone')
 
 
 def still_running(path: Path, pid: int) -> DriveError:
@@ -113,7 +114,7 @@ def failed(path: Path, doing: str, failure: OSError) -> DriveError:
 def bad_level(typed: str) -> UsageError:
     """Not a place that a drive can be."""
     return UsageError(
-        f'"{typed}" is no drive',
+        f'"{typed}" is not a drive',
         "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml",
     )
 
@@ -134,7 +135,9 @@ def not_privileged(doing: str) -> DriveError:
 
 def no_device_node(path: Path, doing: str) -> DriveError:
     """A container without /dev/loop-control or /dev/fuse."""
-    return DriveError(f'"{path}" is not there or closed to us, and {doing} needs it', f"allow it here, or {_WITHOUT}")
+    return DriveError(
+        f'"{path}" does not exist or cannot be opened, and {doing} needs it', f"allow it here, or {_WITHOUT}"
+    )
 
 
 def no_program(name: str, package: str) -> DriveError:
@@ -168,7 +171,7 @@ def too_little_room(place: Path, needed: int, free: int, what: str) -> SpaceErro
     """Checked before an image or a store is made."""
     return SpaceError(
         f'"{place}" has {format_size(free)} free, {what} needs {format_size(needed)}',
-        "free some room, name another --data-dir, or make the drive smaller with drive.data.capacity",
+        "free some space, name another --data-dir, or make the drive smaller with drive.data.capacity",
     )
 
 
@@ -187,7 +190,7 @@ def unknown_word(name: str, typed: str, known: Sequence[str]) -> UsageError:
 
 def not_an_option(name: str, word: str) -> UsageError:
     """mkfs's options come from the user; what they name must not."""
-    return UsageError(f'"{word}" in "{name}" is no option of mkfs', "give options only: the device is pgassay's")
+    return UsageError(f'"{word}" in "{name}" is not an option of mkfs', "give options only: pgassay adds the device")
 
 
 def too_small(capacity: int, least: int) -> UsageError:
@@ -197,14 +200,14 @@ def too_small(capacity: int, least: int) -> UsageError:
 
 def needs_drive(name: str, owner: str) -> UsageError:
     """`drive.wal.filesystem` without `drive.wal`."""
-    return UsageError(f'"drive.{name}" says something of a drive that is not there', f'give "drive.{owner}" too')
+    return UsageError(f'"drive.{name}" needs "drive.{owner}"', f'set "drive.{owner}" too, or leave it out')
 
 
 def not_for_directories(name: str) -> UsageError:
     """mkfs options for a directory."""
     return UsageError(
-        f'"drive.{name}" cannot be asked of a directory',
-        "it goes with image, ssd, csd, a device or a description; give linked levels as treatments",
+        f'"drive.{name}" does not apply to a directory',
+        "it applies to image, ssd, csd, a device or a description; give linked levels as treatments",
     )
 
 
@@ -216,7 +219,7 @@ def other_filesystem(path: Path, found: str, wanted: str) -> UsageError:
 def only_emulated(name: str, kind: str) -> UsageError:
     """Over-provisioning of an image."""
     return UsageError(
-        f'"drive.{name}" cannot be asked of a drive of kind {kind}', "it goes with ssd, csd or a description"
+        f'"drive.{name}" does not apply to a drive of kind {kind}', "it applies to ssd, csd or a description"
     )
 
 
@@ -224,29 +227,29 @@ def disk_compresses(profile: str) -> UsageError:
     """A disk's service times for a drive that compresses."""
     return UsageError(
         f'"drive.timing" cannot be "{profile}" for a drive that compresses: disks do not',
-        "it goes with ssd, or another drive of kind page-mapped",
+        "it applies to ssd, or another drive of kind page-mapped",
     )
 
 
 def only_devices(name: str, kind: str) -> UsageError:
     """Preconditioning an image."""
     return UsageError(
-        f'"drive.{name}" cannot be asked of a drive of kind {kind}',
-        "it goes with device:/dev/…; emulated drives are aged by drive.state=aged",
+        f'"drive.{name}" does not apply to a drive of kind {kind}',
+        "it applies to device:/dev/…; emulated drives are aged by drive.state=aged",
     )
 
 
 def not_owned(device: Path) -> UsageError:
     """A real device is written over only when its owner says so by name."""
     return UsageError(
-        f'"{device}" would be written over, and nobody said that it may',
-        f"if nothing on it is needed any more: --i-own {device}",
+        f'"{device}" would be overwritten, and --i-own does not name it',
+        f"if you need nothing on it: --i-own {device}",
     )
 
 
 def no_block_device(device: Path) -> UsageError:
     """A name that is none."""
-    return UsageError(f'"{device}" is no block device')
+    return UsageError(f'"{device}" is not a block device')
 
 
 def device_in_use(device: Path, why: str) -> DriveError:
@@ -258,27 +261,27 @@ def carries_data(device: Path, found: str) -> DriveError:
     """Something is on it that we did not make."""
     return DriveError(
         f'"{device}" carries data that pgassay did not make ({found}): it is left alone',
-        f"if they are not needed: wipefs --all {device}; {_MARKED.format(device)}",
+        f"if you do not need them: wipefs --all {device}; {_MARKED.format(device)}",
     )
 
 
 def carries_unknown_data(device: Path, place: int) -> DriveError:
     """Something is on it that has no signature."""
     return DriveError(
-        f'"{device}" carries data that pgassay did not make (byte {place} is no zero): it is left alone',
-        f"if they are not needed: {_MARKED.format(device)}",
+        f'"{device}" carries data that pgassay did not make (byte {place} is not zero): it is left alone',
+        f"if you do not need them: {_MARKED.format(device)}",
     )
 
 
 def bad_description(path: Path, why: str, hint: str = "") -> UsageError:
     """A drive description that cannot be used."""
-    return UsageError(f'"{path}" describes no drive: {why}', hint or "see docs/drives.md")
+    return UsageError(f'"{path}" is not a valid drive description: {why}', hint or "see docs/drives.md")
 
 
 def impossible_drive(kind: str, said: str, hint: str) -> UsageError:
     """The emulating program's own words about a drive that it was asked for, before anything was made."""
     return UsageError(
-        f'there cannot be such a drive "{kind}": {said or "no reason given"}', hint or "see docs/drives.md"
+        f'drive "{kind}" cannot be emulated: {said or "no reason given"}', hint or "see docs/drives.md"
     )
 
 
@@ -295,7 +298,7 @@ def drive_damaged(home: Path, problems: Sequence[str]) -> DamagedError:
 def no_daemon() -> DriveError:
     """The program that emulates drives was not built."""
     return DriveError(
-        "the program pgassay-drive is not installed, which emulates drives",
+        "the program pgassay-drive, which emulates drives, is not installed",
         "build it with: make setup; or name it in $PGASSAY_DRIVE; image and directory work without it",
     )
 
@@ -318,7 +321,7 @@ def refused_by_daemon(doing: str, error: str, hint: str | None) -> DriveError:
 def limited_memory(group: str, limit: int) -> DriveError:
     """A drive and its users in one limited memory cgroup hang each other (see docs/drives.md)."""
     return DriveError(
-        f'the emulated drive would live in memory cgroup "{group}", limited to {format_size(limit)}, with its users',
+        f'the emulated drive would share memory cgroup "{group}", limited to {format_size(limit)}, with its users',
         "writes could then hang the machine: start pgassay where the root memory cgroup can be entered, or use image",
     )
 
@@ -339,7 +342,7 @@ def bad_drive_name(name: str) -> UsageError:
 def drive_half_made(name: str) -> UsageError:
     """`pgassay drive create` was killed, or is at it in another terminal."""
     return UsageError(
-        f'drive "{name}" is half made', "if nobody is making it any more, put it away: pgassay drive list --repair"
+        f'drive "{name}" is only partly created', "if nobody is creating it, remove it: pgassay drive list --repair"
     )
 
 
@@ -350,18 +353,18 @@ def drive_exists(name: str) -> UsageError:
 
 def not_emulated(name: str, kind: str) -> UsageError:
     """`stats` or `age` of an image."""
-    return UsageError(f'drive "{name}" is of kind {kind}, which counts and ages nothing')
+    return UsageError(f'drive "{name}" is of kind {kind}, which has no counters and cannot be aged')
 
 
 def halves_apart(key: str) -> DriveError:
     """Data and WAL of two different preparations."""
-    return DriveError(f'the halves of snapshot "{key}" do not belong together', "start again: it is made anew")
+    return DriveError(f'the two halves of snapshot "{key}" do not match', "start again: it will be made anew")
 
 
 def no_block_events(path: Path) -> DriveError:
     """A kernel without block tracing, or a container that may not mount tracefs."""
     return DriveError(
-        f'the kernel does not tell what block devices are sent: "{path}" is not to be had',
+        f'the kernel does not report what block devices receive: "{path}" is not available',
         "it needs tracefs and CONFIG_BLK_DEV_IO_TRACE; an emulated drive records by itself",
     )
 
@@ -375,14 +378,14 @@ def events_lost(device: Path, lost: int) -> DriveError:
 
 def nothing_recorded(device: Path) -> UsageError:
     """Nobody wrote."""
-    return UsageError(f'nothing was written to "{device}" while it was recorded', "run the load meanwhile")
+    return UsageError(f'nothing was written to "{device}" while it was recorded', "run the load while recording")
 
 
 def trace_exists(path: Path) -> UsageError:
     """No recording writes over another."""
-    return UsageError(f'"{path}" is there already', "name a new file")
+    return UsageError(f'"{path}" already exists', "choose another file name")
 
 
 def no_place_for_trace(path: Path) -> UsageError:
     """A directory that is not there."""
-    return UsageError(f'"{path.parent}" is no directory', "name a file in one that exists")
+    return UsageError(f'"{path.parent}" is not a directory', "choose a file in a directory that exists")

@@ -135,7 +135,7 @@ def repair(root: Root) -> list[str]:
                 _put_away(home)
             finally:
                 os.close(lock)
-            done.append(f"drive {home.name}, which was half made")
+            done.append(f"drive {home.name}, which was partly created")
     return done
 
 

@@ -36,7 +36,7 @@ def attach(bench: Attacher, place: Path, **levels: str) -> Any:
 def test_a_drive_that_cannot_be_is_refused_before_it_is_made(tmp_path: Path) -> None:
     """What is refused, and in which words: tests/core/test_drive_descriptions.py."""
     impossible = CSD.with_values({"drive.granularity_bytes": 3})
-    with pytest.raises(UsageError, match='there cannot be such a drive "mine": invalid granularity') as caught:
+    with pytest.raises(UsageError, match='drive "mine" cannot be emulated: invalid granularity') as caught:
         daemon.check(impossible.configuration("mine", tmp_path), "mine")
     assert caught.value.hint
     with pytest.raises(UsageError, match="multiple of 4096"):
@@ -44,7 +44,7 @@ def test_a_drive_that_cannot_be_is_refused_before_it_is_made(tmp_path: Path) -> 
 
 
 def test_a_wrong_value_is_refused_with_what_is_accepted() -> None:
-    with pytest.raises(UsageError, match='drive "csd": invalid emulation codec rar: must be one of zstd-1 to'):
+    with pytest.raises(UsageError, match='drive "csd" cannot be emulated: invalid emulation codec rar: must be one of zstd-1 to'):
         CSD.with_values({"emulation.codec": "rar"})
 
 

@@ -72,7 +72,7 @@ def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, de
     assert precondition(device, 2) == 2 * SIZE_BYTES
     noise = (place / "somebody").read_bytes()
     assert (stored_bytes(noise, "zstd-1") == 4096).all(), "every block of it, with what does not compress"
-    with pytest.raises(DriveError, match=r"byte .* is no zero"):
+    with pytest.raises(DriveError, match=r"byte .* is not zero"):
         attach(place, device, device, precondition="1")
     assert (place / "somebody").read_bytes() == noise, "what has no signature may be somebody's"
     KERNEL.make(device, Filesystem(), "pgassay-own")  # as the hint says

@@ -70,7 +70,7 @@ def test_no_recording_writes_over_another_or_begins_without_a_device(tmp_path: P
     for path in (tmp_path / "trace", tmp_path / "missing" / "trace"):
         with pytest.raises(UsageError):
             recording.record_device(Path("/dev/null"), path, "zstd-1", lambda: None)
-    with pytest.raises(UsageError, match="no block device"):
+    with pytest.raises(UsageError, match="is not a block device"):
         recording.record_device(Path("/dev/null"), tmp_path / "other", "zstd-1", lambda: None)
 
 

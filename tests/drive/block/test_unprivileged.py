@@ -102,8 +102,8 @@ def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        ({"wal.filesystem": "ext4"}, "not there"),
-        ({"data": "directory:/x", "data.mkfs": "-b 4096"}, "cannot be asked of a directory"),
+        ({"wal.filesystem": "ext4"}, "needs"),
+        ({"data": "directory:/x", "data.mkfs": "-b 4096"}, "does not apply to a directory"),
         ({"data": "image", "data.codec": "lz4"}, "kind image"),
         ({"data": "device:/dev/x", "data.capacity": "1GB"}, "kind device"),
         ({"data": "image", "timing": "tlc-nvme"}, "kind image"),
@@ -199,7 +199,7 @@ def test_an_image_of_another_size_is_another_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_device_is_not_touched_unless_owned(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nobody said") as caught:
+    with pytest.raises(UsageError, match="--i-own does not name it") as caught:
         on_fakes(tmp_path / "data", "device:/dev/null")
     assert caught.value.hint is not None
     assert "--i-own /dev/null" in caught.value.hint
@@ -232,7 +232,7 @@ def test_an_aged_drive_says_so_and_keeps_its_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_missing_program_is_named_with_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(DriveError, match="pgassay-drive is not installed"):
+    with pytest.raises(DriveError, match="pgassay-drive, which emulates drives, is not installed"):
         daemon.find({"PGASSAY_DRIVE": str(tmp_path / "nothing")})
 
 
