@@ -37,6 +37,19 @@ words! {
     }
 }
 
+impl PolicyName {
+    /// The name of a policy of the model.
+    pub fn of(policy: Policy) -> Self {
+        match policy {
+            Policy::Greedy => Self::Greedy,
+            Policy::CostBenefit => Self::CostBenefit,
+            Policy::Fifo => Self::Fifo,
+            Policy::DChoices { .. } => Self::DChoices,
+            Policy::Random => Self::Random,
+        }
+    }
+}
+
 words! {
     /// Where garbage collection writes what it moves.
     GcStreamName {

@@ -8,7 +8,7 @@
 //! | contents: log, map, memory | [`store`] |
 //! | answering when a modelled device would | [`timing`] |
 //! | the kernel's requests | [`front`], [`mount`] |
-//! | people's requests | [`control`], [`commands`], [`stats`] |
+//! | people's requests | [`control`], [`commands`] |
 //! | not hanging the machine | [`safety`], [`signals`] |
 //! | who has it mounted | [`users`] |
 //! | all of it together | [`serve`] |
@@ -24,7 +24,6 @@ pub mod mount;
 pub mod safety;
 pub mod serve;
 pub mod signals;
-pub mod stats;
 pub mod store;
 pub mod timing;
 pub mod users;

@@ -1,6 +1,6 @@
 //! The kinds of modelled drives behind one name.
 
-use description::{Configuration, FlashTable};
+use description::{Configuration, FlashTable, Kind};
 use flash::compressing::{PackedCompressing, SpaceState};
 use flash::page_mapped::PackedPageMapped;
 use flash::timing::OperationLog;
@@ -45,6 +45,14 @@ impl Model {
         let mut flash = FlashTable::parse(&serde_json::from_str(json).unwrap()).unwrap();
         flash.seen_as(capacity_bytes);
         Self::new(&flash).unwrap()
+    }
+
+    /// What kind of drive it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::PageMapped(_) => Kind::PageMapped,
+            Self::Compressing(_) => Kind::Compressing,
+        }
     }
 
     /// The drive without its kind.

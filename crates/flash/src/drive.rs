@@ -2,7 +2,6 @@
 
 use crate::counters::Counters;
 use crate::error::FlashError;
-use crate::health::HealthLog;
 use crate::observer::Observer;
 use crate::wear::Wear;
 
@@ -60,11 +59,6 @@ pub trait Drive {
 
     /// Erase counts.
     fn wear(&self) -> Wear;
-
-    /// The log page, given the program/erase cycles that the flash is rated for.
-    fn health(&self, rated_cycles: u32) -> HealthLog {
-        HealthLog::read(self, rated_cycles)
-    }
 
     /// Who watches, for reading what it has seen.
     fn observer(&self) -> &Self::Observer;

@@ -3,7 +3,7 @@
 mod support;
 
 use flash::random::Random;
-use flash::{Compressing, CompressingConfig, Drive, FlashError, Policy, SpaceState, Throttling};
+use flash::{Compressing, CompressingConfig, Drive, FlashError, HealthLog, Policy, SpaceState, Throttling};
 use support::{capacity, compressing_config};
 
 /// Four times as many logical blocks as the flash is sold for.
@@ -21,7 +21,7 @@ fn what_compresses_fits() {
         drive.write(lba, 800).unwrap();
     }
     assert_eq!(drive.space_state(), SpaceState::Normal);
-    assert_eq!(drive.health(1000).compression_ratio, 512);
+    assert_eq!(HealthLog::read(&drive, 1000).compression_ratio, 512);
     assert_eq!(drive.counters().throttled_writes, 0);
 }
 
@@ -82,7 +82,10 @@ fn zeros_take_no_flash() {
     let counters = drive.counters();
     assert_eq!((counters.nand_bytes_written, drive.live_bytes()), (0, 0));
     assert_eq!(counters.host_bytes_written, u64::from(drive.logical_blocks()) * 4096);
-    assert_eq!((drive.health(1000).compression_ratio, drive.mapped_blocks()), (800, u64::from(drive.logical_blocks())));
+    assert_eq!(
+        (HealthLog::read(&drive, 1000).compression_ratio, drive.mapped_blocks()),
+        (800, u64::from(drive.logical_blocks()))
+    );
 }
 
 #[test]

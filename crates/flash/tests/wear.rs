@@ -6,7 +6,8 @@ use flash::ageing::fill;
 use flash::life::Life;
 use flash::random::Random;
 use flash::{
-    Compressing, CompressingConfig, Drive, PageMapped, PageMappedConfig, Policy, StaticWearLevelling, Streams,
+    Compressing, CompressingConfig, Drive, HealthLog, PageMapped, PageMappedConfig, Policy, StaticWearLevelling,
+    Streams,
 };
 use support::{capacity, compressing_config, page_mapped, page_mapped_config};
 
@@ -50,7 +51,7 @@ fn the_log_page_says_what_the_counters_say() {
     let mut drive = page_mapped(128, 32, 0.28, Policy::Greedy);
     wear_out(&mut drive);
     drive.trim(0, drive.logical_blocks() / 2).unwrap();
-    let (log, counters, wear) = (drive.health(500), drive.counters(), drive.wear());
+    let (log, counters, wear) = (HealthLog::read(&drive, 500), drive.counters(), drive.wear());
     assert_eq!(log.host_bytes_written, counters.host_bytes_written);
     assert_eq!(log.nand_bytes_written, counters.nand_bytes_written);
     assert_eq!(log.physical_media_units_written, counters.nand_bytes_written);
@@ -59,7 +60,7 @@ fn the_log_page_says_what_the_counters_say() {
     assert_eq!(log.physical_usage_ratio, (100.0 * 0.5 / 1.28_f64).round() as u32);
     assert_eq!(log.percentage_used, (wear.avg / 5.0) as u32);
     assert_eq!((log.wear_leveling.min, log.wear_leveling.max), (wear.min, wear.max));
-    assert_eq!(drive.health(1).percentage_used, 255.min((wear.avg * 100.0) as u32));
+    assert_eq!(HealthLog::read(&drive, 1).percentage_used, 255.min((wear.avg * 100.0) as u32));
     let blocks: u32 = wear.histogram(10).iter().map(|(_, blocks)| blocks).sum();
     assert_eq!(blocks as usize, wear.erase_counts.len());
 }

@@ -19,7 +19,6 @@
 //! | devices by name | [`profiles`] |
 //! | requests under way, flushes that wait | `flights`, `flushes` |
 //! | what is asked of a drive with a clock | [`simulation`] |
-//! | one run of many requests | `run` |
 //! | a load with arrivals | [`load`] |
 //! | latency distributions | [`latency`] |
 
@@ -35,7 +34,6 @@ mod pacing;
 mod pipe;
 pub mod profiles;
 pub mod rotating;
-mod run;
 pub mod service;
 pub mod simulation;
 mod units;

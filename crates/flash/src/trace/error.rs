@@ -3,8 +3,6 @@
 use std::fmt;
 use std::io;
 
-use super::record::Record;
-
 /// Why a trace cannot be read or written. The message is lower case and has no full stop.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -99,10 +97,9 @@ impl TraceError {
     }
 
     /// A record that runs past the end of a drive.
-    pub(super) fn past_end(number: u64, record: &Record, drive_blocks: u64) -> Self {
-        let reason =
-            format!("{} blocks from there run past the end of the drive, which has {drive_blocks}", record.blocks);
-        Self::record(number, "first block", record.first_block, reason)
+    pub(super) fn past_end(number: u64, (first_block, blocks): (u32, u32), drive_blocks: u64) -> Self {
+        let reason = format!("{blocks} blocks from there run past the end of the drive, which has {drive_blocks}");
+        Self::record(number, "first block", first_block, reason)
     }
 }
 

@@ -72,7 +72,7 @@ impl Record {
             return Err(TraceError::record(number, "blocks", self.blocks, reason));
         }
         if u64::from(self.first_block) + u64::from(self.blocks) > drive_blocks {
-            return Err(TraceError::past_end(number, self, drive_blocks));
+            return Err(TraceError::past_end(number, (self.first_block, self.blocks), drive_blocks));
         }
         let sized = if self.operation == Operation::Write { self.blocks as usize } else { 0 };
         if self.operation == Operation::Write && self.blocks > MAX_BLOCKS_PER_WRITE {

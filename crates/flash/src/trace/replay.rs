@@ -79,7 +79,7 @@ pub fn replay<R: Read, D: Drive>(reader: &mut Reader<R>, drive: &mut D, handles:
         }
         // The trace's own drive may have been larger than this one.
         if u64::from(record.first_block) + u64::from(record.blocks) > drive_blocks {
-            return Err(TraceError::past_end(number, &record, drive_blocks).into());
+            return Err(TraceError::past_end(number, (record.first_block, record.blocks), drive_blocks).into());
         }
         apply(&record, drive, handles).map_err(|error| ReplayError::Drive { record: number, error })?;
         done.records += 1;

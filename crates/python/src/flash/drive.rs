@@ -8,7 +8,7 @@ use description::{FlashTable, Refused, Table, Timing};
 use flash::life::Life;
 use flash::timing::ServiceTimes;
 use flash::trace::{Reader, replay};
-use flash::{BLOCK_BYTES, Drive};
+use flash::{BLOCK_BYTES, Drive, HealthLog};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -221,7 +221,7 @@ impl PyFlashDrive {
     fn health<'py>(&self, py: Python<'py>, rated_cycles: u32) -> PyResult<Bound<'py, PyDict>> {
         log_page::health(
             py,
-            &with_drive!(&self.model, drive => drive.health(rated_cycles)),
+            &with_drive!(&self.model, drive => HealthLog::read(drive, rated_cycles)),
         )
     }
 

@@ -5,8 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::collector::MAX_INTERVALS;
-use super::line::{LineFormat, MAX_SCRIPTS};
-use super::tally::Outcome;
+use super::line::{LineFormat, MAX_SCRIPTS, Outcome};
 use crate::latency_sketch::MAX_LATENCY_US;
 
 /// Shown of a line that cannot be read.

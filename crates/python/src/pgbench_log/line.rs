@@ -4,11 +4,38 @@
 //! digit parsing): their lengths vary, so byte loops would mispredict at every field. The seconds since the epoch are
 //! compared with the line before, which nearly always has the same.
 
-use super::tally::Outcome;
 use crate::latency_sketch::MAX_LATENCY_US;
 
 /// pgbench itself allows 128 scripts.
 pub const MAX_SCRIPTS: u64 = 128;
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Committed (or whatever the script ends with): the log has its time.
+    Succeeded,
+    /// `skipped`: it would have started later than `--latency-limit` allows (`--rate`).
+    Skipped,
+    /// `failed`, the reason not logged without `--failures-detailed`.
+    Failed,
+    /// `serialization` failure.
+    Serialization,
+    /// `deadlock` failure.
+    Deadlock,
+    /// `other` failure (`--continue-on-error`, from PostgreSQL 19).
+    Other,
+}
+
+impl Outcome {
+    /// The words that pgbench writes in place of the time.
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("skipped", Self::Skipped),
+        ("failed", Self::Failed),
+        ("serialization", Self::Serialization),
+        ("deadlock", Self::Deadlock),
+        ("other", Self::Other),
+    ];
+}
 
 /// Which optional columns the log has: it does not say so itself, and `lag` and `retries` look alike.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,6 @@
 mod chunk;
 mod collector;
 mod error;
-mod gather;
 mod line;
 mod python;
 mod reader;

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::collector::{CellKey, Grid};
-use super::tally::{Outcome, PackedTally, Tally};
+use super::line::Outcome;
+use super::tally::{PackedTally, Tally};
 
 /// A column of the series.
 #[derive(Clone, Debug, PartialEq)]

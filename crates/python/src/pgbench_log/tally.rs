@@ -1,35 +1,7 @@
 //! What is counted for one script in one interval, or in any union of them.
 
-use super::line::Transaction;
+use super::line::{Outcome, Transaction};
 use crate::latency_sketch::LatencySketch;
-
-/// How a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Committed (or whatever the script ends with): the log has its time.
-    Succeeded,
-    /// `skipped`: it would have started later than `--latency-limit` allows (`--rate`).
-    Skipped,
-    /// `failed`, the reason not logged without `--failures-detailed`.
-    Failed,
-    /// `serialization` failure.
-    Serialization,
-    /// `deadlock` failure.
-    Deadlock,
-    /// `other` failure (`--continue-on-error`, from PostgreSQL 19).
-    Other,
-}
-
-impl Outcome {
-    /// The words that pgbench writes in place of the time.
-    pub const WORDS: [(&'static str, Self); 5] = [
-        ("skipped", Self::Skipped),
-        ("failed", Self::Failed),
-        ("serialization", Self::Serialization),
-        ("deadlock", Self::Deadlock),
-        ("other", Self::Other),
-    ];
-}
 
 /// Counts beside the latencies; sums in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 
 use crate::latency_sketch::PyLatencySketch;
-use crate::pgbench_log::tally::{Counts, Outcome, Tally};
+use crate::pgbench_log::line::Outcome;
+use crate::pgbench_log::tally::{Counts, Tally};
 
 /// Counts by outcome, and the latencies of the successful transactions.
 #[pyclass(module = "pgassay._core", frozen)]

@@ -12,9 +12,10 @@ use proptest::prelude::*;
 
 use super::collector::{CellKey, MAX_INTERVALS};
 use super::error::LogError;
+use super::line::Outcome;
 use super::line::{LineFormat, LineParser, Transaction};
 use super::reader::{ReadLogs, ReadOptions, read_logs};
-use super::tally::{Outcome, PackedTally, Tally};
+use super::tally::{PackedTally, Tally};
 
 /// Files that go away with the test.
 struct Logs(PathBuf, Vec<PathBuf>);
