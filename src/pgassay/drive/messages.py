@@ -280,9 +280,7 @@ def bad_description(path: Path, why: str, hint: str = "") -> UsageError:
 
 def impossible_drive(kind: str, said: str, hint: str) -> UsageError:
     """The emulating program's own words about a drive that it was asked for, before anything was made."""
-    return UsageError(
-        f'drive "{kind}" cannot be emulated: {said or "no reason given"}', hint or "see docs/drives.md"
-    )
+    return UsageError(f'drive "{kind}" cannot be emulated: {said or "no reason given"}', hint or "see docs/drives.md")
 
 
 def damaged_filesystem(device: Path, said: str) -> DamagedError:

@@ -44,7 +44,7 @@ def test_a_drive_that_cannot_be_is_refused_before_it_is_made(tmp_path: Path) -> 
 
 
 def test_a_wrong_value_is_refused_with_what_is_accepted() -> None:
-    with pytest.raises(UsageError, match='cannot be emulated: invalid emulation codec rar: must be one of zstd-1 to'):
+    with pytest.raises(UsageError, match="cannot be emulated: invalid emulation codec rar: must be one of zstd-1 to"):
         CSD.with_values({"emulation.codec": "rar"})
 
 
