@@ -11,10 +11,10 @@ from pgassay.record.calibrations import (
     Known,
     NoiseRecord,
     Setting,
-    put_beside,
     read,
     remember,
     user_file,
+    write_beside_run,
 )
 from pgassay.record.errors import RecordError
 from pgassay.testing.fakes.disk import FakeDisk
@@ -42,7 +42,7 @@ def test_what_is_remembered_is_read_again_and_replaced_by_a_later_one() -> None:
     known = read(disk, path)
     assert [each.measured_utc[:7] for each in known.calibrations] == ["2026-01", "2026-02"]
     assert known.nearest(HERE) == _calibration(when="2026-02-02T00:00:00Z")
-    put_beside(disk, HOME, _calibration())
+    write_beside_run(disk, HOME, _calibration())
     assert disk.exists(HOME / FILE)
 
 

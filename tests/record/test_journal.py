@@ -112,7 +112,7 @@ def test_a_journal_that_cannot_be_put_right_takes_no_more_lines() -> None:
     disk.faults = {len(disk.steps) + 1: Fault.FULL, len(disk.steps) + 2: Fault.BROKEN}
     with pytest.raises(RecordError, match="could not write the journal"):
         journal.append(Kind.DECISION, {"trial": 2})
-    with pytest.raises(RecordError, match="takes no more lines"):
+    with pytest.raises(RecordError, match="no more lines are written"):
         journal.append(Kind.DECISION, {"trial": 2})
     assert parse(disk.read(PATH), RUN).torn_bytes > 0
 

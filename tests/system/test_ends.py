@@ -185,9 +185,8 @@ def test_a_record_whose_disk_is_full_is_an_error_with_a_hint_and_can_go_on(journ
         done = finished(process)
         assert done.returncode == 2
         assert "pgassay: error: could not" in done.stderr
-        assert (
-            f"hint: the file system is full: free what stands in the way, then go on with: pgassay resume {path}"
-            in (done.stderr)
+        assert f"hint: the file system is full: remove the cause, then continue with: pgassay resume {path}" in (
+            done.stderr
         )
         assert "Traceback" not in done.stderr
         assert journey.left_behind() == []

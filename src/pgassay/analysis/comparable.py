@@ -1,8 +1,8 @@
-"""Which comparisons are refused: speed between drives of which one is emulated, unless both answered in modelled times.
+"""Which comparisons are refused: speeds of two drives of which one is emulated, unless both answered in modelled times.
 
-Without service times emulated drives answer from memory, so their speeds differ only by what the codec takes of the
-CPU; a verdict on them would be one on nothing. With them, both drives must have kept to the times that they were asked
-for, as measured in every trial. Space, write amplification and costs compare always. See docs/drives.md.
+Without service times emulated drives answer from memory, so their speeds differ only by the CPU time of the codec, and
+a verdict on them would mean nothing. With them, both drives must have kept their service times, as measured in every
+trial. Space, write amplification and costs can always be compared. See docs/drives.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ def refusal_by_levels(baseline: Levels, levels: Levels) -> str:
     if not between_drives(baseline, levels) or all(map(timed, both)):
         return ""
     if not all(map(emulated, both)):
-        return "an emulated drive's speed is set against emulated drives only"
+        return "the speed of an emulated drive is compared with emulated drives only"
     return "timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
 
 
@@ -53,13 +53,13 @@ def refusal_by_errors(errors: Iterable[float | None]) -> str:
     """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
     found = list(errors)
     if any(error is None for error in found):
-        return "how far the drives kept to their service times was not measured"
+        return "how well the drives kept their service times was not measured"
     worst = max((error for error in found if error is not None), default=0.0)
     if worst <= ACCEPTABLE_ERROR:
         return ""
     return (
-        f"a drive answered {worst:.0%} later than the times it was asked for, "
-        f"more than {ACCEPTABLE_ERROR:.0%}: this machine is too slow or too busy for it"
+        f"a drive answered {worst:.0%} later than its service times, and {ACCEPTABLE_ERROR:.0%} is the most allowed: "
+        "this machine is too slow or too busy for it"
     )
 
 

@@ -159,7 +159,7 @@ def _conduct(
             raise
     setting = setting_of(resolved.arms[0], mount)
     found = CalibrationFindings(Run.open(run.path)).calibration(setting)
-    calibrations.put_beside(site.disk, run.path, found)
+    calibrations.write_beside_run(site.disk, run.path, found)
     if found.noise:
         calibrations.remember(site.disk, user_file(), found)
     return messages.SUCCESS

@@ -15,7 +15,7 @@ from pgassay.bench.store import Trait
 from pgassay.lab import checks, regime, settings
 from pgassay.lab.arms import ResolvedArm
 from pgassay.probe.drives import amplification_by_half
-from pgassay.record.errors import saying
+from pgassay.record.errors import as_record_error
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.levels import Arm
 
@@ -33,7 +33,7 @@ class Assignment:
 
     def keeping(self, what: str) -> AbstractContextManager[None]:
         """Around whatever writes to the record: its disk being full is no outcome of the treatment."""
-        return saying(self.staging.parents[1], f"keep {what} of trial {self.number}")
+        return as_record_error(self.staging.parents[1], f"keep {what} of trial {self.number}")
 
 
 class Laps:

@@ -1,8 +1,8 @@
 """What calibrations found: `calibration.json` beside a calibration's run, and one small file a user for studies to use.
 
 The user's file is `$XDG_STATE_HOME/pgassay/calibration.json`. An entry holds for one host, one place (file system and
-device), one PostgreSQL and one load; a later calibration of the same replaces it. A file that cannot be read is as good
-as none: a study then says nothing about noise.
+device), one PostgreSQL and one load; a later calibration of the same replaces it. A file that cannot be read counts
+as missing: a study then says nothing about noise.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ import msgspec
 
 from pgassay.record import formats
 from pgassay.record.disk import Disk, replace_file
-from pgassay.record.errors import saying
+from pgassay.record.errors import as_record_error
 
 STUDY = "calibration"
 """The name that a calibration's run has instead of a study's; its clusters are in a directory of this name."""
@@ -23,18 +23,18 @@ AFTER_RESTART = f"{STUDY}.run"
 """The covariate of a calibration: which run after a restart it is, from 1."""
 FORMAT = 1
 FILE = "calibration.json"
-_UNSAID: Mapping[str, str] = {
+_DEFAULTS: Mapping[str, str] = {
     "age": "none",
     "cache": "prewarmed",
     "checkpoint": "cycle",
     "vacuum": "off",
     "warmup": "0s",
 }
-"""What these options of a load mean where they are not given."""
+"""The values of these load options where they are not given."""
 
 
-def _said(load: Mapping[str, str], name: str) -> str:
-    return load.get(name, _UNSAID.get(name, "default"))
+def _value_of(load: Mapping[str, str], name: str) -> str:
+    return load.get(name, _DEFAULTS.get(name, "default"))
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Setting:
         """What differs beyond the place, as `clients=8`, in this setting's words."""
         names = sorted(self.load.keys() | other.load.keys())
         found = [
-            f"{name}={_said(self.load, name)}" for name in names if _said(self.load, name) != _said(other.load, name)
+            f"{name}={_value_of(self.load, name)}"
+            for name in names
+            if _value_of(self.load, name) != _value_of(other.load, name)
         ]
         return tuple(found if self.postgres == other.postgres else [f"postgres={self.postgres}", *found])
 
@@ -150,16 +152,16 @@ def read(disk: Disk, path: Path) -> Known:
 
 def remember(disk: Disk, path: Path, new: Calibration) -> None:
     """Add one to the user's file; raises `RecordError`."""
-    with saying(path, "keep the calibration"):
+    with as_record_error(path, "keep the calibration"):
         missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
         for folder in reversed(missing):
             disk.mkdir(folder)
         replace_file(disk, path, formats.encode(read(disk, path).with_one(new)))
 
 
-def put_beside(disk: Disk, run: Path, new: Calibration) -> Path:
+def write_beside_run(disk: Disk, run: Path, new: Calibration) -> Path:
     """Write `calibration.json` into a run directory; raises `RecordError`."""
     path = run / FILE
-    with saying(path, "write the calibration"):
+    with as_record_error(path, "write the calibration"):
         replace_file(disk, path, formats.encode(new))
     return path

@@ -81,7 +81,7 @@ def _trials(run: Run) -> Iterator[Finding]:
             if line is None:
                 yield _note(where, "is committed but not journalled; resuming adopts it")
             elif any(line.get(name) != digest for name, digest in trials.hashes(run.disk, run.path, number).items()):
-                yield _error(where, "does not have the hash that the journal has for it")
+                yield _error(where, "has another hash than the journal says")
             yield from _record(run, number, seen)
         except (RecordError, OSError) as failure:
             yield _error(where, str(failure))
@@ -91,7 +91,7 @@ def _record(run: Run, number: int, seen: dict[tuple[object, ...], int]) -> Itera
     data = run.disk.read(run.trial_directory(number) / trials.TRIAL_FILE)
     record = formats.decode_trial(data, run.path, f"trial {number}")
     if record.number != number:
-        yield _error(f"trial {number}", f"calls itself trial {record.number}")
+        yield _error(f"trial {number}", f"says that it is trial {record.number}")
     for key in _keys(record):
         if key in seen:
             yield _error(f"trial {number}", f"repeats trial {seen[key]}: {' '.join(map(str, key))}")

@@ -14,7 +14,7 @@ from pgassay.record.journal import Entry, Kind
 
 
 class Step(StrEnum):
-    """What was decided."""
+    """The three kinds of decision that a design can make."""
 
     NEXT = "next"
     """Run a trial of an arm."""
@@ -42,7 +42,7 @@ class Decision:
     reason: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """For the journal line."""
+        """As the data of a `decision` line of the journal."""
         return asdict(self)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.record import formats, trials
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
-from pgassay.record.errors import already_there, damaged, in_use, no_parent, not_a_run, older_format, saying
+from pgassay.record.errors import already_there, as_record_error, damaged, in_use, no_parent, not_a_run, older_format
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.journal import Entry, Journal, Kind, Parsed, committed_in, encode, parse, require_all
@@ -107,7 +107,7 @@ class RunDirectory:
         """
         disk = disk or RealDisk()
         path = path.absolute()
-        with saying(path, "make the run directory"):
+        with as_record_error(path, "make the run directory"):
             if disk.exists(path):
                 raise already_there(path)
             if not disk.is_directory(path.parent):
@@ -143,7 +143,7 @@ class RunDirectory:
         """
         disk = disk or RealDisk()
         path = path.absolute()
-        with saying(path, "open the run directory"):
+        with as_record_error(path, "open the run directory"):
             header = read_header(disk, path)
             written = formats.written_format(disk.read(path / HEADER_FILE), path, HEADER_FILE)
             if written != FORMAT:
@@ -187,7 +187,7 @@ class RunDirectory:
 
     def begin_trial(self, number: int, data: Mapping[str, Any] | None = None) -> Staging:
         """Journal the start and make the staging directory; the raw output of every tool goes below its `path`."""
-        with saying(self.path, f"begin trial {number}"):
+        with as_record_error(self.path, f"begin trial {number}"):
             staging = trials.begin(self._disk, self.path, number)
         self.journal.append(Kind.TRIAL_STARTED, {"number": number, **(data or {})})
         return staging
@@ -200,7 +200,7 @@ class RunDirectory:
         from pgassay.record.series import frame, parquet
 
         rows = parquet(frame(record.number, series))
-        with saying(self.path, f"commit trial {record.number}"):
+        with as_record_error(self.path, f"commit trial {record.number}"):
             hashes = trials.seal(self._disk, self.path, staging, record, rows)
         self.journal.append(Kind.TRIAL_COMMITTED, {"number": record.number, **hashes})
         self._committed[record.number] = hashes["sha256"]
@@ -210,11 +210,11 @@ class RunDirectory:
 
     def abandon_trial(self, staging: Staging) -> None:
         """Set a trial aside that will not be committed (Ctrl-C); its raw output stays under `trials/.abandoned-…`."""
-        with saying(self.path, f"set trial {staging.number} aside"):
+        with as_record_error(self.path, f"set trial {staging.number} aside"):
             trials.set_aside(self._disk, self.path, staging.path.name)
 
     def interrupted(self, reason: str) -> None:
-        """Journal a clean early end."""
+        """Journal that the run ended early and in order (Ctrl-C), with the reason."""
         self.journal.append(Kind.INTERRUPTED, {"reason": reason})
 
     def resumed(self, data: Mapping[str, Any] | None = None) -> None:
@@ -230,11 +230,11 @@ class RunDirectory:
         """Bring `index.parquet` and `series-NNN.parquet` up to date; they can be rebuilt at any time."""
         from pgassay.record.compaction import compact
 
-        with saying(self.path, "compact the trials"):
+        with as_record_error(self.path, "compact the trials"):
             compact(self._disk, self.path, self._committed)
 
     def close(self) -> None:
-        """Give the lock back; the directory stays as it is."""
+        """Release the lock; the directory stays as it is."""
         self._lock.release()
 
 

@@ -60,19 +60,19 @@ class Disk(Protocol):
         """Make the names in a directory durable."""
 
     def remove(self, path: Path) -> None:
-        """Remove one file."""
+        """Remove one file; `FileNotFoundError` if there is none."""
 
     def remove_tree(self, path: Path) -> None:
         """Remove a directory and all below it."""
 
     def read(self, path: Path) -> bytes:
-        """A whole file."""
+        """The whole contents of a file, in memory."""
 
     def blocks(self, path: Path) -> Iterator[bytes]:
         """A file in pieces of at most `BLOCK_BYTES`, for files of any size."""
 
     def list(self, path: Path) -> tuple[str, ...]:
-        """The names in a directory, sorted."""
+        """The names of all entries in a directory, sorted, without their paths."""
 
     def exists(self, path: Path) -> bool:
         """Is there a file or directory of this name?"""
@@ -88,22 +88,18 @@ class Disk(Protocol):
 
 
 class RealDisk:
-    """The operating system's disk."""
+    """The operating system's disk; every method does what `Disk` says of it."""
 
     def mkdir(self, path: Path) -> None:
-        """See `Disk`."""
         path.mkdir()
 
     def write_file(self, path: Path, data: bytes) -> None:
-        """See `Disk`."""
         _write_and_sync(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), data)
 
     def append(self, path: Path, data: bytes) -> None:
-        """See `Disk`."""
         _write_and_sync(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC), data)
 
     def truncate(self, path: Path, size: int) -> None:
-        """See `Disk`."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.ftruncate(descriptor, size)
@@ -112,14 +108,12 @@ class RealDisk:
             os.close(descriptor)
 
     def rename(self, old: Path, new: Path) -> None:
-        """See `Disk`."""
         old.rename(new)
         self.sync_directory(new.parent)
         if old.parent != new.parent:
             self.sync_directory(old.parent)
 
     def sync_tree(self, path: Path) -> None:
-        """See `Disk`."""
         for directory, _, files in os.walk(path, topdown=False):
             for name in files:
                 file = Path(directory, name)
@@ -128,45 +122,36 @@ class RealDisk:
             _sync(Path(directory))
 
     def sync_directory(self, path: Path) -> None:
-        """See `Disk`."""
         _sync(path)
 
     def remove(self, path: Path) -> None:
-        """See `Disk`."""
         path.unlink()
 
     def remove_tree(self, path: Path) -> None:
-        """See `Disk`."""
         shutil.rmtree(path)
 
     def read(self, path: Path) -> bytes:
-        """See `Disk`."""
         return path.read_bytes()
 
     def blocks(self, path: Path) -> Iterator[bytes]:
-        """See `Disk`."""
         with path.open("rb") as file:
             while block := file.read(BLOCK_BYTES):
                 yield block
 
     def list(self, path: Path) -> tuple[str, ...]:
-        """See `Disk`."""
         return tuple(sorted(entry.name for entry in os.scandir(path)))
 
     def exists(self, path: Path) -> bool:
-        """See `Disk`."""
         return os.path.lexists(path)
 
     def is_directory(self, path: Path) -> bool:
-        """See `Disk`."""
         return path.is_dir()
 
     def source(self, path: Path) -> Path | bytes:
-        """See `Disk`."""
         return path
 
     def lock(self, path: Path, owner: str) -> Lock:
-        """See `Disk`; flock(2), so the kernel lets go when the process ends, and a stale lock is just a file."""
+        # flock(2): the kernel releases it when the process ends, and a stale lock is just a file.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,7 +173,6 @@ class _FileLock:
         self.former = former
 
     def release(self) -> None:
-        """See `Lock`."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)

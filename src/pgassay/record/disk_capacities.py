@@ -1,7 +1,7 @@
-"""What runs of the study `disk` found of each drive: one small file a user, for later runs on the same drive to use.
+"""What runs of the study `disk` measured of each drive: one small file a user, which later runs on that drive use.
 
 `$XDG_STATE_HOME/pgassay/disk.json`, beside the calibrations; one entry a place (host, file system, device), the latest.
-A file that cannot be read is as good as none.
+A file that cannot be read counts as missing.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ import msgspec
 from pgassay.record import formats
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import Disk, replace_file
-from pgassay.record.errors import saying
+from pgassay.record.errors import as_record_error
 
 FORMAT = 1
 FILE = "disk.json"
 FACT = "disk_capacities"
-"""Under which name a later run's host.json takes an entry along."""
+"""The name of such an entry in a later run's host.json."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class DiskCapacities:
     per_s: Mapping[str, float]
     at: Mapping[str, str]
     remarks: tuple[str, ...] = ()
-    """What spoke against measuring then, as other programs at work."""
+    """What may have disturbed the measurement, such as other programs at work."""
 
     def facts(self) -> dict[str, Any]:
-        """For host.json."""
+        """As plain values for a later run's host.json."""
         found: dict[str, Any] = {"measured_utc": self.measured_utc, "run": self.run, "per_s": dict(self.per_s)}
         return {**found, "at": dict(self.at), "remarks": list(self.remarks)}
 
@@ -48,7 +48,7 @@ class KnownDisks:
     format: int = field(default=FORMAT)
 
     def of(self, place: Setting) -> DiskCapacities | None:
-        """The one of this place."""
+        """The entry of this place (host, file system, device), or None."""
         return next((each for each in self.disks if each.place.same_place(place)), None)
 
     def with_one(self, new: DiskCapacities) -> "KnownDisks":
@@ -67,7 +67,7 @@ def read(disk: Disk, path: Path) -> KnownDisks:
 
 def remember(disk: Disk, path: Path, new: DiskCapacities) -> None:
     """Add one to the user's file; raises `RecordError`."""
-    with saying(path, "keep what the disk can do"):
+    with as_record_error(path, "keep what the disk can do"):
         missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
         for folder in reversed(missing):
             disk.mkdir(folder)

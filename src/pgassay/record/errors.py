@@ -32,16 +32,16 @@ class DamagedError(RecordError):
 
 
 class InUseError(RecordError):
-    """Another runner works on this run."""
+    """Another runner holds the lock of this run."""
 
 
 CHECK = "see all findings with: pgassay check {path}"
-"""What helps a reader, who has nothing to go on with."""
+"""The hint for a reader, who cannot repair anything."""
 
 MISSING = "it is in the journal but not under trials/"
 """Why a trial is left out whose directory is gone."""
 
-RESUME = "free what stands in the way, then go on with: pgassay resume {path}"
+RESUME = "remove the cause, then continue with: pgassay resume {path}"
 
 
 def not_a_run(path: Path, what: str) -> NotARunError:
@@ -106,12 +106,13 @@ def twice(number: int) -> RecordError:
 def unusable_journal(path: Path) -> RecordError:
     """A failed write whose remains could not be taken back, or a failed fsync: what is on disk is unknown."""
     return RecordError(
-        f'"{path}" takes no more lines after a failed write', "continue with: pgassay resume, which reads what is there"
+        f'no more lines are written to "{path}" after a failed write',
+        "continue with: pgassay resume, which reads what is stored",
     )
 
 
 @contextmanager
-def saying(path: Path, doing: str, otherwise: str = RESUME) -> Iterator[None]:
+def as_record_error(path: Path, doing: str, otherwise: str = RESUME) -> Iterator[None]:
     """Turn an operating system's error while `doing` something under `path` into a `RecordError` with a hint."""
     try:
         yield
@@ -120,7 +121,7 @@ def saying(path: Path, doing: str, otherwise: str = RESUME) -> Iterator[None]:
         if failure.errno in (errno.ENOSPC, errno.EDQUOT):
             hint = f"the file system is full: {run}"
         elif failure.errno == errno.EIO:
-            hint = "the drive failed to store it: look at the kernel log before trusting this drive with a record"
+            hint = "the drive failed to store it: read the kernel log before you trust this drive with a record"
         elif failure.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             hint = "this account may not write there"
         else:
@@ -128,6 +129,6 @@ def saying(path: Path, doing: str, otherwise: str = RESUME) -> Iterator[None]:
         raise RecordError(f'could not {doing} in "{path}": {failure.strerror or failure}', hint) from failure
 
 
-def not_of_load(path: Path, driver: str) -> RecordError:
+def wrong_load(path: Path, driver: str) -> RecordError:
     """A form that only one load's runs can take."""
     return RecordError(f'run "{path}" is not of the load {driver}, so it cannot be written in that form')

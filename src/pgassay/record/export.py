@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TextIO
 
-from pgassay.record.errors import not_of_load
+from pgassay.record.errors import wrong_load
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Status
@@ -75,7 +75,7 @@ def cacheprobe_rows(run: Run) -> Iterator[list[str]]:
     """The header, then valid trials and those without huge pages, in the order in which they ran."""
     declared = {response.name for response in run.responses}
     if not declared.issuperset(_TIMES):
-        raise not_of_load(run.path, "cacheprobe")
+        raise wrong_load(run.path, "cacheprobe")
     yield list(CACHEPROBE_HEADER)
     for trial in run.trials:
         finish = datetime.fromtimestamp(trial.finished_wall_ns // 10**9, UTC).isoformat(timespec="seconds")

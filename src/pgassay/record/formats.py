@@ -77,7 +77,7 @@ def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
 
 
 def decode_header(data: bytes, run: Path) -> RunHeader:
-    """A `run.json`; raises as `decode_trial`."""
+    """The header in the bytes of a `run.json`; raises `DamagedError` or `NewerFormatError`."""
     found = written_format(data, run, "run.json")
     if found == FORMAT:
         return _as(RunHeader, data, run, "run.json")
@@ -90,7 +90,7 @@ def encode_host(facts: Mapping[str, Any]) -> bytes:
 
 
 def decode_host(data: bytes, run: Path) -> dict[str, Any]:
-    """The facts of a `host.json`."""
+    """The facts about the machine in the bytes of a `host.json`; raises `DamagedError` or `NewerFormatError`."""
     written_format(data, run, "host.json")
     facts = _as(dict[str, Any], data, run, "host.json").get("facts")
     if not isinstance(facts, dict):
@@ -219,7 +219,7 @@ class TrialDecoder:
         self._settings: dict[bytes, dict[str, str]] = {}
 
     def decode(self, data: bytes, run: Path, where: str) -> TrialRecord:
-        """A `trial.json`."""
+        """The trial in the bytes of a `trial.json`; raises as `decode_trial`."""
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # told apart below
             found = _WIRE.decode(data)
             if found.format == FORMAT and b'"format"' in data:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from pgassay.record.disk import Disk
-from pgassay.record.errors import RecordError, damaged, saying, unusable_journal
+from pgassay.record.errors import RecordError, as_record_error, damaged, unusable_journal
 
 FILE = "journal.jsonl"
 LINE_BYTES_MAX = 1 << 20
@@ -134,7 +134,7 @@ class Journal:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Every line so far."""
+        """Every line that the journal holds so far, in order."""
         return tuple(self._entries)
 
     def append(self, kind: Kind, data: Mapping[str, Any] | None = None) -> Entry:
@@ -145,7 +145,7 @@ class Journal:
         line = encode(entry)
         if len(line) > LINE_BYTES_MAX:
             raise RecordError(f"a journal line of {len(line)} bytes exceeds the limit of {LINE_BYTES_MAX} bytes")
-        with saying(self._path.parent, "write the journal"):
+        with as_record_error(self._path.parent, "write the journal"):
             try:
                 self._disk.append(self._path, line)
             except BaseException:  # an interrupt in the middle of it as well

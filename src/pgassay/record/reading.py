@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pgassay.record import formats, trials
 from pgassay.record.directory import HOST_FILE, STUDY_FILE, read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk
-from pgassay.record.errors import CHECK, MISSING, DamagedError, damaged, reason_of, saying
+from pgassay.record.errors import CHECK, MISSING, DamagedError, as_record_error, damaged, reason_of
 from pgassay.record.formats import RunHeader, TrialDecoder
 from pgassay.record.journal import Entry, committed_in, require_all
 from pgassay.record.values import TrialRecord
@@ -53,7 +53,7 @@ class Run:
         """Read the header and the journal; a torn last line is passed over, since it may be under way."""
         disk = disk or RealDisk()
         path = path.absolute()
-        with saying(path, "read the run", CHECK):
+        with as_record_error(path, "read the run", CHECK):
             return cls(path, read_header(disk, path), read_journal(disk, path).entries, disk, leave_out)
 
     @property
@@ -63,8 +63,8 @@ class Run:
 
     @cached_property
     def study_toml(self) -> str:
-        """The resolved study, as text."""
-        with saying(self.path, "read the study", CHECK):
+        """The resolved study as TOML text, as it is in `study.toml`."""
+        with as_record_error(self.path, "read the study", CHECK):
             return self.disk.read(self.path / STUDY_FILE).decode(errors="replace")
 
     @cached_property
@@ -77,14 +77,14 @@ class Run:
 
     @cached_property
     def host(self) -> dict[str, Any]:
-        """The facts about the machine."""
-        with saying(self.path, "read the host's facts", CHECK):
+        """The facts about the machine, as they are in `host.json`."""
+        with as_record_error(self.path, "read the host's facts", CHECK):
             return formats.decode_host(self.disk.read(self.path / HOST_FILE), self.path)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The committed trials' numbers, in order; with `leave_out` those that have a directory."""
-        with saying(self.path, "list the trials", CHECK):
+        with as_record_error(self.path, "list the trials", CHECK):
             present = trials.scan(self.disk, self.path).committed
         if not self.leave_out:
             require_all(self.path, self._journalled, present)
@@ -104,7 +104,7 @@ class Run:
     def _trials(self) -> tuple[tuple[TrialRecord, ...], tuple[LeftOut, ...]]:
         found: list[TrialRecord] = []
         lost = [LeftOut(number, MISSING) for number in self._journalled.keys() - set(self.numbers)]
-        with saying(self.path, "read the trials", CHECK):
+        with as_record_error(self.path, "read the trials", CHECK):
             for number in self.numbers:
                 try:
                     found.append(self._trial(number))
@@ -115,7 +115,7 @@ class Run:
         return tuple(found), tuple(sorted(lost))
 
     def trial_directory(self, number: int) -> Path:
-        """Where a trial's raw output is."""
+        """The directory of a committed trial, with the raw output of every tool."""
         return trials.trial_path(self.path, number)
 
     def series(self) -> "pl.LazyFrame":
@@ -136,16 +136,16 @@ class Run:
         """
         import polars as pl
 
-        from pgassay.record.series import gathered
+        from pgassay.record.series import collected
 
         own = [(number, self.trial_directory(number) / trials.SERIES_FILE) for number in self.numbers]
         try:
-            return gathered(self.disk, self._series_files, self.path, query), ()
+            return collected(self.disk, self._series_files, self.path, query), ()
         except (DamagedError, OSError):
-            tables, lost = [gathered(self.disk, (), self.path, query)], []
+            tables, lost = [collected(self.disk, (), self.path, query)], []
             for number, path in own:
                 try:
-                    tables.append(gathered(self.disk, (path,), self.path, query))
+                    tables.append(collected(self.disk, (path,), self.path, query))
                 except (DamagedError, OSError) as failure:
                     if not self.leave_out:
                         raise

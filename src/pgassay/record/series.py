@@ -34,11 +34,11 @@ class Sampled(Protocol):
 
     @property
     def monotonic_ns(self) -> int:
-        """When, for lengths."""
+        """The moment of the reading by the monotonic clock (ns), from which lengths are taken."""
 
     @property
     def wall_ns(self) -> int:
-        """When, since the epoch."""
+        """The moment of the reading since the epoch (ns)."""
 
     @property
     def source(self) -> str:
@@ -46,15 +46,15 @@ class Sampled(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is."""
+        """The meter's name, such as `wal_bytes`."""
 
     @property
     def unit(self) -> str:
-        """In what it is counted."""
+        """The meter's unit, such as `bytes`."""
 
     @property
     def value(self) -> float | None:
-        """How much, None where missing."""
+        """The value as read, cumulative counters raw; None where it is missing."""
 
 
 def frame(trial: int, rows: Iterable[Sampled]) -> pl.DataFrame:
@@ -95,7 +95,7 @@ def scan(disk: Disk, paths: Sequence[Path], run: Path) -> pl.LazyFrame:
     return pl.scan_parquet([source for source in sources if isinstance(source, bytes)])
 
 
-def gathered(
+def collected(
     disk: Disk, paths: Sequence[Path], run: Path, query: Callable[[pl.LazyFrame], pl.LazyFrame]
 ) -> pl.DataFrame:
     """What `query` gives on these files; raises `DamagedError` when one of them is not a series of ours."""

@@ -36,8 +36,8 @@ class Staging:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What lies under `trials/`: numbers of committed trials in order, names of staging directories, and the rest."""
+class TrialNames:
+    """The entries of `trials/`: numbers of committed trials in order, and names of staging and other directories."""
 
     committed: tuple[int, ...]
     staging: tuple[str, ...]
@@ -50,14 +50,14 @@ def trial_path(run: Path, number: int) -> Path:
     return run / DIRECTORY / f"{number:06d}"
 
 
-def scan(disk: Disk, run: Path) -> Found:
-    """List `trials/` once."""
+def scan(disk: Disk, run: Path) -> TrialNames:
+    """The names under `trials/`, sorted by kind, from one listing."""
     names = disk.list(run / DIRECTORY)
     committed = tuple(int(name) for name in names if _COMMITTED.fullmatch(name))
     staging = tuple(name for name in names if _STAGING.fullmatch(name))
     abandoned = tuple(name for name in names if name.startswith(".abandoned-"))
     known = {f"{number:06d}" for number in committed} | {*staging, *abandoned}
-    return Found(committed, staging, abandoned, tuple(name for name in names if name not in known))
+    return TrialNames(committed, staging, abandoned, tuple(name for name in names if name not in known))
 
 
 def begin(disk: Disk, run: Path, number: int) -> Staging:

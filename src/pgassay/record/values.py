@@ -1,4 +1,4 @@
-"""A trial as the record keeps it, and the few words that it may carry.
+"""A trial as the record keeps it.
 
 `trial.json` is exactly `TrialRecord`. Per-trial files are the truth of a run; everything else can be rebuilt from them.
 """
@@ -32,7 +32,7 @@ class LevelRecord:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a trial is not plainly valid: a code for machines, a sentence for people."""
+    """Why a trial is not valid: a `code` for scripts, a sentence for people."""
 
     code: str
     detail: str
