@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.factor import Setup, Stage
 from pgassay.bench.kinds import SWITCH, Kind, choice, optional, seconds, size, whole
-from pgassay.bench.options import Options, factors_of, group, option, table_of
+from pgassay.bench.options import Options, factors_of, group, option
 from pgassay.errors import UsageError
 
 
@@ -94,13 +94,6 @@ def test_a_factor_hands_its_canonical_level_to_its_room() -> None:
         "warmup": "60s", "check": "on", "count": "3", "data": "image", "data.capacity": "1GB", "wal": "image",
     }  # fmt: skip
     assert Disks.from_levels(setup.drive).data.capacity_bytes == 1 << 30
-
-
-def test_a_table_for_the_documentation_comes_from_it() -> None:
-    head, rule, warmup, *_ = table_of(factors_of(Disks))
-    assert head == "| option | takes | default | meaning |"
-    assert rule == "|---|---|---|---|"
-    assert warmup == ("| `drive.warmup` | a length of whole seconds: 60s, 10min (s) | `0s` | a length \\| of time |")
 
 
 @pytest.mark.parametrize("kind", [whole(), seconds(), size(), choice("a", "b"), optional(whole())])

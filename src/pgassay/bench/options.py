@@ -31,7 +31,7 @@ What belongs together is checked in `__post_init__`, which may raise `UsageError
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -271,13 +271,3 @@ def _factors(of: type[Options], owner: str) -> Iterator[OptionFactor]:
         yield OptionFactor(declared, owner)
     for _, name, inner in _groups(of):
         yield from _factors(inner, _full(owner, name))
-
-
-def table_of(factors: Iterable[Factor]) -> list[str]:
-    """A table in Markdown of these factors: name, what it takes, default, what it is; a line each."""
-    lines = ["| option | takes | default | meaning |", "|---|---|---|---|"]
-    for each in factors:
-        takes = f"{each.accepts} ({each.unit})" if each.unit else each.accepts
-        cells = (f"`{each.pattern}`", takes, f"`{each.default}`" if each.default else "", each.summary)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return lines

@@ -5,14 +5,18 @@
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from pgassay.study import builtin, document
+
+if TYPE_CHECKING:
+    from pgassay.bench.factor import Factor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("study", nargs="?", help="print this built-in study's file")
-    parser.add_argument("--factors", action="store_true", help="list every factor, with its stage")
+    parser.add_argument("--factors", action="store_true", help="list every factor: stage, meaning, levels, default")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -43,9 +47,25 @@ def _factors(as_json: bool) -> int:
 
     factors = every_factor().all()
     if as_json:
-        print(json.dumps([{"name": f.pattern, "stage": f.stage, "summary": f.summary} for f in factors], indent=2))
+        print(json.dumps([_described(each) for each in factors], indent=2))
         return 0
     width = max(len(factor.pattern) for factor in factors)
     for factor in factors:
         print(f"{factor.pattern:<{width}}  {factor.stage:<6}  {factor.summary}")
+        details = [f"takes {factor.accepts}"] if factor.accepts else []
+        details += [f"in {factor.unit}"] if factor.unit else []
+        details += [f"default {factor.default}"] if factor.default else []
+        if details:
+            print(f"{'':<{width}}          {'; '.join(details)}")
     return 0
+
+
+def _described(factor: "Factor") -> dict[str, str]:
+    return {
+        "name": factor.pattern,
+        "stage": factor.stage,
+        "summary": factor.summary,
+        "accepts": factor.accepts,
+        "unit": factor.unit,
+        "default": factor.default,
+    }

@@ -1,0 +1,73 @@
+"""The tables of docs/ that come from the program's own description of its loads and factors.
+
+`python -m tests.docs.tables` writes them between their markers; `test_tables.py` fails while a page differs.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pgassay.bench.factor import Factor, Stage
+from pgassay.lab.catalogue import every_factor
+from pgassay.load import drivers
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def row(cells: Iterable[str]) -> str:
+    """One row of a table in Markdown."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def code(text: str) -> str:
+    """As code, unless it is empty."""
+    return f"`{text}`" if text else ""
+
+
+def loads() -> list[str]:
+    """A row for each driver."""
+    lines = [row(("driver", "what it is", "program", "unit of work", "options of its own")), "|---|---|---|---|---|"]
+    for driver in drivers.BUILT_IN:
+        names = ", ".join(code(each.pattern) for each in sorted(driver.own_factors, key=lambda each: each.pattern))
+        program = driver.program or "PostgreSQL's pgbench"
+        lines.append(row((code(driver.name), driver.summary, program, driver.work.name, names)))
+    return lines
+
+
+def factors() -> list[str]:
+    """A row for each factor, by stage."""
+    lines = [row(("factor", "stage", "takes", "default", "meaning")), "|---|---|---|---|---|"]
+    order = list(Stage)
+    for each in sorted(every_factor().all(), key=lambda each: (order.index(each.stage), each.pattern)):
+        lines.append(row((code(each.pattern), each.stage, takes(each), code(each.default), each.summary)))
+    return lines
+
+
+def takes(factor: Factor) -> str:
+    """What may be written, with the unit of bare numbers."""
+    return f"{factor.accepts} [{factor.unit}]" if factor.unit else factor.accepts
+
+
+TABLES: Mapping[tuple[str, str], "list[str]"] = {("loads.md", "loads"): loads(), ("factors.md", "factors"): factors()}
+"""Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
+
+
+def rewritten(text: str, marker: str, lines: Iterable[str]) -> str:
+    """The page with its table replaced; `ValueError` if it has no such markers."""
+    pattern = re.compile(rf"(<!-- {marker}: begin[^>]*-->\n).*?(<!-- {marker}: end -->)", re.DOTALL)
+    body = "\n".join(lines) + "\n"
+    found, count = pattern.subn(lambda match: f"{match[1]}{body}{match[2]}", text)
+    if count != 1:
+        raise ValueError(f"one pair of markers for {marker}, not {count}")
+    return found
+
+
+def main() -> None:
+    """Write every table into its page."""
+    for (page, marker), lines in TABLES.items():
+        path = DOCS / page
+        path.write_text(rewritten(path.read_text(encoding="utf-8"), marker, lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
