@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pgassay.record.values import Reason, TrialRecord
-from pgassay.report import losses
+from pgassay.report.findings import failed, failures
+from pgassay.report.verdict import losses
 from pgassay.study.responses import Status
 from tests.report.made import make_run
 
@@ -21,22 +22,22 @@ def test_a_treatment_that_never_worked_is_named_by_its_outcome(trial: TrialRecor
     failed = replace(trial, status=Status.OUTCOME, reasons=(reason,))
     discarded = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "why"),))
     said = "row_too_large: row is too big: size 4024, maximum size 2016"
-    assert losses.failures([discarded, failed, discarded]) == {place: said}
-    assert losses.failures([failed, trial]) == {}, "it worked once"
-    assert losses.failures([trial, failed]) == {}
-    assert losses.failures([discarded]) == {}, "not because of its settings"
-    assert losses.failures([replace(trial, treatment="another"), failed]) == {place: said}
+    assert failures([discarded, failed, discarded]) == {place: said}
+    assert failures([failed, trial]) == {}, "it worked once"
+    assert failures([trial, failed]) == {}
+    assert failures([discarded]) == {}, "not because of its settings"
+    assert failures([replace(trial, treatment="another"), failed]) == {place: said}
 
 
 def test_the_causes_of_many_discarded_trials_are_counted(trial: TrialRecord) -> None:
     steal = replace(trial, status=Status.INVALID, reasons=(Reason("steal", "a"), Reason("foreign_cpu", "b")))
     busy = replace(trial, status=Status.INVALID, reasons=(Reason("foreign_cpu", "c"),))
-    told = losses.sentence([trial, steal, busy])
+    told = losses([trial, steal, busy])
     assert told == "2 of 3 trials were discarded because other programs disturbed them (foreign_cpu in 2, steal in 1)"
-    assert losses.sentence([trial] * 10 + [busy]) == ""
+    assert losses([trial] * 10 + [busy]) == ""
 
 
 def test_a_treatment_that_was_set_aside_has_not_failed() -> None:
-    assert losses.failed("set aside: it needs about 300 more blocks, so …") is None
-    assert losses.failed("3 trials in a row failed because of its settings") is not None
-    assert losses.failed(None) is None
+    assert failed("set aside: it needs about 300 more blocks, so …") is None
+    assert failed("3 trials in a row failed because of its settings") is not None
+    assert failed(None) is None

@@ -26,7 +26,7 @@ def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
     costs = text[text.index('id="why"') : text.index('id="bottleneck"')]
     for place in ("load.clients=1", "load.clients=8"):
         assert f"<h3>{place}</h3>" in costs
-    assert costs.count(">server CPU, per transaction<br>") == 2
+    assert costs.count(">server CPU, per transaction <span") == 2
 
 
 def test_each_panel_of_costs_draws_its_own_arm_only(findings: Findings) -> None:

@@ -151,13 +151,17 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         yield Sentences(about, joined=True)
     settings: list[Sequence[str | Cell]] = [(Cell(row.name, code=True), *row.values) for row in rows]
     marked = [place for place, row in enumerate(rows) if row.unexpected]
-    yield Table(("setting", *(words.headed(names, "all trials") for names in heads)), settings, marked=marked)
+    yield Table(
+        ("setting", *(words.headed(names, "all trials") for names in heads)), settings, marked=marked, texts=True
+    )
     levels: list[Sequence[str | Cell]] = []
     for name, said in levels_read_back(findings.trials).items():
         alike = len(said) == len(treatments) and len(set(said.values())) == 1
         cells = list(said.values())[:1] if alike else [said.get(each, words.MISSING) for each in treatments]
         levels.append((Cell(name, code=True), *cells))
-    yield Table(("level", *(words.headed(each, "all trials") for each in treatments)), levels, "Levels as read back")
+    yield Table(
+        ("level", *(words.headed(each, "all trials") for each in treatments)), levels, "Levels as read back", texts=True
+    )
 
 
 def _varied(study: Study) -> Sequence[str]:

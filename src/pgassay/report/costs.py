@@ -55,7 +55,7 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
             if name in effects and effects[name].bounded:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)
-        rows.append((Cell(response.title, words.unit(response)), *cells))
+        rows.append((Cell(response.title, unit=words.unit(response)), *cells))
     head = (f"per {findings.work.name}", *map(words.headed, treatments))
     return Table(head, rows, words.place(*here), on=Surface.PAGE)
 

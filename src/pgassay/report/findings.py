@@ -19,12 +19,12 @@ from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.observations import Layout, ResponseColumn
 from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
-from pgassay.analysis.verdicts import SETTLED, Verdict, verdict
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, losses, published, scaling, service_times, words
+from pgassay.report import bottleneck, curves, disk, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.study.levels import Place
@@ -307,8 +307,31 @@ class Findings:
 
     @cached_property
     def _failures(self) -> Mapping[Place, str]:
-        return losses.failures(self.trials)
+        return failures(self.trials)
 
     def _failure(self, effect: Effect) -> str | None:
-        dropped = losses.failed(self.dropped.get(effect.place.name))
+        dropped = failed(self.dropped.get(effect.place.name))
         return self._failures.get(effect.place) or dropped
+
+
+def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
+    """Why each treatment that never worked did not; none that worked once, or that only other programs disturbed."""
+    last: dict[Place, TrialRecord] = {}
+    worked: set[Place] = set()
+    for trial in trials:
+        place = trial.place
+        if trial.status is Status.VALID:
+            worked.add(place)
+        elif trial.status is Status.OUTCOME:
+            last[place] = trial
+    told = {
+        place: "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
+        for place, trial in last.items()
+        if place not in worked
+    }
+    return {place: text for place, text in told.items() if text}
+
+
+def failed(reason: str | None) -> str | None:
+    """Why a treatment was dropped, where it failed; one that was set aside keeps the verdict that it has."""
+    return None if reason is None or reason.startswith(SET_ASIDE) else reason

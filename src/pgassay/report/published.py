@@ -162,7 +162,8 @@ def _table(findings: "Findings") -> Iterator[Block]:
         (*(row.cells.get(column, "") for column in columns), *(_ours(findings, row) if named else ()))
         for row in published
     ]
-    yield Table((*columns, *heads), rows, shaded=range(len(columns), len(columns) + len(heads)), on=Surface.PAGE)
+    shaded = range(len(columns), len(columns) + len(heads))
+    yield Table((*columns, *heads), rows, shaded=shaded, texts=True, on=Surface.PAGE)
     ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if named else ""
     note = f"{ours}the authors' own figures, from their machine and load; not measured here"
     yield Sentences((note,), small=True, on=Surface.PAGE)

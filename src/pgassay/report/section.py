@@ -31,10 +31,14 @@ class Surface(Flag):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that is more than its text: `small` is what a page adds in small letters."""
+    """A cell of a table that is more than its text: in small letters a page adds `unit` beside it and `small` below it.
+
+    `code` sets it as code, `badge` as a mark with a colour of its own.
+    """
 
     text: str
     small: str = ""
+    unit: str = ""
     code: bool = False
     badge: bool = False
 
@@ -57,7 +61,8 @@ class Sentences:
 class Table:
     """A table; a row that is shorter than `head` lets its last cell stand for all that follow.
 
-    `notes` are sentences below it. `marked` rows and `shaded` columns (both by place, from 0) stand out on a page.
+    `notes` are sentences below it. `marked` rows and `shaded` columns (both by place, from 0) stand out on a page. In a
+    table of `texts` no column is set right, though its cells may begin with digits.
     """
 
     head: Sequence[str]
@@ -66,6 +71,7 @@ class Table:
     notes: Sequence[str] = ()
     marked: Sequence[int] = ()
     shaded: Sequence[int] = ()
+    texts: bool = False
     on: Surface = Surface.BOTH
     kind: ClassVar[str] = "table"
 
@@ -74,7 +80,10 @@ class Table:
         """For each column: does it hold but numbers (with units, brackets)? Then it is set right; never the first."""
         columns = range(len(self.head))
         cells = ([str(row[place]) for row in self.rows if place < len(row)] for place in columns)
-        return [place > 0 and all(map(_NUMBER.match, column)) for place, column in zip(columns, cells, strict=True)]
+        return [
+            place > 0 and not self.texts and all(map(_NUMBER.match, column))
+            for place, column in zip(columns, cells, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
