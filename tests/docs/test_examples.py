@@ -18,7 +18,7 @@ from tests.docs.pages import Example, blocks
 from tests.report import made
 
 LANGUAGES = {"", "prose", "python", "sql", "toml"}
-PYTHON = blocks("python")
+PYTHON = [example for example in blocks("python") if example.page != "library.md"]  # tests/test_library.py
 TOML = blocks("toml")
 OTHERS_TOML = {
     "drives.md": "a drive: tests/drive/block/test_description.py",

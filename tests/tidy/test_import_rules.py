@@ -34,8 +34,9 @@ def skeleton(tmp_path: Path) -> Path:
         if (package / "__init__.py").exists():
             (tmp_path / "pgassay" / package.name).mkdir(parents=True)
             (tmp_path / "pgassay" / package.name / "__init__.py").touch()
-    for module in ("__init__", "errors", "plugins"):
+    for module in ("__init__", "errors", "library", "plugins"):
         (tmp_path / "pgassay" / f"{module}.py").touch()
+    (tmp_path / "pgassay" / "__init__.py").write_text("import pgassay.library")
     (tmp_path / ".importlinter").write_text((ROOT / ".importlinter").read_text())
     return tmp_path
 
@@ -55,6 +56,8 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("load/pgbench.py", "import pgassay.importing", "From the ground up"),
         ("compressibility/cluster.py", "import pgassay.lab", "From the ground up"),
         ("postgres/files.py", "import pgassay.compressibility", "From the ground up"),
+        ("lab/run.py", "import pgassay.library", "From the ground up"),
+        ("library.py", "import pgassay.cli", "From the ground up"),
         ("newcomer/__init__.py", "", "From the ground up"),
         ("drive/image.py", "import pgassay.record", "A room knows the bench"),
         ("report/page.py", "import pgassay.postgres", "Only the lab and the command line"),
