@@ -20,7 +20,8 @@ from pgassay.cli.postgres import builder
 from pgassay.lab.building import Building
 from pgassay.postgres.builds import compilation
 from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, BuildRequest, block_bytes, parse_spec
+from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, parse_spec
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source
 
 TARGET = 1.15
@@ -68,7 +69,7 @@ def main() -> None:
     parser.add_argument("--allow-deb-src", action="store_true")
     arguments = parser.parse_args()
     source_spec = parse_spec(arguments.source) if arguments.source else None
-    wanted = BuildRequest(block_bytes(arguments.block_size), cflags=arguments.cflags, source=source_spec)
+    wanted = BuildRequest(block_bytes=block_bytes(arguments.block_size), cflags=arguments.cflags, source=source_spec)
     ours = builder(Building(jobs=arguments.jobs, allow_deb_src=arguments.allow_deb_src))
     recipe, source = ours.recipe(wanted)
     if recipe.key in ours.cache.all_keys():

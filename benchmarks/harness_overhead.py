@@ -51,7 +51,7 @@ class Pair:
 
     def _pgbench(self, seed: int, extra: list[str]) -> Figures:
         options = self._options
-        program = self._bench.installation({}).bindir / "pgbench"
+        program = self._bench.installation().bindir / "pgbench"
         command = [str(program), "-n", "-N", "-M", options["protocol"], "-c", options["clients"], "-j", options["jobs"]]
         command += ["-T", options["duration"].removesuffix("s"), f"--random-seed={seed}", *extra]
         with tempfile.TemporaryDirectory() as output:
@@ -70,7 +70,7 @@ class Pair:
         return summary.tps, used / summary.processed
 
     def under_the_lab(self, seed: int) -> Figures:
-        load = self._bench.load(PgbenchOptions.from_levels(self._options), self._bench.installation({}))
+        load = self._bench.load(PgbenchOptions.from_levels(self._options), self._bench.installation())
         target = Target(self._server, self._directory, self._bench.clock)
         sampler = Sampler(every_probe().open(target), self._bench.clock)
         with tempfile.TemporaryDirectory() as output:
@@ -121,7 +121,7 @@ def main() -> None:
         "warmup": "0s",
     }
     with Workbench(BenchOptions(data_directory=arguments.data_dir)) as bench:
-        site, drive, installation = bench.site(), bench.site().drive({}, Needs()), bench.installation({})
+        site, drive, installation = bench.site(), bench.site().drive({}, Needs()), bench.installation()
         workspace = drive.workspace("overhead")
         installation.initialize(workspace, {})
         settings = {"shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}

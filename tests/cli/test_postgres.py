@@ -6,7 +6,8 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.postgres.builds.builder import Builder
-from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
+from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.postgres.builds.request import BuildRequest
 from tests.postgres.builds.fake_source import make_builder, make_tree, needs_make
 
 pytestmark = needs_make
@@ -17,7 +18,7 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
     """A cache with two builds of a fake source."""
     found, tree = make_builder(tmp_path), make_tree(tmp_path)
     for block_bytes in (2048, 8192):
-        found.installation(BuildRequest(block_bytes, source=parse_spec(f"directory:{tree}")))
+        found.installation(BuildRequest(block_bytes=block_bytes, source=parse_spec(f"directory:{tree}")))
     monkeypatch.setattr("pgassay.cli.postgres.builder", lambda: found)
     return found
 

@@ -86,7 +86,10 @@ def test_whatever_is_baked_into_the_data_makes_another_snapshot(other: dict[str,
 def test_another_postgresql_makes_another_snapshot() -> None:
     older = FakeInstallation(Version(16, 1, "postgres (PostgreSQL) 16.1 (fake)"))
     arm = made(load__scale="1")
-    assert arm.snapshot_key != resolve(arm.study, fake_site(installation=lambda wanted: older)).arms[0].snapshot_key
+    assert (
+        arm.snapshot_key
+        != resolve(arm.study, fake_site(installation=lambda version, build: older)).arms[0].snapshot_key
+    )
 
 
 def test_levels_typed_differently_but_equal_share_a_snapshot() -> None:

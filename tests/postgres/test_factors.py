@@ -76,7 +76,7 @@ def test_what_they_ask_of_the_rooms() -> None:
         factor = _factor(name)
         factor.prepare(name, factor.parse(name, typed), setup)
     assert setup.settings == {"work_mem": "64 kB"}
-    assert setup.installation == {"version": "17.0"}
+    assert (setup.version, setup.build) == ("17.0", {})
     assert setup.init_options == {"data_checksums": "on", "wal_segment_size": "1GB"}
 
 
@@ -178,7 +178,7 @@ def test_levels_ask_for_a_build_before_everything_else(name: str, typed: str, ca
     level = factor.parse(name, typed)
     factor.prepare(name, level, setup)
     assert (level.canonical, factor.stage) == (canonical, Stage.BUILD)
-    assert setup.installation == {name: canonical}
+    assert (setup.version, setup.build) == ("", {name.removeprefix("build."): canonical})
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,9 @@ BAKED = (Stage.BUILD, Stage.INIT, Stage.DATA)
 class Setup:
     """What the levels of one trial ask for; factors write into it, the lab hands each part to its room."""
 
-    installation: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    """Which installed PostgreSQL serves: `17` or `17.5`; empty for any."""
+    build: dict[str, str] = field(default_factory=dict)
     init_options: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     load: dict[str, str] = field(default_factory=dict)
@@ -45,8 +47,8 @@ class Setup:
     """What the server may have, where a host factor limits it."""
 
     def options(self, namespace: str) -> dict[str, str]:
-        """The texts that are asked of one room, by names without their namespace (`load`, `drive`)."""
-        return {"load": self.load, "drive": self.drive}[namespace]
+        """The texts that are asked of one room, by names without their namespace (`load`, `drive`, `build`)."""
+        return {"load": self.load, "drive": self.drive, "build": self.build}[namespace]
 
 
 @dataclass(frozen=True)

@@ -75,14 +75,8 @@ def builder(building: "Building | None" = None) -> "Builder":
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from pgassay.postgres.builds.recipe import (
-        DEFAULT_CFLAGS,
-        BuildRequest,
-        block_bytes,
-        compiler_flags,
-        parse_spec,
-        wal_block_bytes,
-    )
+    from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, compiler_flags, parse_spec, wal_block_bytes
+    from pgassay.postgres.builds.request import BuildRequest
     from pgassay.postgres.find import parse_requested_version
 
     if arguments.pg_version:
@@ -91,11 +85,11 @@ def _build(arguments: argparse.Namespace) -> int:
     maker = builder(building_of(arguments))
     for size in sizes:
         wanted = BuildRequest(
-            size,
-            wal_block_bytes(arguments.wal_block_size),
-            arguments.pg_version,
-            compiler_flags(arguments.cflags or DEFAULT_CFLAGS),
-            parse_spec(arguments.source) if arguments.source else None,
+            block_bytes=size,
+            wal_block_bytes=wal_block_bytes(arguments.wal_block_size),
+            version=arguments.pg_version,
+            cflags=compiler_flags(arguments.cflags or DEFAULT_CFLAGS),
+            source=parse_spec(arguments.source) if arguments.source else None,
         )
         print(maker.installation(wanted).bindir)
     return messages.SUCCESS

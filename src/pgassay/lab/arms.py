@@ -17,9 +17,10 @@ from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
-from pgassay.lab.settings import BLOCK_SIZE, PREPARING, STOCK_BYTES, settings_of
+from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.site import Site
 from pgassay.load import drivers
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
 from pgassay.study.units import parse_memory
@@ -68,7 +69,12 @@ class ResolvedArm:
     @cached_property
     def installation(self) -> Installation:
         """The PostgreSQL that serves the arm; the first call may build it. Raises `BenchError` if there is none."""
-        return self.site.installation(self.setup.installation)
+        return self.site.installation(self.setup.version, self.build)
+
+    @cached_property
+    def build(self) -> BuildRequest | None:
+        """The PostgreSQL that the arm asks to be built; None to take one that is installed."""
+        return BuildRequest.from_levels(self.setup.build) if self.setup.build else None
 
     @cached_property
     def load_options(self) -> LoadOptions:
@@ -108,7 +114,9 @@ class ResolvedArm:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
         rows_bytes = self.load.estimated_bytes()
         fill = next((each.level.canonical for each in self.bound if each.name == "table.fillfactor"), "100")
-        return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.setup.installation))
+        return int(
+            rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.build.block_bytes if self.build else STOCK_BYTES)
+        )
 
     @property
     def snapshot_key(self) -> str:
@@ -187,10 +195,8 @@ def resolve(study: Study, site: Site) -> ResolvedStudy:
     return ResolvedStudy(study, site)
 
 
-def page_overhead(installation: Mapping[str, str]) -> float:
-    """How much more room than on a stock server's pages: 1 for those, 1.1 at 1 kB."""
-    asked = installation.get(BLOCK_SIZE)
-    block_bytes = parse_memory(asked) if asked else STOCK_BYTES
+def page_overhead(block_bytes: int) -> float:
+    """How much more room data take on pages of this size than on a stock server's: 1 for those, 1.1 at 1 kB."""
     return max(1.0, (1 + _HEADER_BYTES / block_bytes) / (1 + _HEADER_BYTES / STOCK_BYTES))
 
 

@@ -103,7 +103,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
     options allow it.
     """
-    bench.require_room(bench.missing_builds(arm.setup.installation for arm in resolved.arms))
+    bench.require_room(bench.missing_builds(arm.build for arm in resolved.arms))
     checked = check(resolved)
     return Prepared(resolved, bench, checked, surroundings(bench, checked.mount))
 

@@ -148,7 +148,7 @@ def pinned_in_bytes(study: Study, setup: Setup) -> dict[str, str]:
     sizes = sizes_of(study, BLOCK_SIZE)
     wanted = {"shared_buffers": _SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
     wanted |= {name: format_bytes(common_bytes(each, sizes)) for name, each in COUNTED.items()}
-    asked = setup.installation.get(BLOCK_SIZE)
+    asked = setup.build.get("block_size")
     block_bytes = parse_memory(asked) if asked else STOCK_BYTES
     wanted |= {name: str(number * STOCK_BYTES // block_bytes) for name, number in PER_PAGE.items()}
     return {name: value for name, value in wanted.items() if name not in given}

@@ -18,6 +18,7 @@ from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.checks import FOREIGN_SHARE_MAX
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.record.disk import Disk
 
 
@@ -62,7 +63,8 @@ class Site:
     drive: Callable[[Mapping[str, str], Needs], Drive]
     """The drives that `Setup.drive` asks for, as one; attached once and given back with the workbench."""
     catalogue: FactorCatalogue
-    installation: Callable[[Mapping[str, str]], Installation]
+    installation: Callable[[str, BuildRequest | None], Installation]
+    """The installed PostgreSQL of that version (empty for any), or the one that is to be built."""
     effective: Callable[[Server], Mapping[str, str]]
     """The settings that are not at their built-in default, and all that are counted in blocks, as the server says."""
     load: Callable[[LoadOptions, Installation], Load]

@@ -5,7 +5,6 @@ What is made here (socket directory, workspaces, clones) is given back by `close
 `postgres.repair`).
 """
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +35,7 @@ from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
-from pgassay.postgres.builds.recipe import build_request_of
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.registry import every_probe
@@ -76,7 +75,7 @@ class Workbench:
         self.finder = Finder(self.runner, self.clock, self.account, environment)
         self.data_directory = options.data_directory or default_directory(environment)
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
-        self._installations: dict[str, LocalInstallation] = {}
+        self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
         self._interruption = Interruption()
         self._given_back = ExitStack()
@@ -133,26 +132,27 @@ class Workbench:
             held=self._interruption.held,
         )
 
-    def installation(self, wanted: Mapping[str, str]) -> Installation:
-        """The PostgreSQL that a setup asks for, found (or built) once; what the user named comes first."""
-        mark = json.dumps(dict(wanted), sort_keys=True)
-        if mark not in self._installations:
-            self._installations[mark] = self._found(wanted)
-        return self._installations[mark]
+    def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
+        """The PostgreSQL of a version (empty for any), or a build; found or built once; what the user named goes first.
 
-    def _found(self, wanted: Mapping[str, str]) -> LocalInstallation:
-        version, named = wanted.get("version", ""), self.options.bindir
-        build = build_request_of(wanted)
+        Raises `BenchError`, or `UsageError` where both are asked for.
+        """
+        if (version, build) not in self._installations:
+            self._installations[version, build] = self._found(version, build)
+        return self._installations[version, build]
+
+    def _found(self, version: str, build: BuildRequest | None) -> LocalInstallation:
+        named = self.options.bindir
         if build is not None:
             if named or version:
                 raise build_messages.named_and_built()
             return self._builder().installation(build, may_build=self.options.building.allowed)
         return self.finder.find(version or None, named)
 
-    def missing_builds(self, setups: Iterable[Mapping[str, str]]) -> tuple[MissingBuild, ...]:
-        """Which builds these setups would need made; nothing is fetched or built for the answer."""
-        wanted = [each for setup in setups if (each := build_request_of(setup)) is not None]
-        return missing_builds(self._builder(), wanted) if wanted else ()
+    def missing_builds(self, requests: Iterable[BuildRequest | None]) -> tuple[MissingBuild, ...]:
+        """Which of these builds are not in the cache; nothing is fetched or built for the answer."""
+        builds = [each for each in requests if each is not None]
+        return missing_builds(self._builder(), builds) if builds else ()
 
     def require_room(self, missing: Sequence[MissingBuild]) -> None:
         """Raise `BuildError` unless all these builds fit, before the first of them takes its minutes."""

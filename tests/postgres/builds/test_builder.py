@@ -11,7 +11,8 @@ from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.builder import missing_builds
 from pgassay.postgres.builds.compilation import Progress
-from pgassay.postgres.builds.recipe import BuildRequest, Recipe, parse_spec
+from pgassay.postgres.builds.recipe import Recipe, parse_spec
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.toolchain import Toolchain
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make
 
@@ -227,7 +228,7 @@ def test_what_would_be_built_is_told_without_building(tmp_path: Path) -> None:
 
 
 def test_a_source_that_would_be_fetched_is_not_fetched_to_tell_so(tmp_path: Path) -> None:
-    (each,) = missing_builds(make_builder(tmp_path), [BuildRequest(4096, version="17")])
+    (each,) = missing_builds(make_builder(tmp_path), [BuildRequest(block_bytes=4096, version="17")])
     assert each.name == "17, 4kB pages, 8kB WAL blocks"
     assert "would be fetched" in each.source
 

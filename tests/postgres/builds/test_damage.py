@@ -10,7 +10,8 @@ import pytest
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import file_sha256
-from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
+from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.postgres.builds.request import BuildRequest
 from tests.postgres.builds.fake_source import builds_made, make_builder, make_tree, needs_make
 
 pytestmark = needs_make

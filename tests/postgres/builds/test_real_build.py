@@ -21,7 +21,8 @@ from pgassay.lab.failures import code_of
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.builds.builder import Builder, verify
-from pgassay.postgres.builds.recipe import BuildRequest, parse_spec
+from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.testing import real
@@ -39,7 +40,9 @@ LOAD = {"scale": "1", "clients": "2", "jobs": "1", "duration": "2s", "script": "
 def built(ours: Builder) -> LocalInstallation:
     """The build, or a skip that says what this machine lacks."""
     source = os.environ.get(SOURCE)
-    request = BuildRequest(4096, 16384, cflags=CFLAGS, source=parse_spec(source) if source else None)
+    request = BuildRequest(
+        block_bytes=4096, wal_block_bytes=16384, cflags=CFLAGS, source=parse_spec(source) if source else None
+    )
     try:
         recipe, found = ours.recipe(request)
         if ours.cache.manifest(recipe.key) is None:

@@ -9,7 +9,8 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import recipe
 from pgassay.postgres.builds.compilation import Progress
-from pgassay.postgres.builds.recipe import BuildRequest, Recipe, Spec, build_request_of, parse_spec
+from pgassay.postgres.builds.recipe import Recipe, Spec, parse_spec
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import fits
 
 RECIPE = Recipe("ab" * 32, "16.4", 8192, 8192, 1 << 30, ("--without-icu",), "-O2", "gcc 12.2")
@@ -61,16 +62,12 @@ def test_sources_as_typed(tmp_path: Path) -> None:
             parse_spec(text)
 
 
-def test_only_build_levels_ask_for_a_build() -> None:
-    assert build_request_of({"version": "17"}) is None
-    assert build_request_of({"build.block_size": "2048B"}) == BuildRequest(block_bytes=2048)
-    everything = {
-        "build.wal_block_size": "65536B",
-        "build.version": "17",
-        "build.cflags": "-O3",
-        "build.source": "official",
-    }
-    assert build_request_of(everything) == BuildRequest(8192, 65536, "17", "-O3", Spec("official"))
+def test_levels_ask_for_a_build_of_these_options() -> None:
+    assert BuildRequest.from_levels({"block_size": "2048B"}) == BuildRequest(block_bytes=2048)
+    everything = {"wal_block_size": "65536B", "version": "17", "cflags": "-O3", "source": "official"}
+    asked = BuildRequest.from_levels(everything)
+    assert asked == BuildRequest(wal_block_bytes=65536, version="17", cflags="-O3", source=Spec("official"))
+    assert asked.to_levels() == {"block_size": "8192B", **everything}
 
 
 def test_versions_fit_by_their_major_or_exactly() -> None:

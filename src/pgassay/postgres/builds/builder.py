@@ -20,7 +20,8 @@ from pgassay.postgres import ownership
 from pgassay.postgres.builds import messages
 from pgassay.postgres.builds.cache import Cache, Manifest, list_files
 from pgassay.postgres.builds.compilation import Compilation, Tell, count_objects, expected_objects, tell_nobody
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, BuildRequest, Recipe
+from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe
+from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources
 from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder

@@ -7,7 +7,6 @@ Everything that can change the programs is in the recipe: the same key means the
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -116,31 +115,3 @@ def parse_spec(text: str) -> Spec:
         if not at or not rest or not commit or commit.startswith("-"):
             raise messages.bad_source(text)
     return Spec(kind, Path(rest).expanduser().resolve(), commit)
-
-
-PREFIX = "build."
-
-
-@dataclass(frozen=True)
-class BuildRequest:
-    """The build that a setup asks for: sizes in bytes; an empty version or no source takes what is in the cache."""
-
-    block_bytes: int = DEFAULT_BLOCK_BYTES
-    wal_block_bytes: int = DEFAULT_BLOCK_BYTES
-    version: str = ""
-    cflags: str = DEFAULT_CFLAGS
-    source: Spec | None = None
-
-
-def build_request_of(installation: Mapping[str, str]) -> BuildRequest | None:
-    """What `Setup.installation` asks to be built; None if it asks for no build."""
-    words = {name.removeprefix(PREFIX): value for name, value in installation.items() if name.startswith(PREFIX)}
-    if not words:
-        return None
-    return BuildRequest(
-        block_bytes=parse_memory(words["block_size"]) if "block_size" in words else DEFAULT_BLOCK_BYTES,
-        wal_block_bytes=parse_memory(words["wal_block_size"]) if "wal_block_size" in words else DEFAULT_BLOCK_BYTES,
-        version=words.get("version", ""),
-        cflags=words.get("cflags", DEFAULT_CFLAGS),
-        source=parse_spec(words["source"]) if "source" in words else None,
-    )

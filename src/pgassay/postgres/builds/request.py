@@ -1,0 +1,115 @@
+"""What a study asks to be built: the options `build.*`, each declared once, as one typed value.
+
+Each is read back from the running server. All of them are baked into snapshots.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from pgassay.bench.factor import Readable, Stage
+from pgassay.bench.kinds import Kind
+from pgassay.bench.options import Options, ReadBack, option
+from pgassay.bench.server import Server
+from pgassay.postgres.builds import cache, recipe
+from pgassay.postgres.builds.messages import BuildError
+from pgassay.postgres.builds.recipe import Spec, parse_spec
+from pgassay.postgres.builds.sources import fits
+from pgassay.postgres.find import parse_requested_version
+from pgassay.study.levels import Level
+
+
+def _version(name: str, text: str) -> str:
+    major, minor = parse_requested_version(text)
+    return str(major) if minor is None else f"{major}.{minor}"
+
+
+_BLOCK_SIZE = Kind(lambda _, text: recipe.block_bytes(text), "{}B".format, "1kB, 2kB, 4kB, 8kB, 16kB or 32kB")
+_WAL_BLOCK_SIZE = Kind(lambda _, text: recipe.wal_block_bytes(text), "{}B".format, "1kB to 64kB, a power of two")
+_VERSION = Kind(_version, str, "a major version (17) or an exact one (17.5)")
+_FLAGS = Kind(lambda _, text: recipe.compiler_flags(text), str, "flags separated by spaces")
+_SOURCE = Kind[Spec | None](
+    lambda _, text: parse_spec(text), str, "official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT"
+)
+
+
+def _shown(setting: str) -> ReadBack:
+    """The setting of the same name, in bytes."""
+    return lambda _, level, readable: f"{readable.server.query(f'SHOW {setting}')[0][0]}B"
+
+
+def _server_version(name: str, level: Level, readable: Readable) -> str:
+    """The level if the server's version fits it, else major and minor version."""
+    major, minor = divmod(int(readable.server.query("SHOW server_version_num")[0][0]), 10000)
+    found = f"{major}.{minor}"
+    return level.canonical if fits(found, level.canonical) else found
+
+
+def _configured_flags(name: str, level: Level, readable: Readable) -> str | None:
+    """The CFLAGS that configure was given, from the view pg_config."""
+    found = re.search(r"'CFLAGS=([^']*)'", _pg_config(readable.server, "CONFIGURE"))
+    return found[1] if found else None
+
+
+def _manifest_source(name: str, level: Level, readable: Readable) -> str | None:
+    """From the manifest of the build that the running server belongs to.
+
+    One build may come from two names of one source (a tag and a branch): then nothing says which was meant.
+    """
+    key_folder = Path(_pg_config(readable.server, "BINDIR")).parent
+    try:
+        found = cache.read_manifest(key_folder, key_folder.name).source
+    except BuildError:
+        return None
+    return level.canonical if found.partition(" (")[0] == level.canonical else None
+
+
+def _pg_config(server: Server, name: str) -> str:
+    rows = server.query("SELECT setting FROM pg_config WHERE name = %s", [name])
+    return str(rows[0][0]) if rows else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRequest(Options):
+    """The build that a study asks for: sizes in bytes; an empty version or no source takes what is in the cache."""
+
+    namespace: ClassVar[str] = "build"
+
+    block_bytes: int = option(
+        _BLOCK_SIZE,
+        name="block_size",
+        default=recipe.DEFAULT_BLOCK_BYTES,
+        stage=Stage.BUILD,
+        summary="page of tables and indexes (BLCKSZ): 1kB, 2kB, 4kB, 8kB, 16kB or 32kB",
+        read_back=_shown("block_size"),
+    )
+    wal_block_bytes: int = option(
+        _WAL_BLOCK_SIZE,
+        name="wal_block_size",
+        default=recipe.DEFAULT_BLOCK_BYTES,
+        stage=Stage.BUILD,
+        summary="page of the WAL (XLOG_BLCKSZ): 1kB to 64kB, a power of two",
+        read_back=_shown("wal_block_size"),
+    )
+    version: str = option(
+        _VERSION,
+        default="",
+        stage=Stage.BUILD,
+        summary="which version to build: a major version (17) or an exact one (17.5)",
+        read_back=_server_version,
+    )
+    cflags: str = option(
+        _FLAGS,
+        default=recipe.DEFAULT_CFLAGS,
+        stage=Stage.BUILD,
+        summary='flags of the C compiler, instead of "-O2"',
+        read_back=_configured_flags,
+    )
+    source: Spec | None = option(
+        _SOURCE,
+        default=None,
+        stage=Stage.BUILD,
+        summary="official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
+        read_back=_manifest_source,
+    )
