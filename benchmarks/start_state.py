@@ -104,8 +104,9 @@ def measure(bench: Bench, drive: DirectoryDrive, sockets: Path, times: Times, nu
     else:
         drive.take_snapshot("golden", workspace)
     times.clone_s.append(took_s(lambda: drive.clone("golden", f"trial-{number}")))
-    drive.discard(workspace.with_name(f"trial-{number}"))
-    size_mb = drive.snapshot_bytes("golden") / 1e6
+    clone = workspace.with_name(f"trial-{number}")
+    size_mb = sum(path.stat().st_size for path in clone.rglob("*") if path.is_file()) / 1e6
+    drive.discard(clone)
     print(
         f"{mount_of(workspace.parent).filesystem:6s} prepare {times.prepare_s[-1]:7.2f} s"
         f"   clone of {size_mb:.0f} MB by {drive.how_cloned():8s} {times.clone_s[-1]:7.3f} s"

@@ -54,8 +54,8 @@ class Ageing(Protocol):
         """The load could not be run: what was recorded goes. Harmless without a record."""
 
 
-class Drive(Protocol):
-    """A place for clusters; everything below its root is ours and marked so."""
+class DriveOutline(Protocol):
+    """What a plan and the checks before a run ask of a drive; nothing is made for the answers."""
 
     @property
     def kind(self) -> str:
@@ -64,29 +64,40 @@ class Drive(Protocol):
     def mount(self) -> Mount:
         """The file system, its device and its free space now."""
 
+    def has_snapshot(self, key: str) -> bool:
+        """Is there a whole snapshot for this key? Half-made ones do not count."""
+
+    def ageing(self) -> Ageing | None:
+        """How a fresh snapshot is aged before it is used; None for drives that start fresh."""
+
+
+class SnapshotStore(Protocol):
+    """What preparing a snapshot asks of a drive. Servers are stopped while it works."""
+
     def workspace(self, name: str) -> Path:
         """An empty directory of our own (mode 0700, owned by the servers' account) for preparing a snapshot."""
 
     def lay_out(self, directory: Path) -> None:
         """Called once between initdb and the first start: what belongs on another drive of the set moves there."""
 
-    def has_snapshot(self, key: str) -> bool:
-        """Is there a whole snapshot for this key? Half-made ones do not count."""
-
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
-        """Keep `directory` (server stopped) as the golden snapshot of `key`; moves it, all or nothing.
+        """Keep `directory` as the golden snapshot of `key`: it is moved there, all or nothing.
 
         `what` names its contents for a user, where snapshots outlive the run.
         """
 
-    def clone(self, key: str, name: str) -> Path:
-        """A fresh copy of the snapshot to start a server on, one at a time; raises `SpaceError` before filling up."""
-
     def forget_snapshot(self, key: str) -> None:
         """Drop a snapshot; harmless when there is none."""
 
-    def snapshot_bytes(self, key: str) -> int:
-        """The snapshot's size on disk."""
+
+class Clones(Protocol):
+    """What a trial asks of a drive."""
+
+    def clone(self, key: str, name: str) -> Path:
+        """A fresh copy of the snapshot to start a server on, one at a time; raises `SpaceError` before filling up.
+
+        Raises `DriveError` where there is no such snapshot.
+        """
 
     def how_cloned(self) -> str:
         """`reflink`, `copy` or `copy-on-write`, for the record."""
@@ -95,10 +106,7 @@ class Drive(Protocol):
         """What the drive under this workspace or clone counts of itself, by source; empty if it counts nothing."""
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """What the drive under this clone is by its own word, by source and name (`drive.policy`); for the record."""
-
-    def ageing(self) -> Ageing | None:
-        """What to do with a fresh snapshot before it is used; None for drives that start fresh."""
+        """What the drive under this clone says that it is, by source and name (`drive.policy`); for the record."""
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """Remove a clone or workspace of ours.
@@ -106,6 +114,10 @@ class Drive(Protocol):
         With `check`, a drive with a file system of its own has it checked first (and an emulated drive itself); raises
         `DamagedError` once all is given back.
         """
+
+
+class Drive(DriveOutline, SnapshotStore, Clones, Protocol):
+    """A place for clusters; everything below its root is ours and marked so."""
 
     def release(self) -> None:
         """Give everything back that is not asked to stay (snapshots stay if the drive was attached to keep them)."""

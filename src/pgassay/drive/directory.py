@@ -131,10 +131,6 @@ class DirectoryDrive:
         with saying(self._root.path, "drop a snapshot"):
             snapshots.forget(self._root, key)
 
-    def snapshot_bytes(self, key: str) -> int:
-        """See `Drive`."""
-        return snapshots.require(self._root, key).size_bytes
-
     def how_cloned(self) -> str:
         """See `Drive`: `reflink` only while every file of every clone shares its blocks."""
         return "reflink" if self._all_shared else "copy"

@@ -93,10 +93,6 @@ class DriveSet:
             raise
         return path
 
-    def snapshot_bytes(self, key: str) -> int:
-        """See `Drive`: both halves."""
-        return self._data.snapshot_bytes(key) + self._wal.snapshot_bytes(key)
-
     def forget_snapshot(self, key: str) -> None:
         """See `Drive`."""
         self._data.forget_snapshot(key)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, WAL
 from pgassay.bench.errors import BenchError, SpaceError
-from pgassay.bench.store import Drive
+from pgassay.bench.store import Clones
 
 NO_SPACE = "no_space"
 THROTTLED = "drive_throttled"
@@ -80,7 +80,7 @@ def of_log(text: str) -> dict[str, str]:
 
 
 @contextmanager
-def of_full_drive(drive: Drive, place: Path) -> Iterator[None]:
+def of_full_drive(drive: Clones, place: Path) -> Iterator[None]:
     """Around work in a workspace or clone: raises `SpaceError` for a failure during which its drive refused writes.
 
     What a file system says after a refused write of its journal (read-only, I/O error) is not the cause, and whoever
@@ -100,7 +100,7 @@ def of_full_drive(drive: Drive, place: Path) -> Iterator[None]:
         raise SpaceError(f"{'; '.join(told.values())}: {what}") from error
 
 
-def _refused(drive: Drive, place: Path) -> dict[str, float]:
+def _refused(drive: Clones, place: Path) -> dict[str, float]:
     names = ("rejected_writes", "store_full_writes")
     return {
         f"{source}.{name}": value

@@ -75,9 +75,6 @@ class Volume(Protocol):
     def forget(self, key: str) -> None:
         """Drop it; harmless when it is not there."""
 
-    def kept_bytes(self, key: str) -> int:
-        """The room that it takes."""
-
     def counters(self) -> Counted:
         """Cumulative counters of the drive itself; empty for one that counts nothing."""
 
@@ -175,12 +172,6 @@ class BlockDrive:
             self._mount(name)
             (self._point / _KEPT).rename(path)
         return path
-
-    def snapshot_bytes(self, key: str) -> int:
-        """See `Drive`."""
-        if not self.volume.has(key):
-            raise messages.no_snapshot(key)
-        return self.volume.kept_bytes(key)
 
     def forget_snapshot(self, key: str) -> None:
         """See `Drive`."""

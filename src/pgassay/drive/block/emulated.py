@@ -121,13 +121,6 @@ class EmulatedVolume:
         if key in self._kept:
             self._at_rest("drop", self._kept.pop(key))
 
-    def kept_bytes(self, key: str) -> int:
-        """See `Volume`: what the drive held when it was taken."""
-        name = self._name(key)
-        listed = self._open().ask("snapshots").get("snapshots", [])
-        found = next((each for each in listed if isinstance(each, dict) and each.get("name") == name), {})
-        return int(found.get("stored_bytes") or found.get("logical_bytes") or 0)
-
     def counters(self) -> Counted:
         """See `Volume`; empty from a drive that does not answer."""
         try:

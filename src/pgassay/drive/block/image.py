@@ -98,10 +98,6 @@ class ImageVolume:
         """See `Volume`."""
         snapshots.forget(self._root, self._key(key))
 
-    def kept_bytes(self, key: str) -> int:
-        """See `Volume`."""
-        return snapshots.require(self._root, self._key(key)).size_bytes
-
     def counters(self) -> Counted:
         """A file counts nothing; what the loop device counts is in diskstats."""
         return {}

@@ -96,12 +96,6 @@ class FakeDrive:
         """See `Drive`."""
         self._snapshots.pop(key, None)
 
-    def snapshot_bytes(self, key: str) -> int:
-        """See `Drive`."""
-        if key not in self._snapshots:
-            raise DriveError(f'there is no snapshot for key "{key}"')
-        return SNAPSHOT_BYTES
-
     def how_cloned(self) -> str:
         """See `Drive`."""
         return "reflink" if self._reflink else "copy"
