@@ -30,6 +30,7 @@ from benchmarks.stretches import Cut, Stretch, stretches, told
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.building import Building
 from pgassay.lab.notes import Assignment
+from pgassay.lab.preparation import prepare
 from pgassay.lab.trial import Trial
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.study import builtin
@@ -142,6 +143,7 @@ def main() -> None:
                     with tempfile.TemporaryDirectory() as staging:
                         (Path(staging) / "trials" / "x").mkdir(parents=True)
                         assignment = Assignment(number, block, 1, arm.arm, 1000 + block, Path(staging) / "trials" / "x")
+                        prepare(arm)
                         record, samples = Trial(arm, assignment).run()
                     done = Done(str(record.status), dict(record.responses), str(record.regime["checkpoint_words"]))
                     cycles = record.regime["checkpoint_cycles"]

@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from pgassay.errors import PgassayError
-from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Conductor, Watcher, trial_seed
 from pgassay.lab.site import Site
@@ -25,7 +25,8 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.findings import Severity
-from pgassay.study.model import Study
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.caches import FakeCaches
 from pgassay.testing.fakes.clock import FakeClock
@@ -84,6 +85,21 @@ def fake_site(**changes: Any) -> Site:
         socket_directory=Path("/nowhere"),
     )
     return replace(site, **changes)
+
+
+_ANY = Combination({})
+
+
+def arm_with(**typed: str) -> ResolvedArm:
+    """The only arm of a study with these levels, on a PostgreSQL of today; `__` stands for a dot."""
+    catalogue = every_factor()
+    levels: dict[str, Level] = {}
+    for name, text in typed.items():
+        dotted = name.replace("__", ".")
+        factor = catalogue.find(dotted)
+        assert factor is not None
+        levels[dotted] = factor.parse(dotted, text)
+    return resolve(Study("one arm", "", "", {}, (_ANY,), Design(_ANY), "tps", fixed=levels), fake_site()).arms[0]
 
 
 @dataclass

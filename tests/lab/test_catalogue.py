@@ -1,13 +1,38 @@
-"""Every factor of every room, given what nobody means: a level or a refusal in words, never a traceback."""
+"""The catalogue finds the most specific factor; every factor answers nonsense with a level or a refusal in words."""
 
 from contextlib import suppress
 
 import pytest
 
+from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError
-from pgassay.lab.catalogue import every_factor
+from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.plugins import PluginError
 from tests.packages import Install
+
+
+class Named(Factor):
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+
+def test_the_most_specific_factor_is_found_first() -> None:
+    exact, wide, narrow = Named("table.fillfactor"), Named("*"), Named("table.*.fillfactor")
+    for factors in ([exact, wide, narrow], [wide, narrow, exact]):
+        catalogue = FactorCatalogue(factors)
+        assert catalogue.find("table.fillfactor") is exact
+        assert catalogue.find("table.orders.fillfactor") is narrow
+        assert catalogue.find("anything") is wide
+    assert FactorCatalogue([exact]).find("table.orders") is None
+
+
+def test_every_room_has_its_factors_in_the_catalogue_and_each_is_explained() -> None:
+    catalogue = every_factor()
+    names = catalogue.names()
+    assert {"server.*", "table.fillfactor", "load.clients", "drive.data", "init.data_checksums"} <= set(names)
+    assert len(set(names)) == len(names)
+    assert all(factor.summary for factor in catalogue.all())
+
 
 NONSENSE = (
     "", "0", "-1", "1e999", "1e999GB", "1e308GB", "1e999s", "nan", "inf", "²", "٣", "0x" + "f" * 300, "9" * 400,

@@ -1,22 +1,26 @@
 """What is decided from a record: of two drives, where space is settled and speed is not; and when it is replayed."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import exp
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pgassay.design import messages
+from pgassay.design.history import FinishedTrial
 from pgassay.design.schedule import Drop, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.decisions import decide, disagreements
+from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
 from pgassay.record.decisions import decisions_in
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
-from tests.lab.simulation import simulate
+from pgassay.study.responses import Status
+from tests.lab.simulation import simulate, study_of
 from tests.report.driven import BLOCKS, make_driven
 
 CSD = "drive.data=csd, "
@@ -27,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return make_driven(tmp_path_factory.mktemp("driven") / "run")
 
 
-def study_of(run: Run, settle: tuple[str, ...]) -> Study:
+def settling(run: Run, settle: tuple[str, ...]) -> Study:
     """The recorded study, with more blocks allowed than were run."""
     study = parse(run.header.study, run.study, every_factor())
     assert study.design.settle == ("qps",)
@@ -59,12 +63,12 @@ def decided(run: Run, study: Study) -> tuple[list[str], RunTrial | Stop]:
 
 
 def test_space_alone_ends_the_run(run: Run, tmp_path: Path) -> None:
-    gone, last = decided(run, study_of(run, ()))
+    gone, last = decided(run, settling(run, ()))
     assert (gone, last) == ([], Stop("every verdict is settled"))
 
 
 def test_open_speeds_keep_their_own_drives_trials_going(run: Run) -> None:
-    study = study_of(run, ("qps",))
+    study = settling(run, ("qps",))
     gone, last = decided(run, study)
     assert {name.split(", load")[0] for name in gone} == {
         f"drive.data=ssd, table.fillfactor={fill}" for fill in (100, 75)
@@ -87,3 +91,53 @@ def test_a_record_whose_reasons_are_in_an_older_versions_words_proves_its_schedu
     assert disagreements(simulation.study, run.header, run.trials, run.journal) == ()
     monkeypatch.setattr(messages, "failing", lambda outcomes: "settled: it is slower")
     assert disagreements(simulation.study, run.header, run.trials, run.journal), "another reason, not other words"
+
+
+def trial(number: int, fillfactor: str, seconds: float, status: Status = Status.VALID, attempt: int = 1) -> TrialRecord:
+    return TrialRecord(
+        number=number,
+        block=1,
+        attempt=attempt,
+        treatment=f"table.fillfactor={fillfactor}",
+        condition="",
+        covariate="load.clients=4",
+        levels={},
+        status=status,
+        started_wall_ns=number * 10**12,
+        finished_wall_ns=0,  # the wall clock was set back
+        responses={},
+        timings_s={"clone": 1.0, "measure": seconds - 1.0},
+    )
+
+
+def entry(seq: int, kind: Kind, **data: Any) -> Entry:
+    found: Mapping[str, Any] = data
+    return Entry(seq, 0, kind.value, found)
+
+
+def test_a_trial_took_the_sum_of_its_steps_whatever_the_wall_clock_says() -> None:
+    assert trial(1, "100", 9.0).length_s == 9.0
+
+
+def test_a_trial_without_timed_steps_took_what_the_wall_clock_says() -> None:
+    assert replace(trial(1, "100", 9.0), timings_s={}, finished_wall_ns=10**12 + 5 * 10**9).length_s == 5.0
+
+
+def test_a_snapshot_made_again_after_a_pause_counts_once() -> None:
+    lines = [
+        entry(1, Kind.PREPARED, key="a", seconds=3.0),
+        entry(2, Kind.PREPARED, key="a", seconds=4.0),
+        entry(3, Kind.PREPARED, key="b", seconds=0.5),
+    ]
+    assert preparation_s(lines) == 3.5
+
+
+def test_the_history_is_what_was_committed_and_what_was_dropped() -> None:
+    trials = [trial(1, "100", 10.0), trial(2, "90", 12.0, Status.INVALID), trial(3, "90", 14.0, attempt=2)]
+    drop = {"step": "drop", "inputs_sha256": "", "clock_s": 0.0, "budget_used_s": 0.0, "arm": "x", "reason": "failed"}
+    lines = [entry(1, Kind.PREPARED, key="a", seconds=3.0), entry(2, Kind.DECISION, **drop)]
+    history = history_of(study_of(), trials, lines)
+    assert history.trials[1] == FinishedTrial(1, "table.fillfactor=90, load.clients=4", 1, Status.INVALID)
+    assert history.drops == {"x": "failed"}
+    assert history.elapsed_s == pytest.approx(39.0)
+    assert history.trial_s == {trials[0].arm: 10.0, trials[1].arm: 13.0}

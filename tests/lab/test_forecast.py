@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.arms import resolve
-from pgassay.lab.forecast import PREPARATION_S, TRIAL_S, forecast
+from pgassay.lab.forecast import OVERHEAD_S, PREPARATION_S, TRIAL_S, forecast, length_known, planned_s
 from pgassay.study.model import Study
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, simulate, study_of
 
 SETTINGS = {"server.work_mem": ["4MB", "8MB"]}
+
+
 """Two treatments that share one snapshot."""
+
+
 PUBLISHED = {"scale": "100", "duration": "66s", "warmup": "5s", "maintenance": "on", "checkpoint": "cycle"}
 
 
@@ -48,3 +52,15 @@ def test_a_snapshot_that_is_kept_is_not_made_again(tmp_path: Path) -> None:
     assert forecast(simulation.resolved()).preparation_s > 0.0
     simulation.carry_on()
     assert forecast(simulation.resolved()).preparation_s == 0.0
+
+
+def test_before_the_first_trial_its_length_is_taken_from_the_study() -> None:
+    assert planned_s(study_of()) == 8 + 1 + OVERHEAD_S
+    varied = study_of(load={"duration": "20s", "warmup": "0s"})
+    assert planned_s(varied) == 20 + OVERHEAD_S
+
+
+def test_a_count_of_transactions_tells_no_length() -> None:
+    assert length_known(study_of())
+    assert not length_known(study_of(load={"transactions": "100"}))
+    assert length_known(study_of(load={"duration": "20s", "transactions": "none"}))

@@ -16,6 +16,7 @@ from pgassay.lab import messages
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.notes import Assignment
+from pgassay.lab.preparation import prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.record.values import TrialRecord
@@ -86,7 +87,9 @@ def started(place: Path, fixed: Mapping[str, str]) -> Iterator[tuple[Simulation,
 def trial(simulation: Simulation, study: Study, site: Site, number: int = 1) -> TrialRecord:
     staging = Path(f"/runs/hosted/trials/{number:06d}")
     simulation.machine.disk.make_root(staging)
-    return Trial(resolve(study, site).arms[0], Assignment(number, 1, 1, study.arms[0], SEED, staging)).run()[0]
+    arm = resolve(study, site).arms[0]
+    prepare(arm)
+    return Trial(arm, Assignment(number, 1, 1, study.arms[0], SEED, staging)).run()[0]
 
 
 def test_factors_are_applied_by_rank_before_the_start_and_given_back_after(place: Path) -> None:

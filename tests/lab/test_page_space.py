@@ -1,13 +1,24 @@
 """The free share of pages, from the pages of a real server: what FILLFACTOR leaves, and what updates use up."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.server import Server
 from pgassay.lab import page_space
+from pgassay.lab.page_space import relation_bytes
 from pgassay.testing import real
+from pgassay.testing.fakes.server import FakeInstallation
+
+
+def test_every_relation_tells_its_bytes(tmp_path: Path) -> None:
+    installation = FakeInstallation()
+    installation.initialize(tmp_path / "data", {})
+    server = installation.start(tmp_path / "data", {}, tmp_path)
+    server.execute("CREATE TABLE pgbench_accounts ()")
+    assert relation_bytes(server) == {"relation.table.pgbench_accounts_bytes": pytest.approx(8192)}
 
 
 def test_it_is_declared_only_where_it_is_asked_for() -> None:

@@ -1,18 +1,58 @@
-"""What "default configuration" becomes while the page size varies: pinned in bytes, scaled, or left plain."""
+"""With which settings a server starts: those that pin the regime, connections, and what is counted in blocks."""
 
 from typing import Any
 
 import pytest
 
+from pgassay.bench.load import LoadOptions
 from pgassay.errors import UsageError
 from pgassay.lab import settings as server_settings
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.settings import COUNTED, Counted, common_bytes
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.units import parse_memory
-from tests.lab.simulation import fake_site
+from tests.lab.simulation import arm_with, fake_site
+
+
+def test_a_window_by_time_spans_two_checkpoints() -> None:
+    settings = arm_with(load__duration="66s", load__checkpoint="cycle").settings
+    assert settings == {"checkpoint_timeout": "32s", "max_wal_size": "16GB"}
+    assert arm_with(load__duration="5s").settings["checkpoint_timeout"] == "30s", "PostgreSQL takes no less"
+
+
+def test_equal_work_has_one_cycle_and_no_checkpoint_by_time_or_wal() -> None:
+    settings = arm_with(load__transactions="1000", load__duration="66s", load__checkpoint="cycle").settings
+    assert settings == {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}
+    assert [
+        server_settings.mode_of(each) for each in (LoadOptions(), PgbenchOptions(), PgbenchOptions(transactions=9))
+    ] == [
+        "cycle",
+        "cycle",
+        "work",
+    ]
+    assert server_settings.mode_of(PgbenchOptions(transactions=9, checkpoint="wal")) == "wal", (
+        "the user's own word stands"
+    )
+
+
+def test_what_the_user_sets_is_left_alone() -> None:
+    settings = arm_with(load__duration="66s", server__max_wal_size="1GB", server__checkpoint_timeout="5min").settings
+    assert settings == {"max_wal_size": "1GB", "checkpoint_timeout": "5min"}
+
+
+def test_large_wal_files_get_room_for_four() -> None:
+    short = {"load__duration": "8s", "load__checkpoint": "wal"}
+    assert arm_with(**short).settings["max_wal_size"] == "128MB"
+    assert arm_with(**short, init__wal_segment_size="256MB").settings["max_wal_size"] == "1GB"
+
+
+def test_many_clients_get_connections() -> None:
+    assert "max_connections" not in arm_with(load__clients="80").settings
+    assert arm_with(load__clients="200").settings["max_connections"] == "220"
+    assert arm_with(load__clients="200", server__max_connections="300").settings["max_connections"] == "300"
 
 
 def _study(sizes: list[str], fixed: dict[str, Any] | None = None, **design: Any) -> Study:

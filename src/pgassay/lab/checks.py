@@ -8,12 +8,14 @@ transactions, an abort) is an outcome and is reported. Pure: the readings come i
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.notes import Notes
+from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.record.values import Reason
 from pgassay.study.responses import Status
 
 STEAL_SHARE_MAX = 0.25
 CLOCK_DRIFT_NS_MAX = 500_000_000
-FOREIGN_SHARE_MAX = 0.25
 FOREIGN_WRITE_BYTES_MIN = 64 << 20
 """Fewer bytes than this hardly disturb a drive, whatever their share."""
 SHORT_SHARE_MIN = 0.95
@@ -94,3 +96,30 @@ def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
     if outside:
         return Status.INVALID, outside
     return Status.VALID, ()
+
+
+def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
+    """What a trial's notes hold for the checks."""
+    wanted_s, window = arm.load_options.timed_s, notes.window
+    mismatches = {}
+    for bound in arm.bound:
+        found = notes.read_back.get(bound.name)
+        if found is not None and found != bound.level.canonical:
+            mismatches[bound.name] = f"asked for {bound.level.typed}, the running system says {found}"
+    for name, trait in notes.traits.items():
+        if not trait.holds:
+            mismatches[name] = f"asked for {trait.asked}, the drive says {trait.found}"
+    return Evidence(
+        problems=notes.problems,
+        server_alive=notes.alive,
+        window_monotonic_ns=window.length_monotonic_ns if window else 0,
+        window_wall_ns=window.length_wall_ns if window else 0,
+        steal_share=notes.responses.get("steal_share"),
+        foreign_write_share=notes.responses.get("foreign_write_share"),
+        device_written_bytes=notes.counters.get("diskstats.written_bytes"),
+        foreign_cpu_share=notes.responses.get("foreign_cpu_share"),
+        thermal_throttles=notes.counters.get("machine.thermal_throttles"),
+        wanted_ns=wanted_s * 10**9 if wanted_s is not None else None,
+        foreign_share_max=arm.site.foreign_share_max,
+        mismatches=mismatches,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
-from pgassay.lab import regime
+from pgassay.lab.settings import mode_of
 from pgassay.probe.server_views import Checkpoints
 from pgassay.probe.statistics import FIRST_USER_OID, statement, values_by_source
 from pgassay.study.regime import WORK
@@ -37,7 +37,7 @@ _PAGES = f"SELECT coalesce(sum(relpages), 0)::bigint {_OURS} IN ('r', 'm', 't', 
 def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     """The responses that trials with these load options, one of each arm, have in addition."""
     vacuum = any(each.maintenance for each in options)
-    closing = vacuum or any(regime.mode_of(each) == WORK for each in options)
+    closing = vacuum or any(mode_of(each) == WORK for each in options)
     return (*(CHECKPOINT if closing else ()), *(VACUUM if vacuum else ()))
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from pgassay.bench.factor import BAKED, Stage
 from pgassay.bench.server import Server
 from pgassay.bench.store import Ageing
-from pgassay.lab import failures, regime
+from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.settings import PREPARING
+from pgassay.lab.settings import PREPARING, holding
 from pgassay.lab.start_state import settle
 
 AGEING_SEED = 0
@@ -81,7 +81,7 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
     init_options = arm.setup.init_options
     arm.installation.initialize(workspace, init_options)
     arm.drive.lay_out(workspace)
-    wal_size = regime.holding(PREPARING["max_wal_size"], init_options)
+    wal_size = holding(PREPARING["max_wal_size"], init_options)
     settings = {**PREPARING, "max_wal_size": wal_size}
     server = arm.installation.start(workspace, settings, arm.site.socket_directory)
     filled = False

@@ -11,46 +11,48 @@ from itertools import pairwise
 
 from pgassay.analysis.steadiness import NS, trial_course
 from pgassay.bench.counters import Sample
-from pgassay.bench.load import LoadOptions
+from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.notes import Notes, Window
+from pgassay.lab.settings import describe_defaults, mode_of
+from pgassay.probe.drives import amplification_by_half
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
-from pgassay.study.units import format_bytes, parse_memory
 
-_TIMEOUT_MIN_S = 30
-"""The least checkpoint_timeout that PostgreSQL takes."""
-_SLACK_S = 2
-_TIMED_WAL = "16GB"
-"""Enough WAL that time, not volume, starts the checkpoints."""
-_SHORT_WAL = "128MB"
-_SEGMENTS_MIN = 4
-"""max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
-_BURST_TIMEOUT = "1h"
 _COURSE_OF = "tps"
 WARM_UP_SUFFIX = "_warmup"
 """Marks the sources of samples that were taken while the load warmed up."""
 
 
-def mode_of(options: LoadOptions) -> str:
-    """What a load's options mean for its checkpoints: their own word, or `work`."""
-    return WORK if options.checkpoint == "cycle" and options.transactions is not None else options.checkpoint
+def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
+    """The regime as `trial.json` keeps it, whatever became of the trial; None for what it did not come to."""
+    options, window = arm.load_options, notes.window
+    mode = mode_of(options)
+    cycles = cycles_covered(notes.counters)
+    cut_off = _cut_off(notes.samples, window) if window else None
+    defaults = describe_defaults(arm.study)
+    return {
+        **({"defaults": defaults} if defaults else {}),
+        "window_s": window.length_monotonic_ns / 1e9 if window else None,
+        "warmup_s": float(options.warmup_s),
+        "checkpoint": mode,
+        "checkpoint_cycles": cycles,
+        "checkpoint_cut_off": cut_off,
+        "checkpoint_words": describe(mode, cycles, cut_off),
+        "cache": notes.cache,
+        "age": options.to_levels().get("age", "none"),
+        "start_state": notes.how_cloned,
+        **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
+        **{name: trait.found for name, trait in notes.traits.items()},
+        **course_of(notes.samples),
+        **(
+            amplification_by_half(notes.samples, window.started_monotonic_ns, window.length_monotonic_ns)
+            if window
+            else {}
+        ),
+    }
 
 
-def pinned(mode: str, duration_s: float | None, settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings that make a window of `duration_s` span whole cycles; what the user sets or varies is left alone."""
-    if mode == "cycle":
-        timeout_s = max(_TIMEOUT_MIN_S, int(((duration_s or 0.0) - _SLACK_S) // CYCLES_WANTED))
-        wanted = {"checkpoint_timeout": f"{timeout_s}s", "max_wal_size": _TIMED_WAL}
-    elif mode == "wal":
-        wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _SHORT_WAL, "checkpoint_warning": "0"}
-    else:
-        wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _TIMED_WAL}
-    return {name: value for name, value in wanted.items() if name not in settings}
-
-
-def holding(wal_size: str, init_options: Mapping[str, str]) -> str:
-    """At least `wal_size` for max_wal_size, or more where initdb was asked for large WAL files."""
-    segment = init_options.get("wal_segment_size")
-    least = _SEGMENTS_MIN * parse_memory(segment) if segment else 0
-    return wal_size if least <= parse_memory(wal_size) else format_bytes(least)
+def _cut_off(samples: Sequence[Sample], window: Window) -> float | None:
+    return unfinished(samples, window.started_monotonic_ns, window.length_monotonic_ns)
 
 
 def cycles_covered(differences: Mapping[str, float | None]) -> float | None:

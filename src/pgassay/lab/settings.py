@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from pgassay.bench.factor import Setup
 from pgassay.bench.load import LoadOptions
-from pgassay.lab import messages, regime
+from pgassay.lab import messages
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
+from pgassay.study.regime import CYCLES_WANTED, WORK
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
 PREPARING: Mapping[str, str] = {
@@ -28,6 +29,15 @@ PREPARING: Mapping[str, str] = {
     "fsync": "off",
 }
 """Settings while a snapshot is made: nobody measures here, and the snapshot is synced to disk when it is taken."""
+_TIMEOUT_MIN_S = 30
+"""The least checkpoint_timeout that PostgreSQL takes."""
+_SLACK_S = 2
+_TIMED_WAL = "16GB"
+"""Enough WAL that time, not volume, starts the checkpoints."""
+_SHORT_WAL = "128MB"
+_SEGMENTS_MIN = 4
+"""max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
+_BURST_TIMEOUT = "1h"
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
@@ -82,11 +92,35 @@ _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 """XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
 
 
+def mode_of(options: LoadOptions) -> str:
+    """What a load's options mean for its checkpoints: their own word, or `work`."""
+    return WORK if options.checkpoint == "cycle" and options.transactions is not None else options.checkpoint
+
+
+def pinned_by_regime(mode: str, duration_s: float | None, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that make a window of `duration_s` span whole cycles; what the user sets or varies is left alone."""
+    if mode == "cycle":
+        timeout_s = max(_TIMEOUT_MIN_S, int(((duration_s or 0.0) - _SLACK_S) // CYCLES_WANTED))
+        wanted = {"checkpoint_timeout": f"{timeout_s}s", "max_wal_size": _TIMED_WAL}
+    elif mode == "wal":
+        wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _SHORT_WAL, "checkpoint_warning": "0"}
+    else:
+        wanted = {"checkpoint_timeout": _BURST_TIMEOUT, "max_wal_size": _TIMED_WAL}
+    return {name: value for name, value in wanted.items() if name not in settings}
+
+
+def holding(wal_size: str, init_options: Mapping[str, str]) -> str:
+    """At least `wal_size` for max_wal_size, or more where initdb was asked for large WAL files."""
+    segment = init_options.get("wal_segment_size")
+    least = _SEGMENTS_MIN * parse_memory(segment) if segment else 0
+    return wal_size if least <= parse_memory(wal_size) else format_bytes(least)
+
+
 def settings_of(study: Study, setup: Setup, load: LoadOptions) -> dict[str, str]:
     """With what an arm's server starts, GUC to value."""
-    pinned = regime.pinned(regime.mode_of(load), load.timed_s, setup.settings)
+    pinned = pinned_by_regime(mode_of(load), load.timed_s, setup.settings)
     if "max_wal_size" in pinned:
-        pinned["max_wal_size"] = regime.holding(pinned["max_wal_size"], setup.init_options)
+        pinned["max_wal_size"] = holding(pinned["max_wal_size"], setup.init_options)
     settings = {**setup.settings, **pinned_in_bytes(study, setup), **pinned}
     needed = load.connections + _CONNECTIONS_SPARE
     if needed > _CONNECTIONS_DEFAULT and "max_connections" not in settings:

@@ -17,9 +17,12 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.record.disk import Disk
+
+FOREIGN_SHARE_MAX = 0.25
+"""A trial is invalid if other programs use more than this share of the CPU, or write more than this share of what is
+written to the drive; for machines that are not known to be busy."""
 
 
 class Sampling(Protocol):

@@ -15,15 +15,15 @@ from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostErr
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
-from pgassay.lab import amcheck, compression, failures, host_stage, maintenance, page_space, regime
+from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.messages import operating_system
-from pgassay.lab.notes import Assignment, Notes, Window, record_of
-from pgassay.lab.preparation import prepare
+from pgassay.lab.notes import Assignment, Notes, Window
+from pgassay.lab.settings import mode_of
 from pgassay.lab.start_state import settle
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
-from pgassay.record.values import TrialRecord
+from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.regime import WORK
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -84,21 +84,21 @@ class Trial:
             if error.errno not in _FULL:
                 raise operating_system(error) from error
             self._notes.problems["no_space"] = operating_system(error).message
-        return record_of(self._arm, self._assignment, self._notes), self._notes.samples
+        return self._record(), self._notes.samples
 
     def not_prepared(self, failure: BenchError, seconds: float) -> TrialRecord:
         """The record, instead of a run, where the snapshot could not even be made, after trying for so many seconds."""
         self._notes.laps.timings_s["prepare"] = seconds
         otherwise = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
         self._notes.problems[failures.code_of(failure.message, otherwise)] = failure.message
-        return record_of(self._arm, self._assignment, self._notes)
+        return self._record()
 
     def clone(self) -> None:
-        """Clone the snapshot (made first if it is missing), and note what the drives say of themselves."""
+        """Clone the arm's snapshot (`preparation` has made it), and note what the drives say of themselves."""
         drive, cluster = self._arm.drive, self._cluster
         with self._notes.laps("clone"):
             if cluster.clone is None:
-                cluster.clone = drive.clone(prepare(self._arm).key, f"trial-{self._assignment.number:06d}")
+                cluster.clone = drive.clone(self._arm.snapshot_key, f"trial-{self._assignment.number:06d}")
         self._notes.how_cloned = drive.how_cloned()
         self._notes.traits.update(drive.traits(cluster.clone))
 
@@ -138,7 +138,7 @@ class Trial:
                 before = sampling.read_all()
                 result = self._play(self._arm.load, self._assignment.staging, self._assignment.seed)
                 notes.alive = server.alive()
-                if notes.alive and regime.mode_of(options) == WORK:
+                if notes.alive and mode_of(options) == WORK:
                     closing = maintenance.checkpoint(server, self._site.clock)
                 after = sampling.read_all()
                 series = sampling.stop()
@@ -163,7 +163,7 @@ class Trial:
             return
         with notes.laps("maintain"):
             timed: dict[str, float | None] = {}
-            if regime.mode_of(options) != WORK:
+            if mode_of(options) != WORK:
                 timed |= maintenance.checkpoint(self._server, self._site.clock)
             timed |= maintenance.vacuum(self._server, self._site.clock)
             notes.responses.update(timed)
@@ -287,3 +287,31 @@ class Trial:
             counters |= stored
         notes.responses.update(responses)
         notes.counters.update(counters)
+
+    def _record(self) -> TrialRecord:
+        """The record of the trial as it ends now, whatever became of it."""
+        notes, assignment = self._notes, self._assignment
+        arm = assignment.arm
+        status, reasons = checks.judge(checks.evidence_of(self._arm, notes))
+        return TrialRecord(
+            number=assignment.number,
+            block=assignment.block,
+            attempt=assignment.attempt,
+            treatment=arm.treatment.name,
+            condition=arm.condition.name,
+            covariate=arm.covariate.name,
+            levels={
+                name: LevelRecord(level.typed, level.canonical, notes.read_back.get(name), notes.adopt.get(name))
+                for name, level in self._arm.study.levels_of(arm).items()
+            },
+            status=status,
+            started_wall_ns=notes.started_wall_ns,
+            finished_wall_ns=self._site.clock.wall_ns(),
+            responses=dict(notes.responses),
+            reasons=reasons,
+            counters=dict(notes.counters),
+            settings=notes.settings,
+            regime=regime.regime_of(self._arm, notes),
+            timings_s=dict(notes.laps.timings_s),
+            seed=assignment.seed,
+        )

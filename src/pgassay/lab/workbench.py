@@ -25,11 +25,10 @@ from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.checks import FOREIGN_SHARE_MAX
 from pgassay.lab.drives import Drives, Places, attacher_of, owned
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
-from pgassay.lab.site import Site
+from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
 from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership, repair
