@@ -27,7 +27,7 @@ from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
 from pgassay.study.levels import Arm, Level
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
 

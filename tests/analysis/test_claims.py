@@ -8,7 +8,7 @@ from pgassay.analysis.claims import Mark, effect_of, judge, missing_levels, need
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.study.model import Claim
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 
 from ._make import TPS, columns
 

@@ -7,8 +7,7 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study
 from pgassay.postgres.inspection import stays
 from pgassay.study.document import read
-from pgassay.study.parsing import parse
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse, parse_recorded
 
 
 def _compare(*words: str) -> dict[str, object]:

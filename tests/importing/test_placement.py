@@ -17,7 +17,7 @@ from pgassay.importing.placement import (
     remarks_on_seconds,
 )
 from pgassay.importing.values import ForeignRun
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 
 ROLES = parse_roles(["treatment=t,condition=c,block=run"])
 

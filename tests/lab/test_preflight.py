@@ -83,7 +83,7 @@ def test_an_option_of_another_driver_is_refused_and_says_whose_it_is(
 ) -> None:
     other = Driver(OtherOptions, drivers.find("pgbench").make, "")
     monkeypatch.setattr(drivers, "BUILT_IN", (other, drivers.find("pgbench")))
-    with pytest.raises(UsageError, match=r'"load\.scale" is no option of the load "other", but of pgbench'):
+    with pytest.raises(UsageError, match=r'"load\.scale" is not an option of the load "other", but of pgbench'):
         drivers.options_of({"driver": "other", "duration": "60s", "scale": "1"})
     assert "load.scale" in refused(simulation, load={"driver": "other", "scale": "1"}).message
 

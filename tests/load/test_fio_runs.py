@@ -2,14 +2,16 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.load.fio.driver import FILE
+from pgassay.load.fio.driver import FILE, FioLoad
+from pgassay.load.fio.options import FioOptions
 from pgassay.testing import real
-from tests.load.loads import fio
+from tests.load.loads import fio, real_tools
 
 pytestmark = [
     pytest.mark.system,
@@ -51,7 +53,8 @@ def test_a_pattern_is_measured_on_the_clusters_own_file_system(server: Server, p
 
 
 def test_an_engine_that_cannot_go_is_an_outcome_in_fios_own_words(server: Server, tmp_path: Path) -> None:
-    found = fio({**SMALL, "engine": "nosuchengine"}).run(server, tmp_path / "out", 1)
+    options = replace(FioOptions.from_levels(SMALL), engine="nosuchengine")
+    found = FioLoad(options, real_tools()).run(server, tmp_path / "out", 1)
     assert "refused" in found.problems
     assert "nosuchengine" in found.problems["refused"]
 

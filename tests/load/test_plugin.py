@@ -70,7 +70,7 @@ def test_a_name_that_another_driver_has_too_takes_the_words_of_both(tools: Tools
 
 
 def test_what_it_has_not_is_refused_and_its_program_is_named(tools: Tools) -> None:
-    with pytest.raises(UsageError, match=r'"load\.clients" is no option of the load "queue"') as caught:
+    with pytest.raises(UsageError, match=r'"load\.clients" is not an option of the load "queue"') as caught:
         drivers.options_of({"driver": "queue", "clients": "4"})
     assert "load.workers" in str(caught.value.hint)
     with pytest.raises(UsageError, match='"no-such-queue" is not installed') as missing:

@@ -39,7 +39,7 @@ def test_nonsense_is_refused(typed: str) -> None:
 @pytest.mark.usefixtures("_eight")
 def test_more_cores_than_there_are_is_refused_before_anything_runs() -> None:
     program.check("cpu:0,7")
-    with pytest.raises(UsageError, match="cannot be used here: 8,9"):
+    with pytest.raises(UsageError, match="not available: 8,9"):
         program.check("cpu:7,8,9")
 
 

@@ -115,7 +115,7 @@ def test_an_exit_on_abort_leaves_no_summary() -> None:
     "line", ["transaction type", "scaling", "query mode", "number of clients", "number of trans", "tps", "duration"]
 )
 def test_a_missing_line_is_an_error(line: str) -> None:
-    with pytest.raises(LoadError, match="summary cannot be read"):
+    with pytest.raises(LoadError, match="unrecognised format"):
         parse_summary(without(texts("pgbench15_N")[0], line))
 
 

@@ -10,7 +10,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve, write
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 
 BUFFERS = "server.shared_buffers"

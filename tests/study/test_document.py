@@ -90,7 +90,7 @@ def test_levels_can_free_what_was_held() -> None:
 
 @pytest.mark.parametrize("text", ["load.scale", "=5", ""])
 def test_an_override_without_a_value_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="wants NAME=VALUE"):
+    with pytest.raises(UsageError, match="takes NAME=VALUE"):
         _resolved(fixed=[text])
 
 

@@ -71,7 +71,7 @@ def whole(least: int = 1, most: int | None = None) -> Kind[int]:
 
 
 def choice(*words: str) -> Kind[str]:
-    """One of these words."""
+    """A kind that takes one of these words, and no other."""
 
     def parse(name: str, text: str) -> str:
         word = text.strip()

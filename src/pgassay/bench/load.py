@@ -215,21 +215,21 @@ class BaseLoad(Generic[Own]):
         return self.options.driver
 
     def check(self) -> None:
-        """Refuse nothing."""
+        """Refuse nothing; a driver that can tell what cannot run raises `UsageError`."""
 
     def data_key(self) -> Mapping[str, str]:
         """No data, so no option that they depend on."""
         return {}
 
     def estimated_bytes(self) -> int:
-        """An empty cluster."""
+        """The bytes of an empty cluster."""
         return EMPTY_CLUSTER_BYTES
 
     def create(self, server: Server) -> None:
-        """No schema."""
+        """Create nothing: there is no schema."""
 
     def fill(self, server: Server) -> None:
-        """No rows."""
+        """Load nothing: there are no rows."""
 
     def age(self, server: Server) -> None:
         """No rows that could age."""
@@ -259,7 +259,7 @@ class Driver(Generic[Own]):
 
     @property
     def name(self) -> str:
-        """The level of `load.driver`."""
+        """The driver's name: its level of `load.driver`."""
         return self.options.driver
 
     def require_program(self) -> None:

@@ -16,7 +16,7 @@ from pgassay.importing.reader import Options
 from pgassay.importing.values import NO_VALUE, SHORT
 from pgassay.record.reading import Run as Recorded
 from pgassay.record.values import Reason, TrialRecord
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 
 ALL_RUNS = "all runs"

@@ -23,7 +23,7 @@ from pgassay.record.disk import Disk
 from pgassay.record.formats import RunHeader
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study import document
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 
 LABEL = "imported, not measured by pgassay"

@@ -107,7 +107,7 @@ class DriverFactor(Factor):
         return Level(typed, find(typed.strip()).name)
 
     def prepare(self, name: str, level: Level, setup: Setup) -> None:
-        """Ask for this driver."""
+        """Hand the driver's name on with the options of the load."""
         setup.load[_DRIVER] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:

@@ -12,24 +12,24 @@ GO_TPC_HINT = 'build it from github.com/pingcap/go-tpc and put it into PATH; loa
 
 
 def not_a_row(name: str, text: str, least: int, most: int) -> UsageError:
-    """A row's width was wanted."""
+    """A level that must be the bytes of a row, within bounds."""
     return UsageError(
         f'"{name}" must be the bytes of a row from {least} to {most}, not "{text}"', "pgbench's own has 100"
     )
 
 
 def not_a_rate(name: str, text: str) -> UsageError:
-    """A rate of transactions was wanted."""
+    """A level that must be a rate of transactions."""
     return UsageError(f'"{name}" must be transactions per second, or none, not "{text}"', "for example 500")
 
 
 def not_a_limit(name: str, text: str) -> UsageError:
-    """A latency was wanted."""
+    """A level that must be a latency."""
     return UsageError(f'"{name}" must be a length of time, or none, not "{text}"', 'for example "20ms"')
 
 
 def not_a_multiple(name: str, text: str) -> UsageError:
-    """An age was wanted."""
+    """A level that must be a multiple of the rows."""
     return UsageError(
         f'"{name}" must be none or a multiple of the number of rows, not "{text}"',
         'for example "2x": that many updates for each row before the snapshot',
@@ -39,7 +39,7 @@ def not_a_multiple(name: str, text: str) -> UsageError:
 def foreign_option(name: str, driver: str, owners: Iterable[str], known: Iterable[str]) -> UsageError:
     """An option that belongs to another driver than the study's."""
     return UsageError(
-        f'"{name}" is no option of the load "{driver}", but of {" and ".join(owners)}',
+        f'"{name}" is not an option of the load "{driver}", but of {" and ".join(owners)}',
         f"{driver} takes: {', '.join(known)}",
     )
 
@@ -73,15 +73,17 @@ def needs_version(option: str, least: int, found: str) -> UsageError:
 
 
 def no_age_for_own_data() -> UsageError:
-    """We know how to wear pgbench's tables only."""
+    """Only pgbench's own tables can be aged."""
     return UsageError(
-        '"load.age" wears pgbench\'s own tables, not those of "load.init"', "wear the data in the init file"
+        '"load.age" updates pgbench\'s own tables, not those of "load.init"', "age the data in the init file"
     )
 
 
 def no_rows_for_own_data(name: str) -> UsageError:
-    """We widen pgbench's tables only."""
-    return UsageError(f'"{name}" widens pgbench\'s own table, not those of "load.init"', "widen it in the init file")
+    """Only the rows of pgbench's own table can be made wider."""
+    return UsageError(
+        f'"{name}" changes pgbench\'s own table, not those of "load.init"', "define wider rows in the init file"
+    )
 
 
 def too_many_rows(name: str, rows: int, most: int) -> UsageError:
@@ -108,14 +110,15 @@ def preparing_failed(what: str, status: int, text: str) -> LoadError:
 
 
 def not_a_summary(why: str) -> LoadError:
-    """What pgbench printed is not what we know."""
+    """pgbench printed an unrecognised summary."""
     return LoadError(
-        f"pgbench's summary cannot be read: {why}", "pgbench 13 to 18 are known; see pgbench.out in the trial"
+        f"pgbench's summary has an unrecognised format: {why}",
+        "pgassay reads pgbench 13 to 18; see pgbench.out in the trial",
     )
 
 
 def not_a_table_size(name: str, text: str) -> UsageError:
-    """A table of some size was wanted."""
+    """A level that must be the size of cacheprobe's table."""
     return UsageError(
         f'"{name}" must be rows, bytes or a multiple of the memory, at least 1000 rows, not "{text}"',
         'for example "75000000rows", "16GB", "2x"',
@@ -123,8 +126,8 @@ def not_a_table_size(name: str, text: str) -> UsageError:
 
 
 def no_length(driver: str) -> UsageError:
-    """A load that ends when its work is done."""
-    return UsageError(f'"load.duration" means nothing to {driver}, which ends when its work is done', "leave it out")
+    """A duration for a load that ends when its work is done."""
+    return UsageError(f'"load.duration" cannot be given for {driver}, which ends when its work is done', "leave it out")
 
 
 def needs_warm_up(driver: str) -> UsageError:
@@ -146,12 +149,12 @@ def fio_needs_warmup() -> UsageError:
 
 
 def not_an_io_size(name: str, text: str) -> UsageError:
-    """The size of one I/O was wanted."""
+    """A level that must be the size of one I/O."""
     return UsageError(f'"{name}" must be a multiple of 512 bytes up to 16MB, not "{text}"', 'for example "8kB"')
 
 
 def not_a_file_size(name: str, text: str, least: str) -> UsageError:
-    """The size of the file was wanted."""
+    """A level that must be the size of fio's file."""
     return UsageError(f'"{name}" must be at least {least}, not "{text}"', 'for example "1GB"')
 
 
@@ -166,18 +169,20 @@ def not_for_fileio(what: str) -> UsageError:
 
 
 def not_a_fio_result(detail: str) -> LoadError:
-    """The program's output is not what we know."""
-    return LoadError(f"the output of fio cannot be read: {detail}", "see fio.out in the trial")
+    """fio printed an unrecognised result."""
+    return LoadError(f"the output of fio has an unrecognised format: {detail}", "see fio.out in the trial")
 
 
 def not_cores(name: str, text: str) -> UsageError:
-    """CPUs were wanted."""
+    """A level that must name CPUs."""
     return UsageError(f'"{name}" must be all, rest or a list of CPUs, not "{text}"', 'for example "2-3" or "0,2"')
 
 
 def no_such_cores(text: str, missing: str, there: int) -> UsageError:
-    """CPUs that this machine does not have, or does not let us use."""
-    return UsageError(f'"load.cores" of {text} names CPUs that cannot be used here: {missing}', f"there are {there}")
+    """CPUs that this machine does not have, or that pgassay may not use."""
+    return UsageError(
+        f'"load.cores" of {text} names CPUs that are not available: {missing}', f"{there} CPUs are available"
+    )
 
 
 def no_lua(folder: Path | None) -> UsageError:

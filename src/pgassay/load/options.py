@@ -95,7 +95,7 @@ class ThreadedOptions(LoadOptions):
 
     @property
     def connections(self) -> int:
-        """One for each thread."""
+        """One connection for each thread."""
         return self.threads
 
 
@@ -153,7 +153,7 @@ class PgbenchClientOptions(CountedOptions, RatedOptions):
 
     @property
     def connections(self) -> int:
-        """One for each client."""
+        """One connection for each client."""
         return self.clients
 
 

@@ -41,7 +41,7 @@ RESPONSES: tuple[Response, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class SysbenchTpccOptions(WarehouseOptions, SysbenchClientOptions):
-    """A sysbench-tpcc load."""
+    """A load by Percona's scripts; `lua` is their folder."""
 
     driver = "sysbench-tpcc"
 
@@ -106,7 +106,7 @@ def folder_of(options: SysbenchTpccOptions) -> Path:
 
 
 def run_command(program: str, folder: Path, endpoint: Endpoint, options: SysbenchTpccOptions, seed: int) -> list[str]:
-    """The measured run."""
+    """The arguments of the measured run; `folder` has the scripts."""
     return [
         program,
         str(folder / SCRIPT),

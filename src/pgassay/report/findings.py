@@ -29,7 +29,7 @@ from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
-from pgassay.study.recorded import parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Response, Status
 from pgassay.study.work import recorded_work
 

@@ -17,7 +17,7 @@ class LevelParser(Protocol):
 
 
 class FactorNames(Protocol):
-    """All factors by name."""
+    """All factors by name, as the lab's catalogue offers them."""
 
     def find(self, name: str) -> LevelParser | None:
         """The factor that covers this name, or None."""

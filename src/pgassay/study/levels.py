@@ -38,7 +38,7 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """The label, e.g. `table.fillfactor=75`."""
+        """What the combination is called everywhere, e.g. `table.fillfactor=75`."""
         return label(self.levels)
 
     def __hash__(self) -> int:

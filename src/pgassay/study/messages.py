@@ -58,7 +58,7 @@ def settles_nothing(name: str, responses: Iterable[str]) -> UsageError:
     """The schedule would wait for a response that the study does not ask for."""
     words = list(responses)
     hint = _suggest(name, words, f"list it under secondary, or name one of: {', '.join(words)}")
-    return UsageError(f'"design.settle" names "{name}", which is no response of this study', hint)
+    return UsageError(f'"design.settle" names "{name}", which is not a response of this study', hint)
 
 
 def no_levels(name: str) -> UsageError:
@@ -87,11 +87,11 @@ def duplicate_level(name: str, first: str, second: str) -> UsageError:
 
 def twice(name: str, first: str, second: str) -> UsageError:
     """A name in two places of the study."""
-    return UsageError(f'"{name}" stands in {first} and in {second}', "a factor is either varied or held")
+    return UsageError(f'"{name}" is in {first} and in {second}', "a factor is either varied or held")
 
 
 def no_treatments() -> UsageError:
-    """Nothing is varied."""
+    """A study in which no factor has two levels."""
     return UsageError("the study varies nothing", "give [factors] with at least two levels, or [[treatments]]")
 
 
@@ -110,18 +110,18 @@ def baseline_ambiguous(given: str, matching: Iterable[str]) -> UsageError:
 
 
 def bad_share(where: str, value: object) -> UsageError:
-    """A resolution that is no share."""
+    """A resolution that is not a share."""
     return UsageError(f"{where} must be a share such as 2% or 0.02, not {value!r}")
 
 
 def bad_blocks(value: object) -> UsageError:
-    """A number of blocks that is none."""
+    """A number of blocks that cannot be."""
     return UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX, not {value!r}")
 
 
 def set_needs_value(text: str, option: str) -> UsageError:
     """An override that is not NAME=VALUE."""
-    return UsageError(f'{option} wants NAME=VALUE, not "{text}"', f"for example {option} load.scale=100")
+    return UsageError(f'{option} takes NAME=VALUE, not "{text}"', f"for example {option} load.scale=100")
 
 
 def set_on_varied(name: str) -> UsageError:
@@ -132,7 +132,7 @@ def set_on_varied(name: str) -> UsageError:
 def beside_linked(name: str) -> UsageError:
     """A factor to vary in a study whose treatments are listed one by one."""
     return UsageError(
-        f'"{name}" is in none of the linked treatments of this study, so it cannot be varied beside them',
+        f'"{name}" is in none of the linked treatments of this study, so it cannot be varied in addition',
         f"hold it with --set {name}=VALUE, or copy the study (pgassay studies NAME) and list its treatments",
     )
 

@@ -51,11 +51,11 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         return {"rows": str(self.options.rows), "size": str(self.options.size)}
 
     def estimated_bytes(self) -> int:
-        """Heap and index."""
+        """The bytes of heap and index at 8 kB pages."""
         return int(self.options.rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))
 
     def create(self, server: Server) -> None:
-        """Create the empty table."""
+        """Create the empty table, without its index."""
         table.create(server)
 
     def fill(self, server: Server) -> None:

@@ -97,7 +97,7 @@ class CacheprobeOptions(LoadOptions):
 
     @property
     def rows(self) -> int:
-        """Of the table."""
+        """The number of rows that the table gets."""
         return self.size.in_rows(self.memory_bytes or _machine_memory_bytes())
 
     @property

@@ -113,7 +113,7 @@ def command(program: Path, endpoint: Endpoint, phase: Phase, folder: Path) -> li
 
 
 def outcome(phase: Phase, done: Completed, log: str) -> Outcome:
-    """What a phase yielded."""
+    """The latencies that a finished pgbench printed and logged (`log` is its text), or why there are none."""
     if done.status != 0:
         lines = done.stderr.strip().splitlines()
         return Outcome(None, (), {"aborted": f"{phase.name}: {lines[-1] if lines else f'status {done.status}'}"})

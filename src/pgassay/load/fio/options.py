@@ -122,7 +122,7 @@ class FioOptions(ThreadedOptions):
 
     @property
     def connections(self) -> int:
-        """None: the server idles."""
+        """No connection, since the server idles."""
         return 0
 
 

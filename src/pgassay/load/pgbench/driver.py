@@ -22,7 +22,7 @@ SOURCE = "pgbench"
 
 
 class PgbenchLoad(BaseLoad[PgbenchOptions]):
-    """pgbench of one installation."""
+    """A load by the pgbench of one installation."""
 
     responses = results.RESPONSES
 

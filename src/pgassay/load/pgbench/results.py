@@ -68,7 +68,7 @@ def problems_of_status(done: Completed) -> dict[str, str]:
 
 
 def problems_of_summary(said: Summary) -> dict[str, str]:
-    """What the counts tell."""
+    """The problems that the summary's counts show, code to detail."""
     problems = {}
     due = said.processed + (said.failed or 0) + (said.skipped or 0)
     if said.failed:

@@ -96,7 +96,7 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """`sbtest1` and on."""
+        """The names of the tables: `sbtest1`, `sbtest2` …"""
         return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
 
 

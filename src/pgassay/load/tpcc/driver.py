@@ -27,12 +27,12 @@ _ECHOED = ("clients", "jobs", "protocol", "duration", "transactions", "max_tries
 
 
 class TpccLoad(tables.TpccTables[TpccOptions]):
-    """TPC-C-like, not audited."""
+    """A TPC-C-like load by pgbench, not audited."""
 
     responses = RESPONSES
 
     def check(self) -> None:
-        """Refuse what pgbench refuses."""
+        """Raise `UsageError` for what pgbench refuses."""
         self._pgbench.check()
 
     @property

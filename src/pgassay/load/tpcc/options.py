@@ -16,7 +16,7 @@ WEIGHTS: Mapping[str, int] = {"new_order": 45, "payment": 43, "order_status": 4,
 
 @dataclass(frozen=True, kw_only=True)
 class TpccOptions(WarehouseOptions, PgbenchClientOptions):
-    """A tpcc load."""
+    """A tpcc load: warehouses, and how pgbench plays its scripts."""
 
     driver = "tpcc"
 

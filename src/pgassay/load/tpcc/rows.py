@@ -80,14 +80,14 @@ def item(warehouse: int = 0) -> Iterator[bytes]:
 
 
 def warehouse(number: int) -> Iterator[bytes]:
-    """One row."""
+    """The row of the warehouse of this number."""
     random = _random(1, number)
     name, tax = random_texts(random, 1, 6, 10), numerics(random.integers(0, 2001, 1), 4)
     yield pack([integers(_same(number, 1)), name, *_address(random, 1), tax, numerics(_same(30_000_000, 1), 2)])
 
 
 def district(number: int) -> Iterator[bytes]:
-    """Ten rows."""
+    """The ten rows of a warehouse's districts."""
     random, rows = _random(2, number), DISTRICTS
     yield pack(
         [

@@ -82,7 +82,7 @@ class FakeLoad:
         return BoundFakeLoad(options, self)
 
     def create(self, server: Server) -> None:
-        """pgbench's tables."""
+        """Create pgbench's tables, empty; raises `LoadError` if the server is dead."""
         self.calls.append("create")
         self._require_alive(server)
         for table in ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"):
@@ -126,7 +126,7 @@ class FakeLoad:
         )
 
     def verify(self, server: Server) -> Mapping[str, str]:
-        """Nothing is ever wrong."""
+        """Find nothing wrong with the data; a test may override it."""
         return {}
 
     def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:
@@ -158,7 +158,7 @@ class BoundFakeLoad:
         check_scripts(self._played.scripts)
 
     def data_key(self) -> Mapping[str, str]:
-        """Scale and age."""
+        """The scale and age, as pgbench's."""
         return {"scale": str(self._played.scale), "age": str(self._played.age)}
 
     def estimated_bytes(self) -> int:
@@ -166,7 +166,7 @@ class BoundFakeLoad:
         return self._played.scale * _BYTES_PER_SCALE
 
     def create(self, server: Server) -> None:
-        """pgbench's tables."""
+        """Create pgbench's tables, empty; raises `LoadError` if the server is dead."""
         self._fake.create(server)
 
     def fill(self, server: Server) -> None:
@@ -174,7 +174,7 @@ class BoundFakeLoad:
         self._fake.fill(server, self._played)
 
     def age(self, server: Server) -> None:
-        """Takes no time."""
+        """Only note that it was asked for."""
         self._fake.calls.append(f"age {self._played.to_levels()['age']}")
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
