@@ -11,7 +11,7 @@ from pgassay.design.schedule import RULE
 from pgassay.lab.decisions import UNTOLD, rules_of
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
-from tests.report.made import make_run
+from pgassay.testing.planted import make_run
 
 
 def planted(path: Path, **header: object) -> Run:

@@ -236,7 +236,7 @@ def test_slips(words: list[str], error: str, hint: str, capsys: pytest.CaptureFi
 
 
 def test_lint_of_our_own_run_takes_only_what_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from tests.report.made import make_run
+    from pgassay.testing.planted import make_run
 
     make_run(tmp_path / "own")
     assert main(["lint", "own"]) == 0

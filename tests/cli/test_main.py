@@ -15,9 +15,9 @@ from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
 from pgassay.cli.plan import lengths
 from pgassay.lab.plan import Plan
+from pgassay.testing.planted import make_run
 from tests.drive.test_kept_snapshots import keep
 from tests.packages import Install
-from tests.report.made import make_run
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from pgassay.cli import COMMANDS, main
+from pgassay.testing import planted
 from tests.docs.pages import Example, blocks, commands, words
 from tests.importing.made import hammerdb, pgbench
-from tests.report import cacherun, made, scaled
+from tests.report import cacherun, scaled
 
 RUN = "runs/fillfactor-20260102T030405Z"
 STANDS_FOR = {
@@ -75,11 +76,11 @@ def test_the_lists_hold_nothing_that_no_page_shows() -> None:
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with everything that the examples name: records, a CSV, outputs of other tools."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "runs").mkdir()
-    made.make_run(folder / RUN, spoilt=False)
+    planted.make_run(folder / RUN, spoilt=False)
     cacherun.make_run(folder / "runs/cache")
     scaled.make_scaled(folder / "runs/scaling")
     shutil.copytree(folder / "runs/scaling", folder / "runs/imported")
@@ -104,13 +105,13 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def world(planted: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The directory of the examples, with state of its own that PostgreSQL's account can reach."""
-    monkeypatch.chdir(planted)
-    with TemporaryDirectory(prefix="pgassay-", dir="/var/tmp") as folder:
-        Path(folder).chmod(0o755)
+    monkeypatch.chdir(folder)
+    with TemporaryDirectory(prefix="pgassay-", dir="/var/tmp") as own:
+        Path(own).chmod(0o755)
         for variable in ("PGASSAY_DATA_DIR", "PGASSAY_STATE_DIR", "XDG_STATE_HOME"):
-            monkeypatch.setenv(variable, f"{folder}/{variable.lower()}")
+            monkeypatch.setenv(variable, f"{own}/{variable.lower()}")
         yield
 
 

@@ -10,7 +10,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
-from tests.report.made import Row
+from pgassay.testing.planted import Row
 
 PAGES = {"4kB": 1.2, "8kB": 1.0}
 WAL = {"16kB": 1.5, "8kB": 1.0}

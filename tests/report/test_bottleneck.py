@@ -18,8 +18,8 @@ from pgassay.report.disk import measured_by
 from pgassay.report.findings import Findings
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
+from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
-from tests.report.made import make_run
 from tests.report.scaled import READ, WRITE, make_scaled
 
 DISK = {

@@ -16,7 +16,7 @@ from pgassay.report.cache import SECTION, CacheFindings
 from pgassay.report.charts import box_of
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
-from tests.report import made
+from pgassay.testing import planted
 from tests.report.blocks import plain
 from tests.report.cacherun import make_run
 
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return made.make_run(tmp_path_factory.mktemp("other") / "run")
+    return planted.make_run(tmp_path_factory.mktemp("other") / "run")
 
 
 def test_the_recovery_is_where_it_was_planted(run: Run) -> None:

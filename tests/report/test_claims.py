@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
 from pgassay.report.findings import Findings
-from tests.report.made import make_run
+from pgassay.testing.planted import make_run
 
 FLASH = {"100": 26e6, "75": 27e6, "50": 28e6}
 FILLED = {"100": 26e6, "75": 32e6, "50": 40e6}

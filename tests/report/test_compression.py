@@ -6,9 +6,9 @@ import pytest
 
 from pgassay.report.compression import SECTION
 from pgassay.report.findings import Findings
+from pgassay.testing.planted import make_run
 from tests.report.blocks import plain, tables
 from tests.report.driven import HEAP_RATIO, make_driven
-from tests.report.made import make_run
 
 
 def test_each_kind_has_its_own_ratio(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pgassay.errors import UsageError
 from pgassay.report import contents, forms, text
 from pgassay.report.findings import Findings
 from pgassay.report.section import Cell, Section, Table
+from pgassay.testing.planted import make_run
 from tests.packages import Install
 from tests.report.blocks import body, plain
-from tests.report.made import make_run
 
 POINT = "[pgassay.sections]\nelectricity = {module}:SECTION\n"
 CODE = """

@@ -10,7 +10,7 @@ from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report.findings import Findings
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
-from tests.report.made import Row
+from pgassay.testing.planted import Row
 
 STUDY = {
     "study": {"format": 1, "title": "Disk", "question": "?"},
@@ -87,6 +87,6 @@ def test_seconds_that_cannot_be_read_are_left_out_and_told(tmp_path: Path) -> No
 
 
 def test_other_studies_have_none_of_it(tmp_path: Path) -> None:
-    from tests.report.made import make_run
+    from pgassay.testing.planted import make_run
 
     assert Findings(make_run(tmp_path / "run")).disk_signs == ()

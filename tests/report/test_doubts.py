@@ -8,7 +8,7 @@ import pytest
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.report.doubts import overhead
-from tests.report.made import make_run
+from pgassay.testing.planted import make_run
 
 STEPS = {"clone": 2.0, "start": 0.1, "settle": 1.0, "measure": 9.5, "stop": 0.1, "give_back": 0.3}
 

@@ -6,9 +6,9 @@ import pytest
 
 from pgassay.report.factors import SECTION, compared, pairs
 from pgassay.report.findings import Findings
+from pgassay.testing.planted import make_run
 from tests.report.blocks import plain, tables
 from tests.report.driven import make_driven
-from tests.report.made import make_run
 
 UPDATES = "load.scenario=oltp_update_non_index, load.threads=4"
 DELETES = "load.scenario=oltp_delete, load.threads=4"

@@ -8,7 +8,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
 from pgassay.report import text
 from pgassay.report.findings import Findings
-from tests.report.made import BLOCKS, make_run
+from pgassay.testing.planted import BLOCKS, make_run
 
 
 @pytest.fixture(scope="module")

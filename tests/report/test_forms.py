@@ -15,8 +15,8 @@ from pgassay.report.configuration import Row, levels_read_back, merged, side_by_
 from pgassay.report.findings import Findings
 from pgassay.report.forms import CSV_HEAD
 from pgassay.report.measurements import distribution
+from pgassay.testing.planted import make_run
 from tests.report.blocks import body, figures, plain
-from tests.report.made import make_run
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pgassay.probe.registry import Probes
 from pgassay.report import ladder
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
+from pgassay.testing.planted import WAL, make_run
 from tests.report.blocks import tables
-from tests.report.made import WAL, make_run
 
 
 def test_rungs_stand_in_order_with_the_planted_bytes(tmp_path: Path) -> None:

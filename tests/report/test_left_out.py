@@ -9,8 +9,8 @@ from pgassay.importing.benchmark import of_run
 from pgassay.record.reading import Run
 from pgassay.report import page, text
 from pgassay.report.findings import Findings
+from pgassay.testing.planted import make_run
 from tests.report.blocks import plain
-from tests.report.made import make_run
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 

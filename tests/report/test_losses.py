@@ -8,7 +8,7 @@ from pgassay.record.values import Reason, TrialRecord
 from pgassay.report.findings import failed, failures
 from pgassay.report.verdict import losses
 from pgassay.study.responses import Status
-from tests.report.made import make_run
+from pgassay.testing.planted import make_run
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from pgassay.report.findings import Findings
 from pgassay.report.seconds import drawing
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
+from pgassay.testing.planted import Row
 from tests.report.blocks import plain
-from tests.report.made import Row
 
 STARTED_NS = 1_700_000_000 * 10**9
 STUDY = {

@@ -9,8 +9,8 @@ from pgassay.report.findings import Findings
 from pgassay.report.published import SECTION
 from pgassay.report.words import MISSING
 from pgassay.study.model import Published
+from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
-from tests.report.made import make_run
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 from pgassay.report.findings import Findings
 from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
-from tests.report.made import BLOCKS, make_run
+from pgassay.testing.planted import BLOCKS, make_run
 
 
 def test_cycles_are_summed_up_and_short_windows_counted(tmp_path: Path) -> None:

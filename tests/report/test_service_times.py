@@ -11,8 +11,8 @@ from pgassay.report import drives, service_times
 from pgassay.report.findings import Findings
 from pgassay.study.levels import Level
 from pgassay.study.responses import Status
+from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
-from tests.report.made import make_run
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.report.space import ROWS_MAX, SECTION
+from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
-from tests.report.made import make_run
 
 
 class Grown(Findings):

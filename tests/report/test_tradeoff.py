@@ -8,9 +8,9 @@ from pgassay.report.findings import Findings
 from pgassay.report.forms import document
 from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
 from pgassay.study.levels import Level
+from pgassay.testing.planted import make_run
 from tests.report.blocks import drawing, tables
 from tests.report.driven import make_driven
-from tests.report.made import make_run
 
 
 def point(name: str, space_bytes: float | None, speed: float | None, drive: str = "directory", **told: float) -> Point:

@@ -5,7 +5,7 @@ from pathlib import Path
 from pgassay.report.findings import Findings
 from pgassay.report.trials import load_level, middle, valid_by_place
 from pgassay.study.responses import Status
-from tests.report.made import BLOCKS, TPS, make_run
+from pgassay.testing.planted import BLOCKS, TPS, make_run
 
 
 def test_only_valid_trials_have_a_place(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pgassay.report.adoption import adopted_by, advice
 from pgassay.report.provenance import facts
 from pgassay.study.levels import Combination, Level
 from pgassay.study.responses import Better, Response, Scale
-from tests.report.made import make_run
+from pgassay.testing.planted import make_run
 
 
 @pytest.mark.parametrize(

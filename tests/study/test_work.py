@@ -9,7 +9,7 @@ from pgassay.load import drivers
 from pgassay.record.formats import decode_header, encode
 from pgassay.report.findings import Findings
 from pgassay.study.work import IO, QUERY, TRANSACTION, Work
-from tests.report.made import make_run
+from pgassay.testing.planted import make_run
 from tests.report.scaled import make_scaled
 
 MESSAGE = Work("message", "a message")
