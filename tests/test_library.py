@@ -11,9 +11,9 @@ import pgassay
 from pgassay.record.directory import RunDirectory
 from pgassay.study.responses import Status
 from pgassay.testing import real
+from pgassay.testing.planted import make_run
 from tests.docs.pages import Example, blocks
 from tests.record.runs import HEADER, HOST, STUDY, series, trial
-from tests.report.made import make_run
 from tests.system.journeys import place
 
 EXAMPLES = [example for example in blocks("python") if example.page == "library.md"]
