@@ -19,7 +19,7 @@ from pgassay.study.units import format_bytes, parse_memory
 
 NONE = "none"
 _LEAST_MEMORY_BYTES = 32 << 20
-_MEANINGFUL = ("always", "madvise", "never")
+_WORDS = ("always", "madvise", "never")
 
 
 class HostFactor(Factor):
@@ -51,7 +51,8 @@ class HugePages(HostFactor):
     """`host.huge_pages`: the server's shared memory in huge pages of the kernel's pool, obtained for each trial."""
 
     pattern = "host.huge_pages"
-    summary = "huge pages for shared memory: none, 2MB, 1GB; as many as the server asks for"
+    summary = "huge pages for shared memory, as many as the server asks for"
+    accepts = "none, or a size: 2MB, 1GB"
 
     def parse(self, name: str, typed: str) -> Level:
         """`none`, or a page size in bytes; raises `UsageError`."""
@@ -59,7 +60,7 @@ class HugePages(HostFactor):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise messages.not_a_host_level(name, typed, "none, or a size: 2MB, 1GB")
+        raise messages.not_a_host_level(name, typed, self.accepts)
 
     def require_here(self, name: str, level: Level) -> None:
         """The kernel must have that size."""
@@ -135,7 +136,8 @@ class TransparentHugePages(HostFactor):
     """`host.transparent_huge_pages`: the kernel's own, for private memory; shared memory has a switch of its own."""
 
     pattern = "host.transparent_huge_pages"
-    summary = "the kernel's transparent huge pages: always, madvise, never"
+    summary = "the kernel's transparent huge pages, for private memory"
+    accepts = ", ".join(_WORDS)
 
     @property
     def _path(self) -> Path:
@@ -147,8 +149,8 @@ class TransparentHugePages(HostFactor):
 
     def parse(self, name: str, typed: str) -> Level:
         """One of the kernel's words."""
-        if typed.strip() not in _MEANINGFUL:
-            raise messages.not_a_host_level(name, typed, ", ".join(_MEANINGFUL))
+        if typed.strip() not in _WORDS:
+            raise messages.not_a_host_level(name, typed, self.accepts)
         return Level(typed, typed.strip())
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
@@ -176,7 +178,8 @@ class Memory(HostFactor):
 
     pattern = "host.memory"
     rank = 1
-    summary = "memory of the server, page cache and huge pages included, by a control group: a size, or all"
+    summary = "memory of the server, page cache and huge pages included, by a control group"
+    accepts = f"all, or a size from {format_bytes(_LEAST_MEMORY_BYTES)}"
 
     def unavailable(self, name: str) -> str | None:
         """Needs root and the memory controller."""
@@ -188,7 +191,7 @@ class Memory(HostFactor):
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
             return Level(typed, format_bytes(parse_memory(typed)))
-        raise messages.not_a_host_level(name, typed, f"all, or a size from {format_bytes(_LEAST_MEMORY_BYTES)}")
+        raise messages.not_a_host_level(name, typed, self.accepts)
 
     def require_here(self, name: str, level: Level) -> None:
         """Not more than the machine has."""
@@ -240,7 +243,8 @@ class Cores(HostFactor):
     """`host.cores`: the CPUs that the server may use; clients may use all."""
 
     pattern = "host.cores"
-    summary = "CPUs of the server: all, a number (siblings apart), 4:together, a list 0-3,6 or cpu:2"
+    summary = "CPUs of the server; of a number, siblings are used last, or first with :together"
+    accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1"
 
     def unavailable(self, name: str) -> str | None:
         """Anyone may keep to fewer CPUs."""
@@ -250,7 +254,7 @@ class Cores(HostFactor):
         """A number with how siblings are used, or a list."""
         selection = cpus.parse_selection(typed)
         if selection is None:
-            raise messages.not_a_host_level(name, typed, "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1")
+            raise messages.not_a_host_level(name, typed, self.accepts)
         return Level(typed, str(selection))
 
     def require_here(self, name: str, level: Level) -> None:

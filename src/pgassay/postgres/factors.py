@@ -23,7 +23,8 @@ class ServerSetting(Factor):
 
     pattern = "server.*"
     stage = Stage.SERVER
-    summary = "any setting of postgresql.conf, in PostgreSQL's own units"
+    summary = "any setting of postgresql.conf"
+    accepts = "a value in PostgreSQL's own units"
 
     def parse(self, name: str, typed: str) -> Level:
         """Sizes become bytes, times milliseconds; whether PostgreSQL takes the value is checked before a run."""
@@ -66,7 +67,8 @@ class PostgresVersion(Factor):
 
     pattern = "postgres.version"
     stage = Stage.BUILD
-    summary = "which installed PostgreSQL serves: a major version (17) or an exact one (17.5)"
+    summary = "which installed PostgreSQL serves"
+    accepts = "a major version (17) or an exact one (17.5)"
 
     def parse(self, name: str, typed: str) -> Level:
         """A major version, or major and minor."""
@@ -91,6 +93,7 @@ class DataChecksums(Factor):
     pattern = "init.data_checksums"
     stage = Stage.INIT
     summary = "checksums on data pages (the default from PostgreSQL 18 on)"
+    accepts = "on, off"
 
     def parse(self, name: str, typed: str) -> Level:
         """A boolean as `on` or `off`; raises `UsageError`."""
@@ -110,7 +113,8 @@ class WalSegmentSize(Factor):
 
     pattern = "init.wal_segment_size"
     stage = Stage.INIT
-    summary = "size of a WAL file: a power of two from 1MB to 1GB"
+    summary = "size of a WAL file"
+    accepts = "a power of two from 1MB to 1GB"
 
     def parse(self, name: str, typed: str) -> Level:
         """A size, or a bare number of MB as initdb takes it."""

@@ -32,6 +32,7 @@ class FillFactor(Factor):
     """What the three have in common: whole numbers from 10 to 100, applied to relations, read from reloptions."""
 
     stage = Stage.DATA
+    accepts = "10 to 100"
 
     def parse(self, name: str, typed: str) -> Level:
         """A whole number from 10 to 100."""
@@ -88,7 +89,7 @@ class TableFillFactor(FillFactor):
     """All tables of the load but those with a factor of their own."""
 
     pattern = "table.fillfactor"
-    summary = "how full the pages of every table are packed (10 to 100), leaving room for HOT updates"
+    summary = "how full the pages of every table are packed, leaving room for HOT updates"
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
         """All user tables that are not named by another factor."""
@@ -135,7 +136,7 @@ class IndexFillFactor(FillFactor):
     """All indexes whose access method knows a fillfactor (B-tree, hash, GiST, SP-GiST)."""
 
     pattern = "index.fillfactor"
-    summary = "how full the pages of every index are packed (10 to 100; B-tree's default is 90)"
+    summary = "how full the pages of every index are packed (B-tree's default is 90)"
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
         """All user indexes that can have it."""

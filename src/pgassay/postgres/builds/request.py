@@ -81,7 +81,7 @@ class BuildRequest(Options):
         name="block_size",
         default=recipe.DEFAULT_BLOCK_BYTES,
         stage=Stage.BUILD,
-        summary="page of tables and indexes (BLCKSZ): 1kB, 2kB, 4kB, 8kB, 16kB or 32kB",
+        summary="page of tables and indexes (BLCKSZ)",
         read_back=_shown("block_size"),
     )
     wal_block_bytes: int = option(
@@ -89,27 +89,27 @@ class BuildRequest(Options):
         name="wal_block_size",
         default=recipe.DEFAULT_BLOCK_BYTES,
         stage=Stage.BUILD,
-        summary="page of the WAL (XLOG_BLCKSZ): 1kB to 64kB, a power of two",
+        summary="page of the WAL (XLOG_BLCKSZ)",
         read_back=_shown("wal_block_size"),
     )
     version: str = option(
         _VERSION,
         default="",
         stage=Stage.BUILD,
-        summary="which version to build: a major version (17) or an exact one (17.5)",
+        summary="which version to build",
         read_back=_server_version,
     )
     cflags: str = option(
         _FLAGS,
         default=recipe.DEFAULT_CFLAGS,
         stage=Stage.BUILD,
-        summary='flags of the C compiler, instead of "-O2"',
+        summary="flags of the C compiler",
         read_back=_configured_flags,
     )
     source: Spec | None = option(
         _SOURCE,
         default=None,
         stage=Stage.BUILD,
-        summary="official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
+        summary="from which source to build, so that two commits can be compared",
         read_back=_manifest_source,
     )
