@@ -41,15 +41,15 @@ class ClaimJudgement:
 def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> ClaimJudgement:
     """Mark `claim` by the effect of its treatment against its baseline; None when this run has no such effect."""
     if claim.untestable:
-        return _not_testable(claim, claim.untestable)
+        return not_testable(claim, claim.untestable)
     if claim.low is None and claim.high is None:
-        return _not_testable(claim, "the claim states no range that a run could test")
+        return not_testable(claim, "the claim states no range that a run could test")
     if effect is not None and effect.refused:
-        return _not_testable(claim, messages.refused(effect.refused))
+        return not_testable(claim, messages.refused(effect.refused))
     if effect is None or effect.blocks == 0:
-        return _not_testable(claim, "this run has no block with valid trials of both treatments")
+        return not_testable(claim, "this run has no block with valid trials of both treatments")
     if effect.blocks < FIRST_LOOK or not effect.bounded:
-        return _not_testable(claim, messages.few_blocks(effect.blocks, FIRST_LOOK))
+        return not_testable(claim, messages.few_blocks(effect.blocks, FIRST_LOOK))
     low = -inf if claim.low is None else claim.low
     high = inf if claim.high is None else claim.high
     found = f"here {_number(effect, effect.estimate)} [{_number(effect, effect.low)}, {_number(effect, effect.high)}]"
@@ -58,13 +58,13 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
     if effect.high < low or effect.low > high:
         return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
     blocks = _more_blocks(effect, low, high, blocks_max)
-    return _not_testable(claim, f"the interval is too wide, {found}; it {messages.needs(blocks, None)}", blocks)
+    return not_testable(claim, f"the interval is too wide, {found}; it {messages.needs(blocks, None)}", blocks)
 
 
 def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJudgement:
     """Mark a claim on a figure that was fitted (a kink, a gain) by its interval; the claim's range is of the figure."""
     if claim.low is None and claim.high is None:
-        return _not_testable(claim, "the claim states no range that a run could test")
+        return not_testable(claim, "the claim states no range that a run could test")
     wanted_low = -inf if claim.low is None else claim.low
     wanted_high = inf if claim.high is None else claim.high
     found = f"here {value:.3g} [{low:.3g}, {high:.3g}]"
@@ -72,12 +72,7 @@ def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJud
         return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}")
     if high < wanted_low or low > wanted_high:
         return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
-    return _not_testable(claim, f"the interval is too wide, {found}")
-
-
-def not_testable(claim: Claim, reason: str) -> ClaimJudgement:
-    """Mark a claim that this run cannot speak to."""
-    return _not_testable(claim, reason)
+    return not_testable(claim, f"the interval is too wide, {found}")
 
 
 def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | None = None) -> Effect | None:
@@ -129,7 +124,8 @@ def _split(label: str) -> list[str]:
     return [part for part in label.split(", ") if part]
 
 
-def _not_testable(claim: Claim, reason: str, blocks: int | None = None) -> ClaimJudgement:
+def not_testable(claim: Claim, reason: str, blocks: int | None = None) -> ClaimJudgement:
+    """The mark of a claim that this run cannot test, with the reason; `blocks` more might do, None where unknown."""
     return ClaimJudgement(claim, Mark.NOT_TESTABLE, f"not testable here: {reason}", blocks)
 
 

@@ -60,25 +60,6 @@ def batch_noise(means: Floats) -> Floats:
     return np.asarray(np.median(np.abs(np.diff(means, axis=1)), axis=1) / (0.6745 * np.sqrt(2.0)), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class WarmUp:
-    """The first `end_s` seconds are warm-up; `settled` is False when the best cut is beyond the middle."""
-
-    end_s: int
-    settled: bool
-
-
-def warm_up(seconds: Floats) -> WarmUp:
-    """Where the warm-up of one series, shape (seconds,), ends; see `warm_up_ends`."""
-    return warm_ups(np.asarray(seconds, dtype=np.float64)[None, :])[0]
-
-
-def warm_ups(seconds: Floats) -> tuple[WarmUp, ...]:
-    """Where the warm-ups of many series of equal length, shape (trials, seconds), end; see `warm_up_ends`."""
-    ends, settled = warm_up_ends(seconds)
-    return tuple(WarmUp(int(end), bool(known)) for end, known in zip(ends, settled, strict=True))
-
-
 def warm_up_ends(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
     """Where the warm-up of each series ends (s) and whether the series settled: two columns of shape (trials,).
 
