@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.places import Mount
-from pgassay.cli import _result
+from pgassay.cli import _runs
 from pgassay.lab import machine
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
@@ -29,7 +29,7 @@ def study(path: Path, mount: Mount | None) -> Run:
 
 def test_later_runs_on_the_drive_take_along_what_was_found(tmp_path: Path, state: Path) -> None:
     assert machine.known_disk(MOUNT) == {}
-    _result.remember(Findings(study(tmp_path / "disk", MOUNT)))
+    _runs.remember(Findings(study(tmp_path / "disk", MOUNT)))
     found = machine.known_disk(MOUNT)
     assert found["per_s"] == {"reads": 9000.0, "written_bytes": 400e6, "flushes": 1000.0}
     assert found["run"] == str(tmp_path / "disk")
@@ -38,8 +38,8 @@ def test_later_runs_on_the_drive_take_along_what_was_found(tmp_path: Path, state
 
 
 def test_nothing_is_kept_of_other_drives_and_of_records_that_do_not_tell_the_place(tmp_path: Path, state: Path) -> None:
-    _result.remember(Findings(study(tmp_path / "older", None)))
+    _runs.remember(Findings(study(tmp_path / "older", None)))
     chosen = study(tmp_path / "chosen", MOUNT)
     chosen.study["fixed"] = {"drive.data": "directory:/elsewhere"}
-    _result.remember(Findings(chosen))
+    _runs.remember(Findings(chosen))
     assert not state.exists()

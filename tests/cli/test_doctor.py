@@ -18,12 +18,15 @@ def plugins_told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
 def test_doctor_names_every_plugin_and_its_package(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
     install(
         "pg-sample",
-        "[pgassay.loads]\nours = doctor_a:LOAD\n[pgassay.commands]\ntheirs = doctor_a:NOTHING\n",
-        "LOAD = 7",
+        "[pgassay.commands]\nours = doctor_a\nrun = doctor_a\ntheirs = doctor_a:NOTHING\n"
+        "[pgassay.loads]\nseven = doctor_a:LOAD\n",
+        "LOAD = 7\ndef add_arguments(parser): ...\ndef run(arguments): ...",
         "doctor_a",
     )
-    good, broken = plugins_told(capsys)
-    assert (good["severity"], good["text"]) == ("ok", 'load "ours" of package pg-sample 1.2')
+    wrong, good, taken, broken = plugins_told(capsys)
+    assert (good["severity"], good["text"]) == ("ok", 'command "ours" of package pg-sample 1.2')
+    assert '"doctor_a:LOAD" is of type int' in wrong["text"]
+    assert taken["text"].endswith("pgassay has a command of this name")
     assert (broken["severity"], broken["remedy"]) == (
         "error",
         "update or remove the package: pip install --upgrade pg-sample, or pip uninstall pg-sample",

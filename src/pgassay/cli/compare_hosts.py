@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.cli._run import open_run
+from pgassay.cli._runs import open_run
 
 if TYPE_CHECKING:
     from pgassay.report.environments import SideBySide

@@ -5,10 +5,16 @@ With `--repair`, what a killed pgassay left changed (huge pages, control groups 
 
 import argparse
 import json
+from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli.parser import Command
 from pgassay.study.findings import Finding, Severity
+
+if TYPE_CHECKING:
+    from pgassay.plugins import Group
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,15 +56,44 @@ def plugin_findings() -> list[Finding]:
 
     findings = []
     for group in plugins.Group:
-        for plugin in plugins.installed(group):
+        installed = plugins.installed(group)
+        kind, taken = _required_of(group) if installed else (object, ())
+        for plugin in installed:
             try:
-                plugin.load(object)
+                plugin.load(kind)
+                if plugin.name in taken:
+                    raise plugin.name_taken()
             except plugins.PluginError as error:
                 findings.append(Finding("plugins", Severity.ERROR, error.message, error.hint or ""))
                 continue
             text = f'{group.noun} "{plugin.name}" of package {plugin.package} {plugin.version}'
             findings.append(Finding("plugins", Severity.OK, text))
     return findings or [Finding("plugins", Severity.OK, "no plug-ins are installed")]
+
+
+def _required_of(group: "Group") -> tuple[type, Collection[str]]:
+    """The class of a group's objects, and the names that are ours."""
+    from pgassay.bench.factor import Factor
+    from pgassay.bench.load import Driver
+    from pgassay.bench.probe import Probe
+    from pgassay.cli import COMMANDS
+    from pgassay.importing.files import READERS
+    from pgassay.importing.reader import Reader
+    from pgassay.load.drivers import BUILT_IN
+    from pgassay.plugins import Group
+    from pgassay.probe.registry import PROBES
+    from pgassay.report.contents import SECTIONS
+    from pgassay.report.section import Section
+
+    required: dict[Group, tuple[type, Collection[str]]] = {
+        Group.FACTORS: (Factor, ()),
+        Group.LOADS: (Driver, [each.name for each in BUILT_IN]),
+        Group.PROBES: (Probe, [each.name for each in PROBES]),
+        Group.SECTIONS: (Section, [each.name for each in SECTIONS]),
+        Group.IMPORTERS: (Reader, [each.name for each in READERS]),
+        Group.COMMANDS: (Command, COMMANDS),
+    }
+    return required[group]
 
 
 def _plain(finding: Finding) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """`pgassay drive create | list | stats | age | record | fsck | destroy`: drives of your own, what runs have left.
 
-`pgassay drive snapshots` tells what prepared data are kept for later runs, and lets go of the longest unused.
+`pgassay drive snapshots` tells what prepared data are kept for later runs, and removes the least recently used.
 """
 
 import argparse
@@ -10,14 +10,18 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
 from pgassay.cli.parser import Action
+from pgassay.record.calibrations import STUDY
 from pgassay.study.drives import DriveKind, kind_of
+from pgassay.study.units import format_size, parse_memory
 
 if TYPE_CHECKING:
+    from pgassay.drive.kept_snapshots import Kept
     from pgassay.drive.named import NamedDrive
     from pgassay.drive.root import Root
 
@@ -36,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
     create.add_argument("--timing", metavar="PROFILE", help="as drive.timing: tlc-nvme, sata-ssd, hdd-7200, on or off")
     listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
-    listing.add_argument("--repair", action="store_true", help="first put away what killed runs have left")
+    listing.add_argument("--repair", action="store_true", help="first remove what killed runs have left")
     kept = actions.add_parser("snapshots", help="prepared data that are kept for later runs, and what they take")
-    kept.add_argument("--keep", metavar="SIZE", help="remove the longest unused until the others fit in SIZE: 20GB, 0")
+    kept.add_argument(
+        "--keep", metavar="SIZE", help="remove the least recently used until the others fit in SIZE: 20GB, 0"
+    )
     named = {
         "stats": "what an emulated drive counts",
         "age": "bring an emulated drive to its steady state",
@@ -109,40 +115,22 @@ def _create(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     from pgassay.drive import named
     from pgassay.drive.root import find_root
+    from pgassay.lab.drives import remove_leftovers
 
     directory = _directory(arguments)
     if find_root(directory) is None:
         _say(arguments, {"drives": [], "repaired": []}, f"no drives in {directory}")
         return messages.SUCCESS
-    repaired = _repair(arguments) if arguments.repair else []
+    repaired = remove_leftovers(directory, _root(arguments)) if arguments.repair else []
     rows = [_row(each) for each in named.every(_root(arguments))]
-    lines = [f"put away: {each}" for each in repaired]
+    lines = [f"removed: {each}" for each in repaired]
     lines += [f"{row['name']:<16} {row['kind']:<6} {row['state']:<8} {row['mounted_at']}" for row in rows]
     _say(arguments, {"drives": rows, "repaired": repaired}, "\n".join(lines) or f"no drives in {directory}")
     return messages.SUCCESS
 
 
-def _repair(arguments: argparse.Namespace) -> list[str]:
-    """Servers of killed runs first, then their sessions with mounts, loop devices and daemons."""
-    from pgassay.drive import named
-    from pgassay.drive.sessions import Session
-    from pgassay.postgres import repair
-
-    done = []
-    for leftover in repair.leftovers([_directory(arguments)]):
-        repair.end(leftover)
-        done.append(f"server of {leftover.directory.name}")
-    root = _root(arguments)
-    session = Session(root)
-    session.close(keep_snapshots=True)
-    done += session.repaired.removed
-    return done + named.repair(root)
-
-
 def _snapshots(arguments: argparse.Namespace) -> int:
-    from pgassay.cli import _kept_snapshots
-
-    plain, text = _kept_snapshots.look(_directory(arguments), arguments.keep)
+    plain, text = _kept(_directory(arguments), arguments.keep)
     _say(arguments, plain, text)
     return messages.SUCCESS
 
@@ -224,3 +212,43 @@ def _answer(arguments: argparse.Namespace, told: Mapping[str, Any]) -> int:
 
 def _say(arguments: argparse.Namespace, plain: Mapping[str, Any], text: str) -> None:
     print(json.dumps(plain, indent=2) if arguments.json else text)
+
+
+def _kept(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
+    """The snapshots as plain values and as text, after removing what does not fit in `keep` (`20GB`, `0`; None: all).
+
+    Raises `UsageError` for no size, `DriveError` while a run lives there.
+    """
+    from pgassay.drive import kept_snapshots
+    from pgassay.drive.root import find_root
+
+    roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
+    removed = [] if keep is None else kept_snapshots.trim(roots, _limit_bytes(keep))
+    kept = kept_snapshots.every(roots)
+    lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
+    total = format_size(sum(each.size_bytes for each in kept))
+    lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")
+    return {
+        "snapshots": [_snapshot_row(each) for each in kept],
+        "removed": [_snapshot_row(each) for each in removed],
+    }, "\n".join(lines)
+
+
+def _limit_bytes(keep: str) -> int:
+    limit = 0 if keep.strip() == "0" else parse_memory(keep)
+    if limit < 0:
+        raise messages.negative_size("--keep", keep)
+    return limit
+
+
+def _line(kept: "Kept") -> str:
+    return f"{_used(kept):%Y-%m-%d %H:%M} UTC  {format_size(kept.size_bytes):>8}  {kept.what}".rstrip()
+
+
+def _snapshot_row(kept: "Kept") -> dict[str, Any]:
+    used = f"{_used(kept):%Y-%m-%dT%H:%M:%SZ}"
+    return {"what": kept.what, "bytes": kept.size_bytes, "last_used_utc": used, "path": str(kept.path)}
+
+
+def _used(kept: "Kept") -> datetime:
+    return datetime.fromtimestamp(kept.used_s, UTC)

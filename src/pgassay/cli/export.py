@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from pgassay.cli import messages
-from pgassay.cli._run import open_run
+from pgassay.cli._runs import open_run
 
 FORMS = ("trials", "cache-csv")
 

@@ -16,7 +16,6 @@ from pgassay.plugins import Plugin
 SUCCESS = 0
 FAULT = 2
 INTERRUPTED = 130
-_LISTED = 5
 
 
 def print_error(error: PgassayError) -> None:
@@ -168,33 +167,6 @@ def bad_filter(text: str) -> UsageError:
 def no_calibration(path: Path) -> UsageError:
     """A run, but of a study."""
     return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")
-
-
-def not_replayed(error: str) -> str:
-    """`check` could not ask the design again."""
-    return f"its decisions could not be made again: {error}"
-
-
-def other_decision() -> str:
-    """The design, asked again, decides otherwise."""
-    return "the decision is not the one that the study, the seed and the trials before it lead to"
-
-
-def other_rule(version: str, rules: Sequence[int], rule: int) -> str:
-    """`check` does not ask the design again, which decides by another rule than the record's."""
-    theirs = " and ".join(map(str, rules))
-    made = f"pgassay {version} made them by rule {theirs}, this one has rule {rule}"
-    return f"its decisions were not made again: {made}"
-
-
-def older_decisions(version: str, lines: Sequence[int], *, told: bool) -> str:
-    """The design, asked again, decides otherwise, and may have changed since."""
-    named = ", ".join(map(str, lines[:_LISTED])) + (" …" if len(lines) > _LISTED else "")
-    why = "" if told else " before records told the rule of their decisions, which may have changed since"
-    return (
-        f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would come out "
-        f"otherwise now: pgassay {version} wrote the record{why}"
-    )
 
 
 def report_failed(path: Path, error: OSError) -> PgassayError:

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
     """The command line's wishes for builds."""
-    from pgassay.cli.build_progress import teller
+    from pgassay.cli.progress import teller
     from pgassay.lab.building import Building
 
     return Building(

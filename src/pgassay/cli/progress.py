@@ -1,11 +1,14 @@
-"""Progress while a run goes on: a bar with the time left and the current estimate, on a terminal only.
+"""Progress of runs and builds on standard error.
 
-Elsewhere (a pipe, a log, `--json`) nothing is printed until the end.
+Of a run a bar with the time left and the current estimate, on a terminal only: elsewhere (a pipe, a log, `--json`)
+nothing is printed until the end. Of a build one line that is written over, and a line now and then elsewhere.
 """
 
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from pgassay.analysis.effects import Effect
 from pgassay.lab.notes import Assignment
@@ -14,6 +17,14 @@ from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.postgres.builds.compilation import Progress as BuildProgress
+    from pgassay.postgres.builds.compilation import Tell
+
+_EVERY_S = 30.0
+_BAR = 20
+"""Characters of a build's bar."""
 
 
 @contextmanager
@@ -88,3 +99,56 @@ class _Bar(Watcher):
         if budget_s is not None:
             left_s = min(left_s, max(0.0, budget_s - self._used_s))
         return f"at most {words.duration(left_s)} left"
+
+
+def teller(*, quiet: bool = False) -> "Tell":
+    """A function that prints a build's progress on standard error."""
+    from pgassay.postgres.builds.compilation import tell_nobody
+
+    if quiet:
+        return tell_nobody
+    return _BuildLine() if sys.stderr.isatty() else _BuildLines()
+
+
+def build_line(progress: "BuildProgress") -> str:
+    """`building PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 312 of 1020 objects, 80 s, about 190 s left`."""
+    left = progress.left_s
+    ending = f", about {left:.0f} s left" if left is not None else ""
+    return (
+        f"building PostgreSQL {progress.name}: {progress.step}, {progress.objects} of about"
+        f" {max(progress.objects, progress.expected)} objects, {progress.seconds:.0f} s{ending}"
+    )
+
+
+class _BuildLines:
+    """A line when a build begins, then every half minute."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._told_s = 0.0
+
+    def __call__(self, progress: "BuildProgress") -> None:
+        if progress.name != self._name or progress.seconds - self._told_s >= _EVERY_S:
+            self._name, self._told_s = progress.name, progress.seconds
+            print(build_line(progress), file=sys.stderr, flush=True)
+
+
+def build_bar(progress: "BuildProgress", columns: int) -> str:
+    """`[#######-------------] about 190 s left: PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 80 s`, cut to fit.
+
+    A line that wraps could not be written over.
+    """
+    share = 1.0 if progress.done else min(1.0, progress.objects / progress.expected)
+    bar = f"[{'#' * int(share * _BAR):-<{_BAR}}]"
+    left = progress.left_s
+    told = "done" if progress.done else "" if left is None else f"about {left:.0f} s left"
+    text = f"{told + ': ' if told else ''}PostgreSQL {progress.name}: {progress.step}, {progress.seconds:.0f} s"
+    return f"{bar} {text}"[: max(1, columns - 1)]
+
+
+class _BuildLine:
+    """One line with a bar, written over."""
+
+    def __call__(self, progress: "BuildProgress") -> None:
+        told = build_bar(progress, shutil.get_terminal_size().columns)
+        print(f"\r\x1b[K{told}", end="\n" if progress.done else "", file=sys.stderr, flush=True)

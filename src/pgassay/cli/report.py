@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from pgassay.cli import messages
-from pgassay.cli._run import open_run
+from pgassay.cli._runs import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -149,7 +149,7 @@ def finish(status: int, path: Path, reboots: Reboots | None, *, as_json: bool) -
     if reboots is not None and reboots.wanted:
         reboots.reboot()
     elif status == messages.SUCCESS:
-        from pgassay.cli._result import show_result
+        from pgassay.cli._runs import show_result
 
         show_result(path, as_json=as_json)
     return status

@@ -10,10 +10,10 @@ from pathlib import Path
 from pgassay.analysis.lint import Benchmark, Run
 from pgassay.importing import placement
 from pgassay.importing.files import read_files
-from pgassay.importing.imported_run import FACTS
 from pgassay.importing.messages import no_such_response
 from pgassay.importing.reader import Options
 from pgassay.importing.values import NO_VALUE, SHORT
+from pgassay.record.formats import IMPORTED
 from pgassay.record.reading import Run as Recorded
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.parsing import parse_recorded
@@ -80,7 +80,7 @@ def of_run(path: Path, primary: str) -> Judged:
     chosen = primary or study.primary
     if chosen not in names:
         raise no_such_response(chosen, names)
-    source = record.host.get(FACTS)
+    source = record.host.get(IMPORTED)
     imported = isinstance(source, dict)
     trials = [trial for trial in record.trials if imported or trial.status is Status.VALID]
     ordered = bool(source.get("order_known")) if isinstance(source, dict) else True

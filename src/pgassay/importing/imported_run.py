@@ -20,15 +20,13 @@ from pgassay.importing.reader import Options
 from pgassay.importing.values import LeftOut, Reading
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
-from pgassay.record.formats import RunHeader
+from pgassay.record.formats import IMPORTED, RunHeader
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study import document
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 
 LABEL = "imported, not measured by pgassay"
-FACTS = "imported"
-"""The key of `host.json` under which the source is described; its presence marks a run as imported."""
 BLOCKS_LEAST = 5
 _NS = 1_000_000_000
 
@@ -80,7 +78,7 @@ class Source:
     def facts(self) -> dict[str, Any]:
         """For `host.json`."""
         return {
-            FACTS: {
+            IMPORTED: {
                 "label": LABEL,
                 "imported_from": list(self.files),
                 "format": self.kind,

@@ -15,10 +15,13 @@ from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
+from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions
+from pgassay.drive.root import Root
+from pgassay.drive.sessions import Session
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
@@ -115,3 +118,17 @@ def _makeable(directory: Path) -> None:
 def owned(names: Sequence[str]) -> frozenset[Path]:
     """`--i-own`, by their real names too: /dev/disk/by-id/… is a link."""
     return frozenset(path for name in names for path in (Path(name), Path(name).resolve()))
+
+
+def remove_leftovers(directory: Path, root: Root) -> list[str]:
+    """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`.
+
+    Servers go first, then their sessions with mounts, loop devices and daemons.
+    """
+    done = []
+    for leftover in repair.leftovers([directory]):
+        repair.end(leftover)
+        done.append(f"server of {leftover.directory.name}")
+    session = Session(root)
+    session.close(keep_snapshots=True)
+    return [*done, *session.repaired.removed, *named.repair(root)]

@@ -1,6 +1,6 @@
 """Every message of the lab for users, in PostgreSQL's manner."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -8,6 +8,9 @@ from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host.messages import NO_ROOT
 from pgassay.study.units import format_size
+
+_LINES_LISTED = 5
+"""As many lines of a journal are named."""
 
 
 def unknown_response(name: str, known: Iterable[str]) -> UsageError:
@@ -146,3 +149,30 @@ def host_factors_left_out(reasons: Mapping[str, str]) -> str:
     """What --without-host-factors did."""
     named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
     return f"host factors left out, since this machine cannot have them: {named}"
+
+
+def not_replayed(error: str) -> str:
+    """`check` could not ask the design again."""
+    return f"its decisions could not be made again: {error}"
+
+
+def other_decision() -> str:
+    """The design, asked again, decides otherwise."""
+    return "the decision is not the one that the study, the seed and the trials before it lead to"
+
+
+def other_rule(version: str, rules: Sequence[int], rule: int) -> str:
+    """`check` does not ask the design again, which decides by another rule than the record's."""
+    theirs = " and ".join(map(str, rules))
+    made = f"pgassay {version} made them by rule {theirs}, this one has rule {rule}"
+    return f"its decisions were not made again: {made}"
+
+
+def older_decisions(version: str, lines: Sequence[int], *, told: bool) -> str:
+    """The design, asked again, decides otherwise, and may have changed since."""
+    named = ", ".join(map(str, lines[:_LINES_LISTED])) + (" …" if len(lines) > _LINES_LISTED else "")
+    why = "" if told else " before records told the rule of their decisions, which may have changed since"
+    return (
+        f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would come out "
+        f"otherwise now: pgassay {version} wrote the record{why}"
+    )

@@ -29,6 +29,10 @@ _NS = 1_000_000_000
 Value = TypeVar("Value")
 
 
+IMPORTED = "imported"
+"""The key of `host.json` under which the source of others' results is described; it marks a run as imported."""
+
+
 @dataclass(frozen=True)
 class RunHeader:
     """`run.json`: what a reader must know before anything else. `started_utc` is ISO 8601 with a Z."""

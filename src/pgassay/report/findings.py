@@ -21,6 +21,7 @@ from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
+from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
@@ -288,7 +289,7 @@ class Findings:
     @cached_property
     def imported(self) -> str:
         """For runs that others made: that pgassay did not measure them, and how blocks were formed; else empty."""
-        source = self.run.host.get("imported")
+        source = self.run.host.get(IMPORTED)
         if not isinstance(source, dict):
             return ""
         return "; ".join((str(source.get("label", "")), *map(str, source.get("remarks", ()))))

@@ -1,22 +1,34 @@
-"""What `run`, `compare` and `resume` do when a run has ended: write its page, print its text, remember a disk study."""
+"""Runs that commands read, and the end of those that they ran: the page, the text, what a disk study found."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.lab.machine import disk_file
-from pgassay.record import disk_capacities
-from pgassay.record.calibrations import Setting
-from pgassay.record.disk import RealDisk
-from pgassay.record.reading import Run
-from pgassay.report import page, text
-from pgassay.report.disk import CHOOSING, best
-from pgassay.report.findings import Findings
-from pgassay.report.forms import document
-from pgassay.report.json_values import to_json
+
+if TYPE_CHECKING:
+    from pgassay.record.reading import Run
+    from pgassay.report.findings import Findings
+
+
+def open_run(path: Path) -> "Run":
+    """The run without what is damaged, each with a warning; raises `RecordError` for what is no run at all."""
+    from pgassay.record.reading import Run
+    from pgassay.report.messages import unread_trial
+
+    run = Run.open(path, leave_out=True)
+    for each in run.left_out:
+        messages.warn(unread_trial(*each))
+    return run
 
 
 def show_result(path: Path, *, as_json: bool) -> None:
     """Write the page of the run at `path`, and print the text or the JSON; raises `PgassayError` if it cannot."""
+    from pgassay.record.reading import Run
+    from pgassay.report import page, text
+    from pgassay.report.findings import Findings
+    from pgassay.report.forms import document
+    from pgassay.report.json_values import to_json
+
     findings = Findings(Run.open(path, leave_out=True))
     remember(findings)
     try:
@@ -31,8 +43,14 @@ def show_result(path: Path, *, as_json: bool) -> None:
     print(f"record: {path}")
 
 
-def remember(findings: Findings) -> None:
+def remember(findings: "Findings") -> None:
     """Keep what a finished disk study found, unless it chose other drives than the data directory's."""
+    from pgassay.lab.machine import disk_file
+    from pgassay.record import disk_capacities
+    from pgassay.record.calibrations import Setting
+    from pgassay.record.disk import RealDisk
+    from pgassay.report.disk import CHOOSING, best
+
     study, place = findings.study, findings.run.host.get("place", {})
     names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
     if not findings.finished or "device" not in place or any(name.startswith(CHOOSING) for name in names):

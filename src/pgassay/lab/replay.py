@@ -1,0 +1,45 @@
+"""Making a record's decisions again: the same design, asked the same, must decide the same (`pgassay check`)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pgassay import __version__
+from pgassay.design.schedule import RULE
+from pgassay.errors import PgassayError
+from pgassay.lab import messages
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.decisions import UNTOLD, disagreements, rules_of
+from pgassay.record.calibrations import STUDY
+from pgassay.record.check import CODE
+from pgassay.record.formats import IMPORTED
+from pgassay.record.reading import Run
+from pgassay.study.findings import Finding, Severity
+from pgassay.study.parsing import parse
+
+
+def replay(path: Path) -> Iterator[Finding]:
+    """Decisions that the same design would not make from the same record; nothing for calibrations and imported runs.
+
+    Decisions of another rule cannot be made again. Another version may round otherwise, and records made before they
+    told their rule may be of another, so for these what differs is a note.
+    """
+    run = Run.open(path)
+    if run.header.study == STUDY or IMPORTED in run.host:
+        return
+    rules, version = rules_of(run.header, run.journal), run.header.program_version
+    if rules - {RULE, UNTOLD}:
+        text = messages.other_rule(version, sorted(rules - {RULE, UNTOLD}), RULE)
+        yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
+        return
+    try:
+        study = parse(run.header.study, run.study, every_factor())
+        lines = disagreements(study, run.header, run.trials, run.journal)
+    except PgassayError as error:
+        yield Finding(CODE, Severity.ERROR, messages.not_replayed(error.message), where="journal.jsonl")
+        return
+    if lines and (UNTOLD in rules or version != __version__):
+        text = messages.older_decisions(version, lines, told=UNTOLD not in rules)
+        yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
+        return
+    for line in lines:
+        yield Finding(CODE, Severity.ERROR, messages.other_decision(), where=f"journal.jsonl line {line}")
