@@ -142,7 +142,7 @@ def test_a_page_shows_doubtful_trials_first() -> None:
 
 
 def test_every_trial_has_a_row(findings: Findings) -> None:
-    rows = rows_of(findings)
+    rows = rows_of(findings.trials, findings.courses, findings.primary.name)
     assert len(rows) == BLOCKS * 8
     assert rows[4].error == 12.5
     assert [row.number for row in rows if row.doubtful][:3] == [3, 4, 5]

@@ -49,8 +49,8 @@ def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
     found: list[str] = []
     for name, level in treatment.levels.items():
         how = adopted.get(name, "")
-        told = how.splitlines() if how not in _HOW else []
-        own = told or build_steps(name, level.typed)
+        recorded = how.splitlines() if how not in _HOW else []
+        own = recorded or build_steps(name, level.typed)
         found += own or [_step(name, level.typed, how)]
     return list(dict.fromkeys(found))
 
@@ -89,7 +89,7 @@ def _setting(name: str, value: str, how: str) -> str:
 
 
 def build_steps(name: str, typed: str) -> list[str]:
-    """What a level of `build.*` or `init.*` takes to adopt; empty where it cannot tell."""
+    """What a level of `build.*` or `init.*` takes to adopt; empty for a level that is not known here."""
     if name in ("build.block_size", "build.wal_block_size") and not (split_quantity(typed) or ("", ""))[1]:
         return []  # an imported level is what its column held, and may have no unit
     if name == "build.block_size":

@@ -94,8 +94,8 @@ class CacheFindings:
 
     def values(self, response: str) -> Mapping[Spot, list[float]]:
         """Every valid trial's value of a response, by its spot."""
-        told = self.findings.observations(response).of_treatments()
-        return {spot: told[name] for name, spot in self.spots.items() if told.get(name)}
+        of = self.findings.observations(response).of_treatments()
+        return {spot: of[name] for name, spot in self.spots.items() if of.get(name)}
 
     @cached_property
     def recoveries(self) -> Mapping[str, Recovery]:
@@ -117,8 +117,8 @@ class CacheFindings:
     def _advice(self, series: str) -> Advice | None:
         response = self.findings.responses[PATTERN]
         names = {name: spot.size for name, spot in self.spots.items() if spot.series == series}
-        seen, told = self.findings.observations(PATTERN), self.values(PATTERN)
-        values = {name: told[self.spots[name]] for name in names if self.spots[name] in told}
+        seen, by_spot = self.findings.observations(PATTERN), self.values(PATTERN)
+        values = {name: by_spot[self.spots[name]] for name in names if self.spots[name] in by_spot}
         logs = {name: [log(value) for value in mine] for name, mine in values.items()}
         if len(logs) < 2:
             return None

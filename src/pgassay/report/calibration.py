@@ -35,7 +35,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a study of two treatments can tell in `minutes`: blocks that fit, and ± share (None: too few blocks)."""
+    """What two treatments can resolve in `minutes`: blocks that fit, and ± share (None: too few blocks)."""
 
     minutes: int
     blocks: int

@@ -247,7 +247,7 @@ def forest(
 
 
 def _reach(rows: Sequence[Mapping[str, Any]], most: float | None) -> float | None:
-    """Where bars are cut off, so that one that tells nothing does not hide all others; None if none is so long."""
+    """Where bars are cut off, so that one without information does not hide all others; None if none is so long."""
     reach = max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows))
     reach = reach if most is None else min(reach, most)
     return reach if any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows) else None

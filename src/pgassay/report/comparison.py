@@ -50,11 +50,11 @@ def equality(study: Study, work: Work) -> str:
         return f"costs are compared at equal work: {where.typed} transactions of each client in every trial"
     if study.fixed.get("load.rate") is not None and study.fixed["load.rate"].typed != "none":
         return "costs are compared at equal time and at an equal offered rate"
-    told = (
+    text = (
         "costs are compared at equal time, so a faster treatment did more between checkpoints, which makes it cheaper"
     )
     hint = f" (at equal work: pgassay run {EQUAL_WORK})" if _PAGES in study.factors else ""
-    return f"{told}{hint}"
+    return f"{text}{hint}"
 
 
 def order(study: Study) -> str:

@@ -57,12 +57,12 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
         for treatment in findings.study.treatments:
             kinds = {kind: _sizes(of.get(treatment.name, ()), kind) for kind, _ in _KINDS}
             if any(size for sizes in kinds.values() for size in sizes):
-                told = {
+                sizes_of_kinds = {
                     kind: {"logical_bytes": logical, "compressed_bytes": stored, "ratio": _ratio(logical, stored)}
                     for kind, (logical, stored) in kinds.items()
                 }
                 place = {"treatment": treatment.name, "condition": condition, "covariate": covariate}
-                found.append({**place, "kinds": told})
+                found.append({**place, "kinds": sizes_of_kinds})
     return {"stored_kinds": found}
 
 

@@ -1,4 +1,4 @@
-"""What was effectively configured, side by side: a row a setting, a column a treatment, differences marked.
+"""The effective configuration, side by side: a row a setting, a column a treatment, differences marked.
 
 "Default configuration" is not one configuration: defaults depend on version, block size and machine, so the table shows
 what each server said of itself.
@@ -89,8 +89,8 @@ def _joint(names: Sequence[str]) -> str:
     if all(each == factors[0] for each in factors):
         values = [dict.fromkeys(each[place][2] for each in levels) for place in range(len(factors[0]))]
         if prod(map(len, values)) == len(names):
-            told = (f"{factor}={' or '.join(found)}" for factor, found in zip(factors[0], values, strict=True))
-            return ",\n".join(each.rstrip("=") for each in told)
+            parts = (f"{factor}={' or '.join(found)}" for factor, found in zip(factors[0], values, strict=True))
+            return ",\n".join(each.rstrip("=") for each in parts)
     return "\nor ".join(names)
 
 
@@ -116,10 +116,10 @@ def _listed(said: Sequence[str]) -> str:
     return "; ".join(shown)
 
 
-def _different(told: Iterable[tuple[TrialRecord, Mapping[str, Value]]]) -> Iterator[tuple[str, Mapping[str, Value]]]:
-    """Treatments with what their trials told, the very same mapping once: the record shares those that are equal."""
+def _different(trials: Iterable[tuple[TrialRecord, Mapping[str, Value]]]) -> Iterator[tuple[str, Mapping[str, Value]]]:
+    """Treatments with their trials' mappings, each object once: the record shares mappings that are equal."""
     seen = set()
-    for trial, mapping in told:
+    for trial, mapping in trials:
         key = (trial.treatment, id(mapping))
         if key not in seen:
             seen.add(key)

@@ -1,4 +1,4 @@
-"""Covariate points in the order that a reader wants: by number where they are numbers, else as the study has them."""
+"""Covariate points in a reader's order: by number where they are numbers, else as the study has them."""
 
 from collections.abc import Sequence
 

@@ -62,13 +62,13 @@ def sentences(findings: "Findings") -> Iterator[str]:
     """Every curve in words, each point against the resolution asked for; first what a disk study found."""
     response = findings.primary
     yield from (f"{where}: {finding}" for where, finding in findings.disk_signs)
-    told = {
+    precisions = {
         words.place(each.treatment, each.condition): known(each, findings.study.design.resolution)
         for each in findings.curves
     }
-    if len(told) > 1 and len(set(told.values())) == 1:
-        told = {f"each of {len(told)} curves": next(iter(told.values()))}
-    yield from (f"{name or response.title}: {text}" for name, text in told.items())
+    if len(precisions) > 1 and len(set(precisions.values())) == 1:
+        precisions = {f"each of {len(precisions)} curves": next(iter(precisions.values()))}
+    yield from (f"{name or response.title}: {text}" for name, text in precisions.items())
     for each in findings.scalings:
         yield from scaling.sentences(each, findings.processors, response)
         same = (each.treatment, each.condition)

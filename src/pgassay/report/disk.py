@@ -145,7 +145,7 @@ def _signs(trials: list[TrialRecord]) -> Iterator[Sign]:
 
 
 def _rates(seconds: "Seconds", trials: Sequence[TrialRecord]) -> Mapping[int, list[float]]:
-    """Bytes written in each second, by trial; a trial whose seconds cannot be read is left out, and told so."""
+    """Bytes written in each second, by trial; a trial whose seconds cannot be read is left out and named."""
     if not trials:
         return {}
     import polars as pl

@@ -106,8 +106,8 @@ def disturbance(trials: Sequence[TrialRecord]) -> str:
 
 def _loaded_s(trial: TrialRecord) -> float:
     """The window and the warm-up, in seconds."""
-    told = (trial.regime.get("window_s"), trial.regime.get("warmup_s"))
-    return sum(float(each) for each in told if isinstance(each, int | float))
+    loaded_s = (trial.regime.get("window_s"), trial.regime.get("warmup_s"))
+    return sum(float(each) for each in loaded_s if isinstance(each, int | float))
 
 
 def overloads(trials: Sequence[TrialRecord]) -> tuple[str, ...]:

@@ -73,10 +73,10 @@ def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
     if found[0] is not None and found[1] is not None:
         return found[0], found[1]
     ordered = sorted(trials, key=lambda trial: trial.number)
-    told = [value for trial in ordered if (value := trial.responses.get("write_amplification")) is not None]
-    if len(told) < _ROUNDS_MIN or any(emulated(trial.levels) for trial in trials):
+    values = [value for trial in ordered if (value := trial.responses.get("write_amplification")) is not None]
+    if len(values) < _ROUNDS_MIN or any(emulated(trial.levels) for trial in trials):
         return None
-    first, second = middle(told[: len(told) // 2]), middle(told[-(len(told) // 2) :])
+    first, second = middle(values[: len(values) // 2]), middle(values[-(len(values) // 2) :])
     return None if first is None or second is None else (first, second)
 
 
@@ -147,9 +147,9 @@ def _states(trials: Sequence[TrialRecord]) -> str:
 
 
 def _start(trial: TrialRecord) -> tuple[str, ...]:
-    """As the drives told; in older records by the words of how a clone was made."""
-    told = [trial.regime.get(f"{source}.start") for source in _SOURCES]
-    found = tuple(dict.fromkeys(str(each) for each in told if each))
+    """The start states that the drives recorded; in older records taken from how a clone was made."""
+    starts = [trial.regime.get(f"{source}.start") for source in _SOURCES]
+    found = tuple(dict.fromkeys(str(each) for each in starts if each))
     if found:
         return found
     return (

@@ -1,4 +1,4 @@
-"""Which factor does it, where several vary: main effects and interactions, and each level with all others held.
+"""The effect of each factor, where several vary: main effects and interactions, and each level with all others held.
 
 The verdicts compare with one baseline, so a FILLFACTOR on one drive is held against another FILLFACTOR on another
 drive. One factor at a time, it is held against its own drive's, and a drive against the other one at the same
@@ -167,11 +167,11 @@ def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> st
         if effect.place == speed.place and effect.blocks
     ]
     response = findings.responses[speed.response]
-    told = explain(speed, costs, [response, *mechanisms]).text
-    told += f"; {response.title} {words.effect(speed, response)}"
+    text = explain(speed, costs, [response, *mechanisms]).text
+    text += f"; {response.title} {words.effect(speed, response)}"
     if "hot_share" in findings.responses and not any(each.response == "hot_share" for each in costs):
-        told += "; no row was updated, so no update could be HOT"
-    return f"against {pair.other}: {told}"
+        text += "; no row was updated, so no update could be HOT"
+    return f"against {pair.other}: {text}"
 
 
 def _cell(findings: "Findings", mine: Compared, name: str) -> str:

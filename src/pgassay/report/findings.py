@@ -283,7 +283,7 @@ class Findings:
     def block_s(self) -> float | None:
         """Mean seconds that a trial takes, times the arms of a block; None where no length is known."""
         lengths = [trial.length_s for trial in self.trials]
-        # Runs that are imported may come from a source that tells no times.
+        # Runs that are imported may come from a source without times.
         return sum(lengths) / len(lengths) * len(self.study.arms) if any(lengths) else None
 
     @cached_property
@@ -303,8 +303,8 @@ class Findings:
     def remarks(self) -> Sequence[str]:
         """What spoke against measuring there, though the user allowed it, when the run was started or resumed."""
         resumed = (entry.data.get("remarks") for entry in self.run.journal if entry.kind == Kind.RESUMED)
-        told = [each for each in (self.run.host.get("remarks"), *resumed) if isinstance(each, Mapping)]
-        return list(dict.fromkeys(str(text) for each in told for text in each.values()))
+        remarks = [each for each in (self.run.host.get("remarks"), *resumed) if isinstance(each, Mapping)]
+        return list(dict.fromkeys(str(text) for each in remarks for text in each.values()))
 
     @cached_property
     def _failures(self) -> Mapping[Place, str]:
@@ -325,12 +325,12 @@ def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
             worked.add(place)
         elif trial.status is Status.OUTCOME:
             last[place] = trial
-    told = {
+    reasons = {
         place: "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
         for place, trial in last.items()
         if place not in worked
     }
-    return {place: text for place, text in told.items() if text}
+    return {place: text for place, text in reasons.items() if text}
 
 
 def failed(reason: str | None) -> str | None:

@@ -1,8 +1,8 @@
 """The write ladder: what one transaction's row versions become on their way down to the flash, rung by rung.
 
 Row versions, tables and indexes, WAL and its full-page images, file system, block layer, host writes, NAND writes:
-bytes per transaction (medians over the valid trials), each with the source of the number. A rung that nothing tells
-says so.
+bytes per transaction (medians over the valid trials), each with the source of the number. A rung that was not
+measured says so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ ON_A_TERMINAL = 4
 
 @dataclass(frozen=True)
 class Step:
-    """A rung's name, the response that tells it, and where that comes from."""
+    """A rung's name, the response that measures it, and where that comes from."""
 
     title: str
     response: str
@@ -65,7 +65,7 @@ OF_THE_SERVER = frozenset(step.title for step in STEPS[:5])
 
 @dataclass(frozen=True)
 class Rung:
-    """One rung of one place: bytes per transaction by treatment, None where nothing tells."""
+    """One rung of one place: bytes per transaction by treatment, None where it was not measured."""
 
     title: str
     response: str
@@ -111,7 +111,7 @@ def _medians(
 
 
 def _shown(value: float | None) -> str:
-    """Bytes as everywhere else in a report, or that nothing tells them."""
+    """Bytes as everywhere else in a report, or that they are not available."""
     return NOT_AVAILABLE if value is None else words.size(value)
 
 
@@ -129,8 +129,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     notes = (
         f"{first}: medians over the valid trials",
         "the block layer counts what reached the device in the window, late writes of the page cache and the file"
-        " system's journal among them; a drive's own counts are there for emulated drives and for NVMe drives that tell"
-        " them",
+        " system's journal among them; a drive's own counts are there for emulated drives and for NVMe drives that"
+        " report them",
     )
     yield Sentences(notes, small=True, joined=True, on=Surface.PAGE)
 

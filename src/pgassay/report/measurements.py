@@ -6,9 +6,11 @@ Beyond `boxes.DOTS_MAX` trials dots would hide each other: boxes stand for them,
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pgassay.record.values import TrialRecord
 from pgassay.report import seconds, words
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import measured
+from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
@@ -62,14 +64,14 @@ def distribution(findings: "Findings", response: Response) -> Drawing | None:
 
     from pgassay.report import charts
 
-    rows = _values(findings, response)
+    rows = _values(findings.trials, response)
     if not rows:
         return None
-    treatments, name = _treatments(findings), f"{words.capital(response.title)} of every trial"
-    title = charts.wrapped(_axis_title(findings, response), charts.WIDTH)
+    treatments, name = _treatments(findings.study), f"{words.capital(response.title)} of every trial"
+    title = charts.wrapped(_axis_title(findings.trials, response), charts.WIDTH)
     if len(rows) > charts.DOTS_MAX:
         chart = charts.boxes(rows, treatments, title, _format(response))
-        return Drawing(name, _BOXES, _by_place(chart, findings, rows, "x"))
+        return Drawing(name, _BOXES, _by_place(chart, findings.study, rows, "x"))
     base = charts.chart_of(rows).encode(
         y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=charts.levels_below_each_other(treatments)),
         x=alt.X("value:Q", scale=_spread_out(rows), title=title, axis=alt.Axis(format=_format(response))),
@@ -82,7 +84,7 @@ def distribution(findings: "Findings", response: Response) -> Drawing | None:
     medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
     height = charts.step(treatments, _BAND) * len(treatments)
     layered = (dots + medians).properties(width=charts.WIDTH, height=height)
-    return Drawing(name, _DOTS, _by_place(layered, findings, rows, "x"))
+    return Drawing(name, _DOTS, _by_place(layered, findings.study, rows, "x"))
 
 
 def _effects(findings: "Findings") -> Drawing | None:
@@ -94,7 +96,7 @@ def _effects(findings: "Findings") -> Drawing | None:
     if not rows:
         return None
     title = f"{findings.primary.title} against {findings.baseline}, %"
-    colours = charts.colour(_treatments(findings)).legend(None)
+    colours = charts.colour(_treatments(findings.study)).legend(None)
     return Drawing(
         f"Effect on {findings.primary.title}",
         f"Point: estimate; bar: {effects[0].level:.0%} interval, valid for all comparisons together and at every look;"
@@ -109,12 +111,12 @@ def _over_blocks(findings: "Findings") -> Drawing | None:
 
     from pgassay.report import charts
 
-    rows, treatments, caption = _values(findings, findings.primary), _treatments(findings), _BLOCKS
+    rows, treatments, caption = _values(findings.trials, findings.primary), _treatments(findings.study), _BLOCKS
     if not rows:
         return None
     if len(rows) > charts.DOTS_MAX:
         rows, treatments, caption = charts.block_medians(rows), (charts.ALL_TREATMENTS,), _MEDIANS
-    title = charts.wrapped(_axis_title(findings, findings.primary), _HEIGHT)
+    title = charts.wrapped(_axis_title(findings.trials, findings.primary), _HEIGHT)
     lines = (
         charts.chart_of(rows)
         .mark_line(point=True)
@@ -128,13 +130,14 @@ def _over_blocks(findings: "Findings") -> Drawing | None:
         .properties(width=charts.WIDTH, height=_HEIGHT)
     )
     name = f"{words.capital(findings.primary.title)} over the blocks"
-    return Drawing(name, caption, _by_place(lines, findings, rows, "y"))
+    return Drawing(name, caption, _by_place(lines, findings.study, rows, "y"))
 
 
-def _values(findings: "Findings", response: Response) -> list[dict[str, Any]]:
-    valid = (trial for trial in findings.trials if trial.status is Status.VALID)
-    told = [(trial, value) for trial in valid if (value := trial.responses.get(response.name)) is not None]
-    divisor, _ = words.scale_of((value for _, value in told), response)
+def _values(trials: Sequence[TrialRecord], response: Response) -> list[dict[str, Any]]:
+    """A row a valid trial that has a value, in the unit of the axis."""
+    valid = (trial for trial in trials if trial.status is Status.VALID)
+    measured_values = [(trial, value) for trial in valid if (value := trial.responses.get(response.name)) is not None]
+    divisor, _ = words.scale_of((value for _, value in measured_values), response)
     return [
         {
             "treatment": trial.treatment,
@@ -143,16 +146,16 @@ def _values(findings: "Findings", response: Response) -> list[dict[str, Any]]:
             "trial": trial.number,
             "value": value / divisor,
         }
-        for trial, value in told
+        for trial, value in measured_values
     ]
 
 
-def _treatments(findings: "Findings") -> tuple[str, ...]:
-    return tuple(treatment.name for treatment in findings.study.treatments)
+def _treatments(study: Study) -> tuple[str, ...]:
+    return tuple(treatment.name for treatment in study.treatments)
 
 
-def _axis_title(findings: "Findings", response: Response) -> str:
-    values = (trial.responses.get(response.name) for trial in findings.trials if trial.status is Status.VALID)
+def _axis_title(trials: Sequence[TrialRecord], response: Response) -> str:
+    values = (trial.responses.get(response.name) for trial in trials if trial.status is Status.VALID)
     _, unit = words.scale_of((value for value in values if value is not None), response)
     return f"{response.title}, {unit}" if unit else response.title
 
@@ -162,11 +165,11 @@ def _format(response: Response) -> str:
     return "%" if response.unit == "share" else ",.10~r"
 
 
-def _by_place(chart: Any, findings: "Findings", rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
+def _by_place(chart: Any, study: Study, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
     """A panel a place."""
     from pgassay.report.charts import apart, panels
 
-    places = dict.fromkeys(arm.place.cell.name for arm in findings.study.arms)
+    places = dict.fromkeys(arm.place.cell.name for arm in study.arms)
     if len(places) < 2:
         return chart
     faceted = chart.facet(row=panels("condition", tuple(places)))

@@ -56,7 +56,7 @@ def unread_trial(number: int, reason: str) -> str:
 
 
 def unread_series(number: int, reason: str) -> str:
-    """A trial whose result counts, though nothing tells how it went."""
+    """A trial whose result counts, though its course is not known."""
     return f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"
 
 

@@ -24,8 +24,8 @@ FIGURES = "figures"
 SCALE = 2
 """Pixels of a PNG per point: sharp on a projector."""
 CHECKED_TRIALS = 1000
-"""Altair checks every row of inline data against Vega-Lite's schema; beyond this that takes most of the time and tells
-nothing that a smaller run had not told."""
+"""Altair checks every row of inline data against Vega-Lite's schema; beyond this that takes most of the time and finds
+nothing that a smaller run had not shown."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def write(findings: "Findings", directory: Path, *, pictures: bool = True) -> Pa
 
 
 def chapters(findings: "Findings", *, drawn: bool = True) -> tuple[Chapter, ...]:
-    """Every section that has something for the page, its figures drawn unless told otherwise."""
+    """Every section that has something for the page, its figures drawn if `drawn`."""
     from altair.utils.schemapi import debug_mode
 
     with debug_mode(len(findings.trials) <= CHECKED_TRIALS):

@@ -101,8 +101,8 @@ def _why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, ba
     """One sentence for a contradicted claim; empty for any other, or where nothing is known."""
     if judged.mark is not Mark.CONTRADICTED or effect is None:
         return ""
-    told = [_foreseen(findings, judged.claim), _beside(findings, effect, baseline)]
-    return "; ".join(each for each in told if each)
+    reasons = [_foreseen(findings, judged.claim), _beside(findings, effect, baseline)]
+    return "; ".join(each for each in reasons if each)
 
 
 def _foreseen(findings: "Findings", claim: Claim) -> str:

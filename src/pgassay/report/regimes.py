@@ -34,9 +34,12 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
 
 def _huge_pages(trials: Sequence[TrialRecord]) -> Iterator[str]:
     """Trials whose pages others took before the server started: the machine's memory was not the study's alone."""
-    told = [str(said) for trial in trials if trial.status is Status.VALID and (said := trial.regime.get("huge_pages"))]
-    if told:
-        yield f"in {len(told)} of the valid trials {told[0]}" + (" (in the first of them)" if len(told) > 1 else "")
+    remarks = [
+        str(said) for trial in trials if trial.status is Status.VALID and (said := trial.regime.get("huge_pages"))
+    ]
+    if remarks:
+        several = " (in the first of them)" if len(remarks) > 1 else ""
+        yield f"in {len(remarks)} of the valid trials {remarks[0]}{several}"
 
 
 def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:
@@ -49,14 +52,14 @@ def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:
         return "windows of less than two checkpoint cycles: mostly the burst of full-page images after a checkpoint"
     least, most = min(counts), max(counts)
     span = f"{most:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
-    told = f"{span} {kind}{_cut_off(trials)}"
+    covered = f"{span} {kind}{_cut_off(trials)}"
     if not few:
-        return told
-    return f"{told}; {few} of {len(counts)} windows covered less than two: mostly the burst after a checkpoint"
+        return covered
+    return f"{covered}; {few} of {len(counts)} windows covered less than two: mostly the burst after a checkpoint"
 
 
 def _cut_off(trials: Sequence[TrialRecord]) -> str:
-    """How many windows end well inside a cycle; older records do not tell."""
+    """How many windows end well inside a cycle; older records do not say."""
     values = (trial.regime.get("checkpoint_cut_off") for trial in trials)
     shares = [float(value) for value in values if isinstance(value, int | float)]
     much = [share for share in shares if share > CUT_OFF_MAX]

@@ -34,7 +34,7 @@ _NO_YARDSTICK = Sentences((f"{_YARDSTICK_TITLE}: not measured: too few points, o
 
 @dataclass(frozen=True)
 class Processors:
-    """What the record tells of the machine; None where it does not."""
+    """The machine's processors by the record; None where it does not say."""
 
     usable: int | None
     cores: int | None
@@ -67,7 +67,7 @@ class Scaling:
 
 
 def describes(fit: Kink | Scalability) -> bool:
-    """Do the points lie near enough to a fit? One rule for what is told of it, judged by it and drawn of it."""
+    """Do the points lie near enough to a fit? One rule for sentences, claims and figures."""
     return fit.misfit <= BAD_FIT
 
 

@@ -2,7 +2,7 @@
 
 The record says how a trial went since trials are judged when they are committed; older ones are judged here, all in one
 pass over the series. A trial's result does not hang on its series, so one that is cut or missing takes nothing from a
-verdict; but a line missing from a figure, or a course that nobody knows, has to be told.
+verdict; but a line missing from a figure, or an unknown course, has to be reported.
 
 A long run has more seconds than a page can carry: beyond `TRIALS_MAX` trials the last ones of each panel are shown,
 beyond `POINTS_MAX` points in a trial their means over equal stretches.
@@ -17,6 +17,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import messages
 from pgassay.report.section import Drawing
+from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
@@ -83,14 +84,14 @@ def courses_of(trials: Sequence[TrialRecord], gather: "Gather | None") -> Mappin
 
 
 def has_seconds(responses: Iterable[Response]) -> bool:
-    """Does the load tell its transactions per second at all?"""
+    """Does the load record transactions per second at all?"""
     return any(response.name == TPS for response in responses)
 
 
 def doubts(
     trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse], responses: Iterable[Response]
 ) -> Iterator[str]:
-    """A sentence for each class but flat, about the trials that count; none for a load that tells no seconds."""
+    """A sentence for each class but flat, about the trials that count; none for a load without a series per second."""
     if not has_seconds(responses):
         return
     valid = [trial.number for trial in trials if trial.status is Status.VALID]
@@ -134,8 +135,8 @@ def drawing(findings: "Findings") -> Drawing | None:
 
     from pgassay.report import charts
 
-    names = _panels(findings)
-    rows = rows_of(findings, names)
+    names = _panels(findings.study, findings.trials)
+    rows = rows_of(findings.trials, findings.seconds, names)
     if not rows:
         return None
     base = charts.chart_of(rows).encode(
@@ -161,20 +162,20 @@ def _panel(trial: TrialRecord) -> str:
     return trial.place.name
 
 
-def _panels(findings: "Findings") -> tuple[str, ...]:
+def _panels(study: Study, trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     """In the study's order, then whatever else was run."""
-    return tuple(dict.fromkeys([*(arm.name for arm in findings.study.arms), *map(_panel, findings.trials)]))
+    return tuple(dict.fromkeys([*(arm.name for arm in study.arms), *map(_panel, trials)]))
 
 
-def rows_of(findings: "Findings", names: Sequence[str]) -> list[dict[str, Any]]:
-    """Points to draw: trial, panel, block, second, value, phase."""
+def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Points to draw in the panels of these names: trial, panel, block, second, value (tps), phase."""
     import polars as pl
 
-    chosen = _chosen(findings, names)
+    chosen = _chosen(trials, names)
     if not chosen:
         return []
-    about = {trial.number: trial for trial in findings.trials if trial.number in chosen}
-    table = findings.seconds.gather(
+    about = {trial.number: trial for trial in trials if trial.number in chosen}
+    table = seconds.gather(
         lambda series: (
             series.filter(pl.col("trial").is_in(sorted(chosen)) & (pl.col("name") == TPS))
             .filter(pl.col("source").is_in([SOURCE, f"{SOURCE}_warmup"]))
@@ -211,11 +212,11 @@ def rows_of(findings: "Findings", names: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _chosen(findings: "Findings", names: Sequence[str]) -> set[int]:
+def _chosen(trials: Sequence[TrialRecord], names: Sequence[str]) -> set[int]:
     share = max(1, TRIALS_MAX // max(1, len(names)))
     chosen: set[int] = set()
     numbers: dict[str, list[int]] = {}
-    for trial in findings.trials:
+    for trial in trials:
         numbers.setdefault(_panel(trial), []).append(trial.number)
     for name in names:
         chosen.update(numbers.get(name, [])[-share:])

@@ -28,7 +28,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison by other methods. None is what too few blocks cannot tell."""
+    """One comparison by other methods. None stands for what takes more blocks."""
 
     effect: Effect
     hodges_lehmann: RobustEstimate | None

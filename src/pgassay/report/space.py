@@ -62,8 +62,8 @@ def _tables(
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
-    told = {treatment: middle(found) for treatment, found in values.items()}
-    return {treatment: value for treatment, value in told.items() if value is not None}
+    medians = {treatment: middle(found) for treatment, found in values.items()}
+    return {treatment: value for treatment, value in medians.items() if value is not None}
 
 
 def _row(title: str, sizes: Mapping[str, float], treatments: Sequence[str], baseline: str) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ _YEAR_S = 365.25 * 86400
 SPACE: Mapping[str, str] = {"physical_bytes": "live bytes on flash", "database_bytes": "database"}
 """Response to its words, the first that was measured counts."""
 _SPEED = ("qps", "tps")
-_TOLD = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
+_SHOWN = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
 _NEEDED = ("table.", "drive.")
 _MEDIAN, _TRIAL = "median", "trial"
 _HEIGHT = 300
@@ -37,19 +37,19 @@ _HEAD = ("treatment", "space", "÷ baseline", "speed", "÷ first on its drive", 
 
 @dataclass(frozen=True)
 class Point:
-    """One treatment: medians of its trials, None where nothing told them."""
+    """One treatment: medians of its trials, None where they were not measured."""
 
     name: str
     levels: Mapping[str, Level]
     space_bytes: float | None
     speed: float | None
-    told: Mapping[str, float | None]
+    medians: Mapping[str, float | None]
     service_error: float | None = None
 
     @property
     def life_years(self) -> float | None:
         """Years until a TB of flash is worn out at `CYCLES`, at the measured load."""
-        nand, tps = self.told.get("nand_bytes_per_transaction"), self.told.get("tps")
+        nand, tps = self.medians.get("nand_bytes_per_transaction"), self.medians.get("tps")
         return CYCLES * _TB / (nand * tps) / _YEAR_S if nand and tps else None
 
 
@@ -92,10 +92,10 @@ def points(
     found = []
     for treatment in findings.study.treatments:
         mine = of.get(treatment.name, ())
-        told = {name: middle(_value(trial, name) for trial in mine) for name in (*_TOLD, space, speed)}
+        medians = {name: middle(_value(trial, name) for trial in mine) for name in (*_SHOWN, space, speed)}
         mine_levels = levels.get(treatment.name, treatment.levels)
         error = findings.service_errors.get(Place(treatment.name, *place))
-        found.append(Point(treatment.name, mine_levels, told[space], told[speed], told, error))
+        found.append(Point(treatment.name, mine_levels, medians[space], medians[speed], medians, error))
     return tuple(found)
 
 
@@ -137,12 +137,12 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Table:
     whole = next((each.space_bytes for each in every if each.name == baseline), None)
     best = front(every)
-    flash = any(each.told["nand_bytes_per_transaction"] for each in every)
+    flash = any(each.medians["nand_bytes_per_transaction"] for each in every)
     head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the Pareto front")
     rows = []
     for each in every:
         first = next(other for other in every if not _apart(other, each))
-        life = (_number(each.told["write_amplification"]), _years(each.life_years)) if flash else ()
+        life = (_number(each.medians["write_amplification"]), _years(each.life_years)) if flash else ()
         rows.append(
             (
                 each.name,
@@ -150,8 +150,8 @@ def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where:
                 _times(each.space_bytes, whole),
                 _number(each.speed),
                 _times(each.speed, first.speed),
-                _share(each.told["hot_share"]),
-                _bytes(each.told["wal_bytes_per_transaction"]),
+                _share(each.medians["hot_share"]),
+                _bytes(each.medians["wal_bytes_per_transaction"]),
                 *life,
                 "yes" if each.name in best else "no",
             )
@@ -214,7 +214,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
     named = wrapped(findings.responses[every[0].speed].title, _HEIGHT)
     y = alt.Y("speed:Q", title=named, scale=alt.Scale(zero=False, nice=True))
     shades = colour(treatments)
-    told = ["treatment:N", "space:Q", "speed:Q"]
+    tooltip = ["treatment:N", "space:Q", "speed:Q"]
     lines = base.transform_filter("datum.kind == 'median' && datum.front").mark_line(
         color="#777777", strokeDash=[5, 4], interpolate="linear"
     )
@@ -225,7 +225,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
         .encode(x=x, y=y, color=shades)
         + base.transform_filter("datum.kind == 'median'")
         .mark_point(filled=True, size=130, stroke="black", strokeWidth=1)
-        .encode(x=x, y=y, color=shades, shape=_shape(rows), tooltip=told)
+        .encode(x=x, y=y, color=shades, shape=_shape(rows), tooltip=tooltip)
     ).properties(width=WIDTH, height=_HEIGHT)
     if several:
         places = tuple(dict.fromkeys(str(row["place"]) for row in rows))
@@ -304,7 +304,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                         "speed": point.speed,
                         "on_the_front": point.name in best,
                         "life_years": point.life_years,
-                        **{name: point.told.get(name) for name in _TOLD},
+                        **{name: point.medians.get(name) for name in _SHOWN},
                     }
                     for point in each.points
                 ],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.steadiness import Steadiness
+from pgassay.analysis.steadiness import Steadiness, TrialCourse
 from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
@@ -87,12 +87,11 @@ class TrialRow:
         return self.status is not Status.VALID or self.steadiness not in (Steadiness.FLAT, Steadiness.UNKNOWN)
 
 
-def rows_of(findings: "Findings") -> tuple[TrialRow, ...]:
+def rows_of(trials: Iterable[TrialRecord], courses: Mapping[int, TrialCourse], primary: str) -> tuple[TrialRow, ...]:
     """Every trial as a row, in order of number."""
-    primary = findings.primary.name
     found = []
-    for trial in findings.trials:
-        course = findings.courses[trial.number]
+    for trial in trials:
+        course = courses[trial.number]
         found.append(
             TrialRow(
                 number=trial.number,
@@ -119,7 +118,7 @@ def shown(rows: Sequence[TrialRow]) -> tuple[TrialRow, ...]:
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    every = rows_of(findings)
+    every = rows_of(findings.trials, findings.courses, findings.primary.name)
     rows, course = shown(every), has_seconds(findings.run.responses)
     fewer = (
         f"{len(rows)} of {len(every)} trials: those that do not count or were not steady come first;"
@@ -147,7 +146,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {"courses": rows_of(findings)}
+    return {"courses": rows_of(findings.trials, findings.courses, findings.primary.name)}
 
 
 SECTION = Section("trials", "Trials", _blocks, _plain, on=Surface.PAGE)

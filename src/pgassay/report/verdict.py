@@ -30,11 +30,11 @@ def _curves(findings: "Findings") -> Iterator[Block]:
     """Of a study that varies covariates alone: its verdict is what the curve says."""
     study = findings.study
     along = f"{words.capital(findings.primary.title)} along {', '.join(study.covariates)}"
-    told = (
+    subject = (
         f"{along}: one treatment, so there is a curve and nothing to compare;"
         f" each point was asked to ±{study.design.resolution * 100:.3g} %"
     )
-    yield Sentences((told,))
+    yield Sentences((subject,))
     yield Sentences(tuple(curves.sentences(findings)))
     yield scaling_figure.figure(findings)
     yield curves.figure(findings)

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: three or four significant digits, units said once, intervals in brackets."""
+"""Numbers for a reader: three or four significant digits, units said once, intervals in brackets."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ MISSING = "–"
 UNKNOWN = "not known"
 NO_COST = "no cost of a transaction explains space; the tables below show what takes it, and what changed with speed"
 WIDEST = 100.0
-"""An interval of ratios whose ends are further apart than this tells nothing, and is not shown."""
+"""An interval of ratios whose ends are further apart than this has no information, and is not shown."""
 
 
 BYTES = ("B", "bytes")
