@@ -89,7 +89,11 @@ class LoadOptions(Options):
         summary="length of the measured window (pgbench -T, sysbench --time)",
     )
     warmup_s: int = option(
-        seconds(least=0), name="warmup", default=0, unit="s", summary="length of a run of its own before the window"
+        seconds(least=0),
+        name="warmup",
+        default=0,
+        unit="s",
+        summary="length of the warm-up, a run of its own before the window",
     )
     cache: str = option(choice(*CACHES), default="prewarmed", summary="the cache state that a window starts from")
     checkpoint: str = option(
@@ -100,7 +104,7 @@ class LoadOptions(Options):
     yardstick: str = option(
         choice("none", "cpu"),
         default="none",
-        summary="what is measured after each window: sysbench cpu, where installed",
+        summary="a reference measured after each window: sysbench cpu, where installed",
     )
     vacuum: bool = option(SWITCH, default=False, summary="VACUUM before the window")
     page_space: bool = option(

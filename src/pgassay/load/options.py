@@ -77,7 +77,7 @@ class CountedOptions(LoadOptions):
     transactions: int | None = option(
         optional(whole()),
         default=None,
-        summary="pgbench -t: of each client, instead of a duration",
+        summary="transactions of each client or thread, instead of a duration (pgbench -t)",
     )
 
     def warm_up(self) -> Self:
@@ -90,7 +90,10 @@ class ThreadedOptions(LoadOptions):
     """A load whose program opens a connection for each of its threads."""
 
     threads: int = option(
-        whole(), default=1, scales=True, summary="threads of the program: sysbench's connections, fio's jobs"
+        whole(),
+        default=1,
+        scales=True,
+        summary="threads of the program: connections of sysbench and go-tpc, jobs of fio",
     )
 
     @property
@@ -108,7 +111,7 @@ class RatedOptions(LoadOptions):
         name="rate",
         default=None,
         unit="1/s",
-        summary="transactions per second offered, open loop; none for as many as possible",
+        summary="the rate offered, open loop; none for as many as possible",
     )
 
 

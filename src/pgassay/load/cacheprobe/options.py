@@ -79,7 +79,7 @@ class CacheprobeOptions(LoadOptions):
         Kind(parse_size, str, "rows, bytes, or a multiple of the memory: 75000000rows, 16GB, 2x"),
         default=Size(multiple=2.0),
         stage=Stage.DATA,
-        summary="cacheprobe's table: 75000000rows, 16GB, or 2x the memory that the server may have",
+        summary="the size of cacheprobe's table; 2x is twice the memory that the server may have",
         read_back=answer_to("SELECT coalesce(obj_description(to_regclass('random'), 'pg_class'), 'no table')"),
     )
     probes: int = option(whole(), default=100, summary="cacheprobe: index probes before and after the scan")
@@ -92,7 +92,11 @@ class CacheprobeOptions(LoadOptions):
         optional(seconds()), name="duration", default=None, unit="s", summary="length of the measured window"
     )
     warmup_s: int = option(
-        seconds(least=0), name="warmup", default=10, unit="s", summary="length of a run of its own before the window"
+        seconds(least=0),
+        name="warmup",
+        default=10,
+        unit="s",
+        summary="length of the warm-up, a run of its own before the window",
     )
 
     @property

@@ -75,7 +75,7 @@ class FioOptions(ThreadedOptions):
     pattern: str = option(
         Kind(parse_pattern, str, ", ".join(WORDS)),
         default="random:100%",
-        summary="random:70% (reads), read, write, wal (write and fdatasync), reread",
+        summary="the access pattern: random with a share of reads, one stream, WAL (write and fdatasync), or reread",
     )
     io_bytes: int = option(
         Kind(parse_io_size, format_bytes, "a multiple of 512 bytes up to 16MB"),

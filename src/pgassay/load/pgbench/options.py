@@ -119,7 +119,7 @@ ROW_BYTES: Kind[int] = Kind(_parse_row_bytes, str, f"bytes from {ROW_BYTES_MIN} 
 SCRIPTS: Kind[tuple[Script, ...]] = Kind(
     lambda name, text: parse_scripts(text),
     show_scripts,
-    "pgbench's own scripts or files, with weights: a.sql@3,b.sql@1",
+    "names of scripts or files, with weights: a.sql@3,b.sql@1",
 )
 
 
@@ -137,7 +137,7 @@ class PgbenchOptions(PgbenchClientOptions):
         read_back=rows_of("pgbench_branches"),
     )
     age: float = option(
-        AGE, default=0.0, stage=Stage.DATA, summary="updates of every row before the snapshot: none, 2x …"
+        AGE, default=0.0, stage=Stage.DATA, summary="updates before the snapshot, as a multiple of the rows"
     )
     init: Path | None = option(
         optional(PATH),
@@ -164,11 +164,9 @@ class PgbenchOptions(PgbenchClientOptions):
         SCRIPTS,
         name="script",
         default=(Script("tpcb-like"),),
-        summary="tpcb-like, simple-update, select-only, or files with weights: a.sql@3,b.sql@1",
+        summary="the scripts that are run: tpcb-like, simple-update, select-only, or files with weights",
     )
-    cores: str = option(
-        CORES, default="all", summary="CPUs of the program: all, a list 2-3, or rest: those not the server's"
-    )
+    cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
 
     @property
     def custom(self) -> bool:

@@ -87,9 +87,7 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
         summary="sysbench --create_secondary: an index on k beside the primary key",
         read_back=answer_to(_INDEXES),
     )
-    scenario: str = option(
-        choice(*SCENARIOS), default="oltp_read_write", summary=f"sysbench's test: {', '.join(SCENARIOS)}"
-    )
+    scenario: str = option(choice(*SCENARIOS), default="oltp_read_write", summary="which of sysbench's tests is run")
     distribution: str = option(
         choice(*DISTRIBUTIONS), default="special", summary="sysbench --rand-type: which rows are picked"
     )
