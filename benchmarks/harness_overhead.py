@@ -20,6 +20,7 @@ from benchmarks.ratios import bounds
 from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
 from pgassay.bench.store import Needs
+from pgassay.drive.options import DriveOptions
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import parse_summary
@@ -121,7 +122,7 @@ def main() -> None:
         "warmup": "0s",
     }
     with Workbench(BenchOptions(data_directory=arguments.data_dir)) as bench:
-        site, drive, installation = bench.site(), bench.site().drive({}, Needs()), bench.installation()
+        site, drive, installation = bench.site(), bench.site().drive(DriveOptions(), Needs()), bench.installation()
         workspace = drive.workspace("overhead")
         installation.initialize(workspace, {})
         settings = {"shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}

@@ -10,6 +10,7 @@ from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.load import Load, LoadOptions, Tools
 from pgassay.bench.places import Version
 from pgassay.bench.server import Installation
+from pgassay.drive.options import DriveOptions
 from pgassay.lab.arms import ResolvedStudy, page_overhead, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
@@ -95,7 +96,7 @@ def test_the_users_data_are_read_once_whatever_asks_for_a_snapshot(tmp_path: Pat
     first = [arm.snapshot_key for arm in resolved.arms]
     assert len(set(first)) == 3
     assert [arm.snapshot_key for arm in resolved.arms] == first
-    resolved.needs({})
+    resolved.needs(DriveOptions())
     assert reads == ["data.sql"], "the next trial goes by size, time and inode"
 
 
@@ -123,7 +124,7 @@ def test_each_drive_keeps_its_own_snapshots_and_all_have_one_size(tmp_path: Path
     }
     study = parse("simulated", document, every_factor())
     resolved = Simulation(Machine(tmp_path), study).resolved()
-    found = [resolved.needs(arm.setup.drive) for arm in resolved.arms]
+    found = [resolved.needs(arm.drive_options) for arm in resolved.arms]
     assert len(set(found)) == 1, "both drives are alike"
     needs = found[0]
     assert needs.snapshots == 4, "two fillfactors at two scales, not those of the other drive too"

@@ -168,10 +168,11 @@ def _conduct(
 def _end(status: int, path: Path, bench: "Workbench", *, as_json: bool) -> int:
     if status == messages.SUCCESS:
         from pgassay.bench.store import Needs
+        from pgassay.drive.options import DriveOptions
         from pgassay.lab.calibration import CalibrationBench
 
         with CalibrationBench(replace(bench.options, keep_snapshots=False)) as last:
-            last.site().drive({}, Needs())  # given back with all that is in it
+            last.site().drive(DriveOptions(), Needs())  # given back with all that is in it
         with suppress(OSError):  # somebody else's calibration may still be there
             bench.data_directory.rmdir()
         _show(path, as_json=as_json)

@@ -60,7 +60,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Stop:
-    """End the run."""
+    """End the run, for this reason."""
 
     reason: str
 
@@ -233,7 +233,7 @@ def _blocks_needed(verdict: Verdict) -> float:
 
 
 def _alone(study: Study, history: History, against: Collection[str], arm: Arm, left_s: float) -> float:
-    """The blocks that `arm` could still get if nobody took part but what it is held against."""
+    """How many blocks `arm` could still get if only it and what it is compared with were run."""
     mates = [other.name for other in study.arms if other.name in against]
     if BASELINE in against:
         mates += [other.name for other in study.arms if _same_cell(arm, other) and is_baseline(study, other)]

@@ -1,7 +1,7 @@
 """A study's arms, each resolved once into all that its trials need: setup, programs, load, settings, drive, snapshot.
 
-`resolve` is called once for a run, and once for a plan. Whoever needs a part asks the `ResolvedArm`; nobody composes
-an arm a second time. What may cost something is resolved when it is first asked for: an installation may have to be
+`resolve` is called once for a run, and once for a plan. Whoever needs a part asks the `ResolvedArm`; no arm is
+composed a second time. What may cost something is resolved when it is first asked for: an installation may have to be
 built, a drive has to be attached.
 """
 
@@ -106,17 +106,16 @@ class ResolvedArm:
     @cached_property
     def drive(self) -> Drive:
         """Where the arm's clusters live; attached at the first call. Raises `DriveError`."""
-        wanted = self.setup.drive
-        return self.site.drive(wanted, self.whole.needs(wanted) if wanted else Needs())
+        needs = self.whole.needs(self.drive_options) if self.setup.drive else Needs()
+        return self.site.drive(self.drive_options, needs)
 
     @cached_property
     def data_bytes(self) -> int:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
         rows_bytes = self.load.estimated_bytes()
         fill = next((each.level.canonical for each in self.bound if each.name == "table.fillfactor"), "100")
-        return int(
-            rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.build.block_bytes if self.build else STOCK_BYTES)
-        )
+        block_bytes = self.build.block_bytes if self.build else STOCK_BYTES
+        return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(block_bytes))
 
     @property
     def snapshot_key(self) -> str:
@@ -157,16 +156,16 @@ class ResolvedStudy:
             raise LookupError(snapshot_key)
         return found
 
-    def needs(self, drive: Mapping[str, str]) -> Needs:
-        """What the study will put on the drives that a setup asks for: the largest data of *any* arm, and the
-        snapshots of the arms that share these drives.
+    def needs(self, drives: DriveOptions) -> Needs:
+        """What the study will put on these drives: the largest data of *any* arm, and the snapshots of those that share
+        them.
 
         Each arm gets the same size. A drive that is sized by one arm's own data would give a low fillfactor more spare
         flash to waste than a high one.
         """
         wal_sizes = [_wal_bytes(each.settings.get("max_wal_size")) for each in self.arms]
         wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *wal_sizes)
-        kept = {each.snapshot_key: each.data_bytes for each in self.arms if each.setup.drive == drive}
+        kept = {each.snapshot_key: each.data_bytes for each in self.arms if each.drive_options == drives}
         return Needs(
             data_bytes=max(each.data_bytes for each in self.arms),
             wal_bytes=WAL_BYTES,

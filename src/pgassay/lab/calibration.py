@@ -41,7 +41,7 @@ class Label(Factor):
         self.pattern, self.stage, self.summary = pattern, stage, summary
 
     def parse(self, name: str, typed: str) -> Level:
-        """Any text."""
+        """Any text is a level; it stays as it was typed."""
         return Level(typed, typed)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:

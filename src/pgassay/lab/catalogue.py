@@ -21,11 +21,11 @@ class FactorCatalogue:
         return next((factor for factor in self._factors if matches(factor.pattern, name)), None)
 
     def names(self) -> Sequence[str]:
-        """Every pattern, sorted."""
+        """The patterns of all factors, in alphabetical order."""
         return sorted(factor.pattern for factor in self._factors)
 
     def all(self) -> Sequence[Factor]:
-        """Every factor, by pattern."""
+        """All factors, in the order of their patterns."""
         return sorted(self._factors, key=lambda each: each.pattern)
 
 

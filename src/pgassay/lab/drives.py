@@ -4,7 +4,6 @@ What a killed run left where they live is removed first: its servers here, the r
 """
 
 import errno
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -70,13 +69,11 @@ class Drives:
     attacher: Attacher
     held: Callable[[], AbstractContextManager[None]]
     given_back: ExitStack
-    _attached: dict[str, Drive] = field(default_factory=dict)
+    _attached: dict[DriveOptions, Drive] = field(default_factory=dict)
 
-    def attach(self, wanted: Mapping[str, str], needs: Needs) -> Drive:
-        """The drives that a setup asks for, as one; attached at the first call. Raises `DriveError`, `UsageError`."""
-        mark = json.dumps(dict(wanted), sort_keys=True)
-        if mark not in self._attached:
-            options = DriveOptions.from_levels(wanted)
+    def attach(self, options: DriveOptions, needs: Needs) -> Drive:
+        """The drives that these options ask for, as one; attached at the first call. Raises `DriveError`."""
+        if options not in self._attached:
             ready = _makeable if self.places.planned else _tidy
             for each in (options.data, options.wal):
                 if each is not None:
@@ -84,9 +81,9 @@ class Drives:
                     ready((named or self.places.directory).absolute())
             with self.held():
                 drive = self.attacher.attach(options, self.places.directory.absolute(), needs)
-                self._attached[mark] = drive
+                self._attached[options] = drive
                 self.given_back.callback(drive.release)
-        return self._attached[mark]
+        return self._attached[options]
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """What the drives under a cluster count of themselves, by source."""

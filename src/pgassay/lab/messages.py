@@ -146,7 +146,7 @@ def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
 
 
 def host_factors_left_out(reasons: Mapping[str, str]) -> str:
-    """What --without-host-factors did."""
+    """What --without-host-factors left out, for the record and as a warning."""
     named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
     return f"host factors left out, since this machine cannot have them: {named}"
 

@@ -81,7 +81,7 @@ def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
         if _beside(arm.drive) and not arm.drive.has_snapshot(key):
             missing += sizes[key]
     first = resolved.arms[0]
-    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
+    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.drive_options).wal_least_bytes
     return missing + max(sizes.values()) + wal_bytes, len(sizes)
 
 

@@ -35,7 +35,7 @@ Tell = Callable[[Prepared], None]
 
 
 def tell_nobody(prepared: Prepared) -> None:
-    """Nothing."""
+    """For callers that keep no journal of snapshots."""
 
 
 def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
@@ -136,7 +136,7 @@ def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:
 
 
 def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
-    """Nobody measures here, so the outcome is not looked at: a load that fails ages little."""
+    """Nothing is measured here, so the result is not looked at: a load that fails ages the drive little."""
     site = arm.site
     output = site.socket_directory / "wearing"
     server = arm.installation.start(clone, arm.settings, site.socket_directory)

@@ -91,7 +91,7 @@ def checkpoints_ns(samples: Iterable[Sample], started_ns: int) -> list[int]:
 
 
 def describe(mode: str, cycles: float | None, cut_off: float | None = None) -> str:
-    """The regime in words, honest about a window that did not cover what was wanted.
+    """The regime in words, which say so if the window did not cover what was asked for.
 
     `cut_off` is the share of the window in a cycle that did not end in it.
     """

@@ -32,13 +32,13 @@ class Watcher:
         """A golden snapshot is being made."""
 
     def prepared(self, arm: Arm, seconds: float) -> None:
-        """It is there."""
+        """The arm's golden snapshot is there; making it took so many seconds."""
 
     def trial_started(self, assignment: Assignment) -> None:
-        """A trial begins."""
+        """The journal has the trial's beginning; its first step comes next."""
 
     def trial_finished(self, record: TrialRecord) -> None:
-        """A trial is committed."""
+        """The trial is committed, with this record."""
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         """The estimates so far, before the next decision."""

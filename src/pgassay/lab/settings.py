@@ -28,7 +28,7 @@ PREPARING: Mapping[str, str] = {
     "autovacuum": "off",
     "fsync": "off",
 }
-"""Settings while a snapshot is made: nobody measures here, and the snapshot is synced to disk when it is taken."""
+"""Settings while a snapshot is made: nothing is measured then, and the snapshot is synced to disk when it is taken."""
 _TIMEOUT_MIN_S = 30
 """The least checkpoint_timeout that PostgreSQL takes."""
 _SLACK_S = 2

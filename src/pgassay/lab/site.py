@@ -16,6 +16,7 @@ from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.store import Drive, Needs
+from pgassay.drive.options import DriveOptions
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.record.disk import Disk
@@ -32,7 +33,7 @@ class Sampling(Protocol):
         """One reading of every probe, now."""
 
     def start(self) -> None:
-        """Begin the series."""
+        """Begin to sample, once a second."""
 
     def stop(self) -> tuple[Sample, ...]:
         """End it and return every sample since `start`."""
@@ -63,8 +64,8 @@ class Site:
     """The outside world of a run."""
 
     clock: Clock
-    drive: Callable[[Mapping[str, str], Needs], Drive]
-    """The drives that `Setup.drive` asks for, as one; attached once and given back with the workbench."""
+    drive: Callable[[DriveOptions, Needs], Drive]
+    """The drives that these options ask for, as one; attached once and given back with the workbench."""
     catalogue: FactorCatalogue
     installation: Callable[[str, BuildRequest | None], Installation]
     """The installed PostgreSQL of that version (empty for any), or the one that is to be built."""

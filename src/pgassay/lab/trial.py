@@ -176,7 +176,7 @@ class Trial:
                 notes.problems.update(amcheck.check_relations(self._server))
 
     def stop(self) -> None:
-        """End the server at once, for nobody needs the clone any more; its log goes into the record."""
+        """Stop the server at once, because the clone is not needed any more; its log goes into the record."""
         server = self._cluster.server
         if server is None:
             return

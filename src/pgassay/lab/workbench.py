@@ -1,7 +1,7 @@
 """The real site: the rooms put together for this machine, with PostgreSQL, drives, pgbench and probes as they are.
 
 What is made here (socket directory, workspaces, clones) is given back by `close` on every way out, Ctrl-C included (see
-`interruption`); what a killed lab left behind is put away when the next one attaches (see `drive.sessions` and
+`interruption`); what a killed run left behind is removed when the next one attaches (see `drive.sessions` and
 `postgres.repair`).
 """
 
