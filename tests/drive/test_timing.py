@@ -114,7 +114,7 @@ def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(t
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"timing": {"profile": "floppy"}}, "unknown timing profile floppy"),
+        ({"timing": {"profile": "floppy"}}, "invalid timing profile floppy"),
         ({"timing": {"read_ns": -5}}, "invalid timing"),
         ({"timing": {"profile": "hdd-7200"}, "kind": "compressing", "codec": "zstd-1"}, "disks do not compress"),
         ({"timing": {}, "store": "null"}, "keeps nothing"),

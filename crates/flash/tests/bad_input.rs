@@ -57,7 +57,7 @@ fn capacities() {
 #[test]
 fn configurations() {
     let base = capacity(64, 16, 0.28, 2);
-    says(PageMapped::new(page_mapped_config(base, Policy::DChoices { d: 0 }, Streams::ONE)), &["d 0", "at least 1"]);
+    says(PageMapped::new(page_mapped_config(base, Policy::DChoices { d: 0 }, Streams::ONE)), &["choices 0", "at least 1"]);
     says(Streams::new(0, GcStream::Own), &["placement handles 0"]);
     says(Streams::new(17, GcStream::Own), &["placement handles 17"]);
     says(StaticWearLevelling::new(1), &["wear-levelling threshold 1"]);
