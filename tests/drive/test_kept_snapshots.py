@@ -28,7 +28,7 @@ def keep(directory: Path, *keys: str) -> Root:
     drive.release()
     root = find_root(directory)
     assert root is not None
-    for each in kept_snapshots.every([root]):
+    for each in kept_snapshots.all_kept([root]):
         age = len(keys) - keys.index(each.what.removeprefix("data "))
         os.utime(each.path / "snapshot.json", (age * -DAY_S + 10**9, age * -DAY_S + 10**9))
     return root
@@ -40,20 +40,20 @@ def names(found: list[kept_snapshots.Kept]) -> list[str]:
 
 def test_snapshots_are_told_the_latest_used_first(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
-    assert names(kept_snapshots.every([root])) == ["c", "b", "a"]
+    assert names(kept_snapshots.all_kept([root])) == ["c", "b", "a"]
     drive = attach(tmp_path)
     drive.clone("a", "trial-1")
     drive.release()
-    assert names(kept_snapshots.every([root])) == ["a", "c", "b"]
-    assert all(each.size_bytes > 0 for each in kept_snapshots.every([root]))
+    assert names(kept_snapshots.all_kept([root])) == ["a", "c", "b"]
+    assert all(each.size_bytes > 0 for each in kept_snapshots.all_kept([root]))
 
 
 def test_the_longest_unused_go_until_the_others_fit(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
-    one = kept_snapshots.every([root])[0].size_bytes
+    one = kept_snapshots.all_kept([root])[0].size_bytes
     assert kept_snapshots.trim([root], 3 * one) == []
     assert names(kept_snapshots.trim([root], 2 * one)) == ["a"]
-    assert names(kept_snapshots.every([root])) == ["c", "b"]
+    assert names(kept_snapshots.all_kept([root])) == ["c", "b"]
     assert names(kept_snapshots.trim([root], 0)) == ["b", "c"]
     assert list(root.snapshots.iterdir()) == []
     drive = attach(tmp_path)
@@ -63,7 +63,7 @@ def test_the_longest_unused_go_until_the_others_fit(tmp_path: Path) -> None:
 
 def test_the_limit_is_on_all_roots_together(tmp_path: Path) -> None:
     roots = [keep(tmp_path / "one", "a", "b"), keep(tmp_path / "two", "c")]
-    one = kept_snapshots.every(roots)[0].size_bytes
+    one = kept_snapshots.all_kept(roots)[0].size_bytes
     assert sorted(names(kept_snapshots.trim(roots, one))) in (["a", "b"], ["a", "c"])
 
 
@@ -80,7 +80,7 @@ def test_nothing_goes_while_a_run_lives_there(tmp_path: Path) -> None:
 def test_what_no_run_could_use_is_named_and_goes(tmp_path: Path) -> None:
     root = keep(tmp_path, "a")
     (root.snapshots / "0" / "data").mkdir(parents=True)
-    (found,) = (each for each in kept_snapshots.every([root]) if each.path.name == "0")
+    (found,) = (each for each in kept_snapshots.all_kept([root]) if each.path.name == "0")
     assert "unreadable" in found.what
     kept_snapshots.trim([root], 0)
     assert list(root.snapshots.iterdir()) == []
@@ -90,7 +90,7 @@ def test_what_a_killed_process_was_removing_is_swept_away(tmp_path: Path) -> Non
     root = keep(tmp_path, "a")
     half = root.snapshots / ".forgotten-0"
     half.mkdir()
-    assert names(kept_snapshots.every([root])) == ["a"]
+    assert names(kept_snapshots.all_kept([root])) == ["a"]
     drive = attach(tmp_path)
     assert drive.repaired.removed == (".forgotten-0",)
     assert not half.exists()

@@ -48,11 +48,11 @@ def test_a_drive_is_made_found_and_destroyed(tmp_path: Path) -> None:
     root = root_at(tmp_path)
     made = make(root, "mine")
     assert (made.name, made.kind, made.facts["capacity_bytes"]) == ("mine", "image", 512 << 20)
-    assert [each.name for each in named.every(root)] == ["mine"]
+    assert [each.name for each in named.all_drives(root)] == ["mine"]
     with pytest.raises(UsageError, match='a drive "mine" already'):
         make(root, "mine")
     named.destroy(named.find(root, "mine"))
-    assert named.every(root) == []
+    assert named.all_drives(root) == []
     with pytest.raises(UsageError, match='no drive "mine"'):
         named.find(root, "mine")
 
@@ -85,7 +85,7 @@ def test_what_a_killed_maker_left_is_named_put_away_and_its_name_is_free_again(t
     killed = subprocess.run([sys.executable, "-c", KILLED_MAKER, str(tmp_path)], cwd=folder, check=False)
     assert killed.returncode == -signal.SIGKILL
     root = root_at(tmp_path)
-    assert named.every(root) == []
+    assert named.all_drives(root) == []
     with pytest.raises(UsageError, match="is only partly created") as caught:
         make(root, "mine")
     assert caught.value.hint is not None
@@ -115,7 +115,7 @@ def test_a_run_that_keeps_no_snapshots_leaves_drives_alone(tmp_path: Path) -> No
     assert list(root.snapshots.iterdir()) != []
     drive.release()
     assert list(root.snapshots.iterdir()) == []
-    assert [each.home for each in named.every(root)] == [made.home]
+    assert [each.home for each in named.all_drives(root)] == [made.home]
     named.destroy(made)
     attach(tmp_path, keep_snapshots=False).release()
     assert list(tmp_path.iterdir()) == [], "the last one out takes all along"

@@ -122,7 +122,7 @@ def _list(arguments: argparse.Namespace) -> int:
         _say(arguments, {"drives": [], "repaired": []}, f"no drives in {directory}")
         return messages.SUCCESS
     repaired = remove_leftovers(directory, _root(arguments)) if arguments.repair else []
-    rows = [_row(each) for each in named.every(_root(arguments))]
+    rows = [_row(each) for each in named.all_drives(_root(arguments))]
     lines = [f"removed: {each}" for each in repaired]
     lines += [f"{row['name']:<16} {row['kind']:<6} {row['state']:<8} {row['mounted_at']}" for row in rows]
     _say(arguments, {"drives": rows, "repaired": repaired}, "\n".join(lines) or f"no drives in {directory}")
@@ -224,7 +224,7 @@ def _kept(directory: Path, keep: str | None) -> tuple[dict[str, Any], str]:
 
     roots = [root for place in (directory, directory / STUDY) if (root := find_root(place)) is not None]
     removed = [] if keep is None else kept_snapshots.trim(roots, _limit_bytes(keep))
-    kept = kept_snapshots.every(roots)
+    kept = kept_snapshots.all_kept(roots)
     lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
     total = format_size(sum(each.size_bytes for each in kept))
     lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")

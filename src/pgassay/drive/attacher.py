@@ -17,7 +17,7 @@ from pgassay.drive import messages, snapshots
 from pgassay.drive.block import device
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
-from pgassay.drive.block.emulated import Daemon, EmulatedVolume, Wear
+from pgassay.drive.block.emulated import Daemon, EmulatedAgeing, EmulatedVolume
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.leftovers import POINT
@@ -157,7 +157,7 @@ class Attacher:
             share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
             self._reserve(described, needs.snapshots, home, share)
             if aged:
-                ageing = Wear(volume, home, options.live_share, options.compressed_to)
+                ageing = EmulatedAgeing(volume, home, options.live_share, options.compressed_to)
         return BlockDrive(
             volume,
             drive.filesystem,

@@ -1,7 +1,7 @@
-"""Snapshots that are kept for later runs: what each holds, when it last served, and letting go of the longest unused.
+"""Snapshots that are kept for later runs: what each holds, when it was last used, and removing the least recently used.
 
-Nothing is removed unasked, and nothing while a run lives below the same directory: its next trial may need any of them.
-A run that finds its snapshot gone makes it again.
+Nothing is removed without a request, and nothing while a run is active below the same directory: its next trial may
+need any of them. A run that finds its snapshot gone makes it again.
 """
 
 import json
@@ -18,7 +18,7 @@ from pgassay.drive.sessions import living
 
 @dataclass(frozen=True)
 class Kept:
-    """A snapshot. `what` is empty where nobody said; `used_s` counts from the epoch."""
+    """A snapshot. `what` is empty where it is not recorded; `used_s` counts from the epoch."""
 
     path: Path
     what: str
@@ -26,16 +26,16 @@ class Kept:
     used_s: float
 
 
-def every(roots: Sequence[Root]) -> list[Kept]:
+def all_kept(roots: Sequence[Root]) -> list[Kept]:
     """All of them, the latest used first."""
     found = [each for root in roots for each in _below(root)]
     return sorted(found, key=lambda each: each.used_s, reverse=True)
 
 
 def trim(roots: Sequence[Root], limit_bytes: int) -> list[Kept]:
-    """Remove the longest unused until the others take at most `limit_bytes`; returns what is gone.
+    """Remove the least recently used until the others take at most `limit_bytes`; returns what is gone.
 
-    Raises `DriveError` while a run lives in one of the roots.
+    Raises `DriveError` while a run is active in one of the roots.
     """
     removed = []
     with ExitStack() as held:
@@ -43,13 +43,13 @@ def trim(roots: Sequence[Root], limit_bytes: int) -> list[Kept]:
             held.enter_context(alone(root.path))
             if living(root):
                 raise messages.snapshots_in_use(root.path)
-        kept = every(roots)
+        kept = all_kept(roots)
         total_bytes = sum(each.size_bytes for each in kept)
         while kept and total_bytes > limit_bytes:
-            longest_unused = kept.pop()
-            snapshots.remove(longest_unused.path)
-            total_bytes -= longest_unused.size_bytes
-            removed.append(longest_unused)
+            least_recent = kept.pop()
+            snapshots.remove(least_recent.path)
+            total_bytes -= least_recent.size_bytes
+            removed.append(least_recent)
     return removed
 
 
@@ -62,4 +62,4 @@ def _below(root: Root) -> Iterator[Kept]:
             told = json.loads(facts.read_text())
             yield Kept(path, str(told.get("what", "")), int(told["bytes"]), facts.stat().st_mtime)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            yield Kept(path, "unreadable, of no use to any run", size_bytes(path), path.stat().st_mtime)
+            yield Kept(path, "unreadable, so no run can use it", size_bytes(path), path.stat().st_mtime)

@@ -194,7 +194,7 @@ def not_an_option(name: str, word: str) -> UsageError:
 
 
 def too_small(capacity: int, least: int) -> UsageError:
-    """No file system fits."""
+    """No file system fits into this capacity."""
     return UsageError(f"a drive of {format_size(capacity)} is too small", f"give it {format_size(least)} or more")
 
 
@@ -312,7 +312,7 @@ def daemon_silent(socket: Path, why: str) -> DriveError:
 
 
 def refused_by_daemon(doing: str, error: str, hint: str | None) -> DriveError:
-    """The daemon's own words."""
+    """The emulated drive refused a command, in its own words."""
     return DriveError(f"the emulated drive refused {doing}: {error}", hint)
 
 
@@ -345,7 +345,7 @@ def drive_half_made(name: str) -> UsageError:
 
 
 def drive_exists(name: str) -> UsageError:
-    """Made already."""
+    """`pgassay drive create` with the name of a drive that exists."""
     return UsageError(f'there is a drive "{name}" already', "name another, or destroy it: pgassay drive destroy")
 
 
@@ -375,7 +375,7 @@ def events_lost(device: Path, lost: int) -> DriveError:
 
 
 def nothing_recorded(device: Path) -> UsageError:
-    """Nobody wrote."""
+    """No write reached the device during the recording."""
     return UsageError(f'nothing was written to "{device}" while it was recorded', "run the load while recording")
 
 

@@ -42,7 +42,7 @@ class NamedDrive:
 
     @property
     def point(self) -> Path:
-        """Where it is mounted."""
+        """The directory on which its file system is mounted."""
         return self.home / POINT
 
     @property
@@ -65,14 +65,14 @@ class NamedDrive:
         return SocketControl(self.home).ask(do, patience_s=AGEING_PATIENCE_S, **values)
 
 
-def every(root: Root) -> list[NamedDrive]:
-    """All of them, by name."""
+def all_drives(root: Root) -> list[NamedDrive]:
+    """All drives that were made by hand, in the order of their names."""
     return [_read(path.parent) for path in sorted(root.drives.glob(f"*/{FACTS}"))]
 
 
 def find(root: Root, name: str) -> NamedDrive:
-    """One by its name; raises `UsageError`."""
-    known = {each.name: each for each in every(root)}
+    """One drive by its name; raises `UsageError` that lists the others."""
+    known = {each.name: each for each in all_drives(root)}
     if name not in known:
         raise messages.no_such_drive(name, known)
     return known[name]
@@ -101,7 +101,7 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
     try:
         _make(home, name, drive, capacity, described, kernel, program)
     except BaseException:
-        _put_away(home)
+        _remove(home)
         raise
     finally:
         if lock is not None:
@@ -114,32 +114,32 @@ def destroy(drive: NamedDrive) -> None:
     for entry in mounts.mounts_below(drive.point):
         if mounts.holders(entry.point):
             raise messages.busy(entry.point, mounts.holders(entry.point))
-    _put_away(drive.home)
+    _remove(drive.home)
 
 
 def repair(root: Root) -> list[str]:
-    """Put away drives whose daemon is gone, for their contents are gone with it; images stay as they are.
+    """Remove drives whose program is gone, because their contents are gone with it; images stay as they are.
 
     What a killed `create` or `destroy` has left goes, too: it has no name that anybody could destroy.
     """
     done = []
-    for drive in every(root):
+    for drive in all_drives(root):
         if drive.emulated and drive.state == "stopped":
-            _put_away(drive.home)
+            _remove(drive.home)
             done.append(f"drive {drive.name}, whose daemon is gone")
     with alone(root.path):
         for home in sorted(root.drives.glob("*")):
             if not home.is_dir() or (home / FACTS).exists() or (lock := take_lock(home)) is None:
                 continue
             try:
-                _put_away(home)
+                _remove(home)
             finally:
                 os.close(lock)
             done.append(f"drive {home.name}, which was partly created")
     return done
 
 
-def _put_away(home: Path) -> None:
+def _remove(home: Path) -> None:
     leftovers.undo(home)
     shutil.rmtree(home)
 

@@ -44,7 +44,7 @@ class Place:
     digest: str = ""
 
     def __str__(self) -> str:
-        """The canonical text."""
+        """The canonical text, as records and the keys of snapshots have it."""
         if self.path is None:
             return self.kind
         return f"{self.kind}:{self.path}#{self.digest}" if self.digest else f"{self.kind}:{self.path}"
@@ -338,4 +338,4 @@ def _check(owner: str, drive: OneDrive) -> None:
 
 
 FACTORS: Catalogue = {factor.pattern: factor for factor in factors_of(DriveOptions)}
-"""Pattern to factor."""
+"""Pattern to factor, made from the options above."""

@@ -46,7 +46,7 @@ def at(reading: Reading) -> ReadBack:
 
 
 def nothing(name: str, level: Level, readable: Readable) -> str | None:
-    """None: nobody can tell."""
+    """None: neither the kernel nor the drive reports it."""
     return None
 
 
@@ -76,7 +76,7 @@ def drive(place: Path, name: str, level: str) -> str:
 
 
 def filesystem(place: Path, name: str, level: str) -> str | None:
-    """By the kernel."""
+    """The type of the file system, as the kernel mounts it."""
     entry = mounts.mount_over(place)
     return entry.filesystem if entry is not None else None
 
@@ -137,25 +137,25 @@ def described(place: Path, name: str, level: str) -> str | None:
     """What the drive itself says under the factor's last name; None if it does not tell."""
     entry = mounts.mount_over(place)
     stats = _stats(entry.point.parent) if entry is not None else None
-    return None if stats is None else told(stats, name.rpartition(".")[2], level)
+    return None if stats is None else in_stats(stats, name.rpartition(".")[2], level)
 
 
 def timing(place: Path, name: str, level: str) -> str | None:
     """The profile by whose service times the drive says that it answers; None from what is no emulated drive."""
     entry = mounts.mount_over(place)
     stats = _stats(entry.point.parent) if entry is not None else None
-    return None if stats is None else timing_told(stats, level)
+    return None if stats is None else timing_in_stats(stats, level)
 
 
-def timing_told(stats: Mapping[str, Any], level: str) -> str:
+def timing_in_stats(stats: Mapping[str, Any], level: str) -> str:
     """`on` is whatever profile the drive has."""
-    told_of = stats.get("timing")
-    if not isinstance(told_of, Mapping):
+    found = stats.get("timing")
+    if not isinstance(found, Mapping):
         return UNTIMED
-    return level if level == "on" else str(told_of.get("profile"))
+    return level if level == "on" else str(found.get("profile"))
 
 
-def told(stats: Mapping[str, Any], key: str, level: str) -> str | None:
+def in_stats(stats: Mapping[str, Any], key: str, level: str) -> str | None:
     """A value of the drive's own answer, in the level's form: numbers as shares or bytes."""
     for value in (stats, *(each for each in stats.values() if isinstance(each, Mapping))):
         found = value.get(key)
@@ -174,8 +174,8 @@ def _emulated(home: Path, level: str) -> str:
     stats = _stats(home)
     if stats is None:
         return "an emulated drive that does not answer"
-    codec = told(stats, "codec", "") or "none"
-    kind = (told(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
+    codec = in_stats(stats, "codec", "") or "none"
+    kind = (in_stats(stats, "kind", "") or ("page-mapped" if codec == "none" else "compressing")).replace("_", "-")
     if level.startswith(f"{DriveKind.DESCRIPTION}:"):
         asked = description.read(Path(level.removeprefix(f"{DriveKind.DESCRIPTION}:").rpartition("#")[0])).core
         if (asked.kind, asked.codec) == (kind, codec):

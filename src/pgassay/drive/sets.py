@@ -126,7 +126,7 @@ class DriveSet:
     def ageing(self) -> Ageing | None:
         """See `Drive`: both at once, if any is to be aged."""
         found = [each for each in (self._data.ageing(), self._wal.ageing()) if each is not None]
-        return _Together(found) if found else None
+        return _AgeingOfBoth(found) if found else None
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`: both, also where one of them is not sound."""
@@ -162,7 +162,7 @@ class DriveSet:
             os.chown(path, self._account.uid, self._account.gid, follow_symlinks=False)
 
 
-class _Together:
+class _AgeingOfBoth:
     """See `bench.store.Ageing`; several as one."""
 
     def __init__(self, parts: list[Ageing]) -> None:

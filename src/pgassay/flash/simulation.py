@@ -34,7 +34,7 @@ class Window:
     """What was counted in it, by the names that nvme-cli prints."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Flat, for JSON."""
+        """Plain values for JSON: the counters beside the other fields."""
         plain = {name: value for name, value in vars(self).items() if name != "counters"}
         return {**plain, **self.counters}
 

@@ -9,7 +9,7 @@ their disk and were stored as results (Vondra 2022), so room is asked for by pag
 from dataclasses import dataclass
 
 from pgassay.bench.places import Mount
-from pgassay.bench.store import Drive
+from pgassay.bench.store import DriveOutline
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
 from pgassay.lab.settings import check_block_counts, require_connections
@@ -85,7 +85,7 @@ def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
     return missing + max(sizes.values()) + wal_bytes, len(sizes)
 
 
-def _beside(drive: Drive) -> bool:
+def _beside(drive: DriveOutline) -> bool:
     """Are snapshots kept beside the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
     kind = kinds_in(drive.kind)[0]
     return kind is not None and not kind.holds_one_cluster

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay._core import DriveDescription
 from pgassay.drive.block.description import PRESETS
-from pgassay.drive.block.emulated import Worn, traits
+from pgassay.drive.block.emulated import AgeingResult, traits
 
 ASKED = PRESETS["csd"].core.with_capacity(1 << 30)
 TOLD: dict[str, Any] = {
@@ -54,9 +54,9 @@ def test_what_is_not_told_is_unknown_and_spare_of_physical_is_the_same_thing() -
 
 
 def test_only_a_settled_drive_has_a_settled_write_amplification() -> None:
-    settled = Worn.of({"drive_writes": 4, "settled": True, "write_amplification": 1.5})
-    unsettled = Worn.of({"drive_writes": 30, "settled": False, "write_amplification": 1.5})
+    settled = AgeingResult.of({"drive_writes": 4, "settled": True, "write_amplification": 1.5})
+    unsettled = AgeingResult.of({"drive_writes": 30, "settled": False, "write_amplification": 1.5})
     assert traits(ASKED, TOLD, settled)["settled_write_amplification"].found == 1.5
     assert traits(ASKED, TOLD, unsettled)["settled_write_amplification"].found is None
     assert traits(ASKED, TOLD, unsettled)["start"].found == "aged, not settled"
-    assert Worn.of({"settled": False}).write_amplification is None
+    assert AgeingResult.of({"settled": False}).write_amplification is None

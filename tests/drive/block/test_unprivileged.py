@@ -72,15 +72,15 @@ def test_a_drives_own_answer_is_compared_in_the_levels_form() -> None:
         "flash": {"over_provisioning": 0.28},
         "store_bytes": (1 << 30) + 4096,
     }
-    assert readback.told(stats, "codec", "zstd-1") == "lz4"
-    assert readback.told(stats, "policy", "cost-benefit") == "cost-benefit"
-    assert readback.told(stats, "over_provisioning", "0.28") == "0.28"
-    assert readback.told(stats, "store_bytes", "1073741824B") == "1073741824B", "whole segments"
-    assert readback.told(stats, "store_bytes", "536870912B") == "1073745920B"
-    assert readback.told({}, "codec", "lz4") is None
+    assert readback.in_stats(stats, "codec", "zstd-1") == "lz4"
+    assert readback.in_stats(stats, "policy", "cost-benefit") == "cost-benefit"
+    assert readback.in_stats(stats, "over_provisioning", "0.28") == "0.28"
+    assert readback.in_stats(stats, "store_bytes", "1073741824B") == "1073741824B", "whole segments"
+    assert readback.in_stats(stats, "store_bytes", "536870912B") == "1073745920B"
+    assert readback.in_stats({}, "codec", "lz4") is None
     rounded = {"over_provisioning": 0.0698, "superblock_bytes": 1 << 20, "user_bytes": 1 << 30}
-    assert readback.told(rounded, "over_provisioning", "0.07") == "0.07", "whole superblocks"
-    assert readback.told(rounded, "over_provisioning", "0.08") == "0.0698"
+    assert readback.in_stats(rounded, "over_provisioning", "0.07") == "0.07", "whole superblocks"
+    assert readback.in_stats(rounded, "over_provisioning", "0.08") == "0.0698"
 
 
 def test_mountinfo_is_read_with_its_escapes() -> None:
@@ -155,7 +155,7 @@ def test_bad_levels_are_refused_with_what_would_do(name: str, typed: str) -> Non
     ],
 )
 def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], level: str, found: str) -> None:
-    assert readback.timing_told(told, level) == found
+    assert readback.timing_in_stats(told, level) == found
 
 
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ _PIECE = 1 << 16
 
 
 class Control(Protocol):
-    """One emulated drive's ear."""
+    """Sends commands to one emulated drive and returns its answers."""
 
     def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
         """One request; the answer's `ok`. Raises `DriveError` with the drive's own words, or when it is silent."""

@@ -63,7 +63,7 @@ class EmulatedVolume:
         self._control: Control | None = None
         self._device: Path | None = None
         self._kept: dict[str, str] = {}
-        self._worn: dict[str, Worn] = {}
+        self._worn: dict[str, AgeingResult] = {}
         self._present: str | None = None
 
     @property
@@ -148,7 +148,7 @@ class EmulatedVolume:
         fresh = self._kept.pop(key)
         self.keep(key)
         self._at_rest("drop", fresh)
-        self._worn[key] = Worn.of(told)
+        self._worn[key] = AgeingResult.of(told)
 
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
@@ -275,7 +275,7 @@ _PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True)
-class Worn:
+class AgeingResult:
     """How a drive was aged: how many drive writes it took, what came of the last one, whether it had settled."""
 
     drive_writes: float
@@ -283,7 +283,7 @@ class Worn:
     write_amplification: float | None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Worn":
+    def of(cls, told: Mapping[str, Any]) -> "AgeingResult":
         """From a daemon's answer to `age`."""
         amplification = told.get("write_amplification")
         settled = bool(told.get("settled"))
@@ -292,7 +292,7 @@ class Worn:
 
     @property
     def words(self) -> str:
-        """For the record."""
+        """`aged` or `aged, not settled`, as the record has it."""
         return "aged" if self.settled else "aged, not settled"
 
     @property
@@ -302,7 +302,7 @@ class Worn:
         return self.words if told is None else f"{self.words} to a write amplification of {told:.2f}"
 
 
-def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: Worn | None) -> dict[str, Trait]:
+def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: AgeingResult | None) -> dict[str, Trait]:
     """Name to what was found and asked."""
     found = {
         "model": _same(stats.get("kind"), asked.kind),
@@ -352,7 +352,7 @@ TRACE = "ageing.trace"
 
 
 @dataclass
-class Wear:
+class EmulatedAgeing:
     """See `bench.store.Ageing`."""
 
     volume: EmulatedVolume

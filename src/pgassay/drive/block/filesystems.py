@@ -92,7 +92,7 @@ class Filesystem:
         return [*self.kind.make, "-L", label, *self.mkfs, str(device)]
 
     def all_mount_options(self) -> str:
-        """For mount -o."""
+        """The options for `mount -o`: those of the type, then the user's."""
         return ",".join((*self.mount_options, *self.kind.mount_options))
 
 

@@ -38,7 +38,7 @@ class Kernel(Protocol):
         """Give the loop device back; returns when it is free."""
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
-        """mkfs."""
+        """Make a file system on a block device; raises `DriveError` with what mkfs said."""
 
     def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
         """Mount with the asked options."""

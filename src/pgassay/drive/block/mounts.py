@@ -41,7 +41,7 @@ def _plain(text: str) -> str:
 
 
 def mounts() -> list[MountEntry]:
-    """What is mounted now."""
+    """Every mount of this process's namespace, in the kernel's order."""
     return parse(_MOUNTINFO.read_text(encoding="utf-8"))
 
 

@@ -91,7 +91,7 @@ class Listener:
         self._failure: OSError | None = None
 
     def start(self) -> None:
-        """From now on."""
+        """Start to receive events; those before are not seen."""
         _write(self._instance / _EVENT / "enable", "1")
         self._thread.start()
 
