@@ -57,7 +57,9 @@ fn capacities() {
 #[test]
 fn configurations() {
     let base = capacity(64, 16, 0.28, 2);
-    says(PageMapped::new(page_mapped_config(base, Policy::DChoices { d: 0 }, Streams::ONE)), &["choices 0", "at least 1"]);
+    let drawing = |d| PageMapped::new(page_mapped_config(base, Policy::DChoices { d }, Streams::ONE));
+    says(drawing(0), &["choices 0", "at least 1"]);
+    says(drawing(65_537), &["choices 65537", "at most 65536"]);
     says(Streams::new(0, GcStream::Own), &["placement handles 0"]);
     says(Streams::new(17, GcStream::Own), &["placement handles 17"]);
     says(StaticWearLevelling::new(1), &["wear-levelling threshold 1"]);
