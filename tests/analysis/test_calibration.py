@@ -1,4 +1,4 @@
-"""Planted noise, drift, variances and a slow first run are recovered; what cannot be told says why."""
+"""Planted noise, drift, variances and a slow first run are recovered; what cannot be given says why."""
 
 from math import exp, isnan, sqrt
 

@@ -1,4 +1,4 @@
-"""Main effects, interactions, and factors that cannot be told apart."""
+"""Main effects, interactions, and factors that cannot be separated."""
 
 from itertools import product
 from math import exp, log

@@ -59,7 +59,7 @@ def test_the_gain_is_told_with_hot_and_wal_and_its_absence_without(driven: Findi
     assert "WAL, per transaction 38 % lower" in gain
     assert "[+" in gain, "the gain has its interval"
     none = told["75 against 100 at drive.data=csd", DELETES]
-    assert "cannot be told from the baseline's" in none
+    assert "cannot be distinguished from the baseline's" in none
     assert "no row was updated, so no update could be HOT" in none
     assert not told["csd against ssd at table.fillfactor=75", UPDATES]
 

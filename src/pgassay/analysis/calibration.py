@@ -19,7 +19,7 @@ from pgassay.analysis import messages
 from pgassay.analysis.boundaries import Floats, fixed_critical
 
 LEAST = 2
-"""Clusters, restarts and runs below which nothing can be told apart."""
+"""Clusters, restarts and runs below which sources of noise cannot be separated."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Noise:
 
 
 def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
-    """The noise of a response, or why it cannot be told. Blocks with a gap are left out whole, by name."""
+    """The noise of a response, or why it cannot be given. Blocks with a gap are left out whole, by name."""
     seen = {(each.cluster, each.block, each.run): each for each in measured}
     clusters, blocks, runs = (sorted({key[place] for key in seen}) for place in range(3))
     whole, left_out = [], []

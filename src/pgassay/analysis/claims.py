@@ -79,7 +79,7 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
     """The first effect whose treatment, condition and covariate hold every level that the claim names.
 
     The effects must be against the claim's `against`: pass `compare(…, baseline=the label of it)`. `named` are those
-    that a label has to name (see `needed_parts`): all unless told.
+    that a label has to name (see `needed_parts`): all of the claim's treatment by default.
     """
     named = label_parts(claim.treatment) if named is None else named
     for effect in effects:

@@ -22,7 +22,7 @@ ACCEPTABLE_ERROR = 0.1
 Levels = Mapping[str, Canonical]
 """By the factor's name."""
 Errors = Mapping[Place, float | None]
-"""The largest error of the service times that a place's trials measured; None or no entry: nobody measured it."""
+"""The largest error of the service times that a place's trials measured; None or no entry: not measured."""
 
 _SPEED_UNITS = ("1/s", "tps", "us", "ms", "s")
 

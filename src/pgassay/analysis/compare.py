@@ -40,16 +40,16 @@ def compare(
     named and still counted. Without `equivalence` effects have no inner interval.
     """
     pairs = arms if arms is not None else arms_of(observations)
-    wanted = [
+    compared = [
         (treatment, Cell(condition, covariate))
         for treatment, condition, covariate in dict.fromkeys(pairs)
         if treatment != baseline
     ]
-    shared = comparisons if comparisons is not None else (len(wanted) if primary else 1)
+    shared = comparisons if comparisons is not None else (len(compared) if primary else 1)
     certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", equivalence)
     known = tables(observations, response.scale)
     effects: list[Effect] = []
-    for treatment, cell in wanted:
+    for treatment, cell in compared:
         table = known.get(cell) or arrange((), cell, response.scale)
         pairing = contrast(table, treatment, baseline, response.scale)
         effects.append(estimate(pairing, treatment, cell, response, certainty, primary=primary))

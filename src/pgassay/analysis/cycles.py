@@ -21,7 +21,7 @@ FALSE_ALARM = 0.01
 PERIOD_MIN_S = 10
 """Shorter cycles are none of checkpoints, and average out within any window."""
 _CYCLES_MIN = 2.5
-"""Fewer in a window cannot be told from a drift; from four on the test has power."""
+"""Fewer in a window cannot be distinguished from a drift; from four on the test has power."""
 _FINER = 2
 """Frequencies tried for each independent one."""
 _OCTAVES = 2.5

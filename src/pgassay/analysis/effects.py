@@ -22,8 +22,8 @@ class Effect:
 
     The interval is unbounded (0 … inf, or -inf … inf) and the estimate may be NaN when too few blocks have both.
     `inner_low` and `inner_high` bound the interval of two one-sided tests at the same error rate: what equivalence is
-    judged by (unbounded where nobody asked). `spread` is the standard deviation of the block-wise contrasts (log-ratios
-    or differences).
+    judged by (unbounded where it is not asked for). `spread` is the standard deviation of the block-wise contrasts
+    (log-ratios or differences).
     """
 
     treatment: str
@@ -77,7 +77,7 @@ class Certainty:
     horizon: int
     every_block: bool
     equivalence: bool = True
-    """Is the inner interval asked for? Nobody judges whether costs are equivalent, and its looks take time."""
+    """Is the inner interval asked for? Costs are never judged equivalent, and its critical values take time."""
 
     @property
     def alpha(self) -> float:

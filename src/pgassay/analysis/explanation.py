@@ -1,4 +1,4 @@
-"""Which costs moved with the response, in one sentence; honest when none did.
+"""Which costs changed with the response, in one sentence, which also says when none did.
 
 An association and no proof: the sentence says "with", never "because". A cost counts as moved when its interval, valid
 for all costs together, leaves out no effect and it moved by more than `LEAST`.
@@ -44,8 +44,8 @@ def explain(
     if not mine and not effect.refused:
         return Explanation(f"{head}; no cost per {work} was measured that could explain it", (), ())
     if effect.refused:
-        told = f"; of the costs, which do compare: {_listed(moved, by_name)}" if moved else ""
-        return Explanation(f"{head}{told}", (), tuple(moved))
+        rest = f"; of the costs, which can be compared: {_listed(moved, by_name)}" if moved else ""
+        return Explanation(f"{head}{rest}", (), tuple(moved))
     if not _differs(effect):
         return _still(head, moved, by_name, work)
     gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
@@ -104,7 +104,7 @@ def _change(effect: Effect, response: Response) -> str:
     if not effect.bounded:
         return "cannot be judged yet"
     if not _differs(effect):
-        return "cannot be told from the baseline's"
+        return "cannot be distinguished from the baseline's"
     return amount(effect, response)
 
 

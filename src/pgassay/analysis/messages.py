@@ -141,7 +141,7 @@ def steady() -> str:
 
 
 def moved_together(factors: Sequence[str]) -> str:
-    """Factors whose levels always change together, so that their effects cannot be told apart."""
+    """Factors whose levels always change together, so that their effects cannot be separated."""
     named = f"{', '.join(factors[:-1])} and {factors[-1]}"
     return f"{named} always move together, so this study cannot tell which of them has the effect"
 

@@ -69,7 +69,7 @@ def _point(size: int, ratios: Sequence[float], blocks_max: int, alpha: float) ->
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The size to take, the sizes that cannot be told from the best one, and by how much the taken one may be worse.
+    """The size to take, the sizes not shown to differ from the best one, and how much worse the size may be.
 
     `low` and `high` bound the chosen size's time against the best one's as a ratio; both are 1 where it is the best.
     """

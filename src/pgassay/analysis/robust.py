@@ -20,7 +20,7 @@ from pgassay.study.responses import Better, Response, Scale
 
 RESAMPLES = 4000
 SEED = 20260101
-"""Resampling is part of the analysis, not of the experiment: the same record gives the same interval for ever."""
+"""Resampling is part of the analysis, not of the experiment: the same record always gives the same interval."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class TrialCourse:
 
     `truncation_s` is MSER-5's cut (None: never settled), `error` the standard error of the mean, in its unit.
 
-    `cycle_s` is the period of a cyclic trial. None is what cannot be told.
+    `cycle_s` is the period of a cyclic trial. None is what is not known.
     """
 
     kind: Steadiness

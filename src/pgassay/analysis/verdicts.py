@@ -18,7 +18,7 @@ SETTLED = "settled"
 """How the reason in a journal begins when an arm leaves the design because it is decided, not because it fails."""
 
 BASELINE = ""
-"""Stands for the baseline in what a verdict is held against."""
+"""The name of the baseline among the arms that a verdict compares with."""
 
 SET_ASIDE = "set aside"
 """How it begins when an arm leaves because the rest of the budget can decide others, and not this one."""
@@ -48,7 +48,7 @@ class Verdict:
     more_blocks: int | None = None
     more_s: float | None = None
     against: tuple[str, ...] = (BASELINE,)
-    """The arms that it is held against, by their labels."""
+    """The labels of the arms that it compares with."""
 
     @property
     def settled(self) -> bool:

@@ -108,25 +108,25 @@ class Known:
         kept = tuple(each for each in self.calibrations if each.setting != new.setting)
         return Known((*kept, new))
 
-    def nearest(self, wanted: Setting) -> Calibration | None:
+    def nearest(self, setting: Setting) -> Calibration | None:
         """The one of this place and this load, or of the load that differs least; None for other places or scripts."""
-        return nearest(self.calibrations, wanted)
+        return nearest(self.calibrations, setting)
 
 
-def nearest(calibrations: Iterable[Calibration], wanted: Setting) -> Calibration | None:
+def nearest(calibrations: Iterable[Calibration], setting: Setting) -> Calibration | None:
     """Same place, same driver and script; the fewest differences, and of equals the latest."""
     alike = [
         each
         for each in calibrations
-        if each.setting.same_place(wanted)
-        and all(each.setting.load.get(name) == wanted.load.get(name) for name in ("driver", "script"))
+        if each.setting.same_place(setting)
+        and all(each.setting.load.get(name) == setting.load.get(name) for name in ("driver", "script"))
     ]
     alike.sort(key=lambda each: each.measured_utc, reverse=True)
-    return min(alike, key=lambda each: len(each.setting.differences(wanted)), default=None)
+    return min(alike, key=lambda each: len(each.setting.differences(setting)), default=None)
 
 
 def capacities_of(calibrations: Iterable[Calibration], place: Setting) -> dict[str, str | float]:
-    """What the drive of this place can do, as measured last, with the date; empty where nobody measured it."""
+    """What the drive of this place can do, as measured last, with the date; empty where it was not measured."""
     found = [each for each in calibrations if each.capacities and each.setting.same_place(place)]
     if not found:
         return {}

@@ -250,7 +250,7 @@ def read_header(disk: Disk, path: Path) -> RunHeader:
 
 
 def read_journal(disk: Disk, path: Path) -> Parsed:
-    """The journal as it stands, torn end told apart."""
+    """The journal as it is on disk; a torn last line is counted apart from the whole ones."""
     return parse(disk.read(path / JOURNAL_FILE), path)
 
 

@@ -1,7 +1,7 @@
 """The few things that the record asks of a disk, by interface, so that every one of them can fail in a test.
 
 What is durable when: the contents of a file after its fsync, a name after the fsync of its directory (fsync(2)); a
-rename is atomic (rename(2)). After a failed fsync nothing may be assumed about the file, so nobody retries it. At the
+rename is atomic (rename(2)). After a failed fsync nothing may be assumed about the file, so it is never retried. At the
 end are small steps over a `Disk` that must be right everywhere: replacing a file, walking a tree, hashing.
 """
 
@@ -166,7 +166,7 @@ class RealDisk:
 
 
 class _FileLock:
-    """An open, locked file; emptied when given back, so that what a killed holder left can be told."""
+    """An open, locked file; emptied on release, so that what a killed holder left in it can be recognised."""
 
     def __init__(self, descriptor: int, former: str) -> None:
         self._descriptor: int | None = descriptor

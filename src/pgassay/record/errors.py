@@ -70,7 +70,7 @@ def newer_format(path: Path, found: int, known: int, writer: str) -> NewerFormat
 
 
 def older_format(path: Path, found: int, known: int) -> RecordError:
-    """An older run is read for ever, but not written: one directory has one format."""
+    """Every version reads an older run, but none writes to it: one directory has one format."""
     return RecordError(
         f'"{path}" has format {found} and cannot be continued in format {known}', "read it, or start a new run"
     )

@@ -46,11 +46,11 @@ class RunHeader:
     program: str = "pgassay"
     format: int = FORMAT
     rule: int = 0
-    """Number of the rule by which the run was decided; 0 in records made before they told it, and where nothing was."""
+    """Number of the rule by which the run was decided; 0 where nothing was decided, and in records without it."""
     work: Work | None = None
-    """What costs are costs of; None in records made before they told it."""
+    """What costs are costs of; None in older records."""
     scales: tuple[str, ...] | None = None
-    """Covariates that are an amount of clients, threads or processors; None in records made before they told it."""
+    """Covariates that are an amount of clients, threads or processors; None in older records."""
 
 
 class _Stamp(msgspec.Struct):
@@ -70,7 +70,7 @@ def encode(value: object) -> bytes:
 
 def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
     """A `trial.json`; raises `DamagedError` naming `where`, or `NewerFormatError`."""
-    with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # the usual case in one pass; the rest is told apart below
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # the usual case in one pass; errors are named below
         record = _TRIAL.decode(data)
         if record.format == FORMAT and b'"format"' in data:
             return record
@@ -224,7 +224,7 @@ class TrialDecoder:
 
     def decode(self, data: bytes, run: Path, where: str) -> TrialRecord:
         """The trial in the bytes of a `trial.json`; raises as `decode_trial`."""
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # told apart below
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # errors are named below
             found = _WIRE.decode(data)
             if found.format == FORMAT and b'"format"' in data:
                 levels = _once(self._levels, found.levels, _LEVELS)

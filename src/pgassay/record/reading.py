@@ -50,7 +50,7 @@ class Run:
 
     @classmethod
     def open(cls, path: Path, disk: Disk | None = None, *, leave_out: bool = False) -> "Run":
-        """Read the header and the journal; a torn last line is passed over, since it may be under way."""
+        """Read the header and the journal; a torn last line is ignored, since it may still be written."""
         disk = disk or RealDisk()
         path = path.absolute()
         with as_record_error(path, "read the run", CHECK):

@@ -1,4 +1,4 @@
-"""What the authors of a published study found, as data beside the study, so that a run can be held against it.
+"""What the authors of a published study found, as data beside the study, so that a run can be compared with it.
 
 A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it.
 Published tables are kept as rows of text, shown beside one's own figures (of the row's `treatment`) and never computed

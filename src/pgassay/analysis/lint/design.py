@@ -14,7 +14,7 @@ def confounded_factors(benchmark: Benchmark) -> tuple[Finding, ...]:
         Finding(
             "confounded",
             Severity.WARNING,
-            "two factors cannot be told apart",
+            "two factors cannot be separated",
             remedy="add treatments that change one of them alone",
             evidence=sentence,
         )
@@ -25,7 +25,7 @@ def confounded_factors(benchmark: Benchmark) -> tuple[Finding, ...]:
 def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
     """Treatments whose runs came one after another, or repetitions that always had the same order, in every condition.
 
-    Nobody compares across conditions, and scripts often loop over them outermost.
+    Comparisons never cross conditions, and scripts often loop over conditions outermost.
     """
     if any(run.position is None for run in benchmark.runs):
         return ()
