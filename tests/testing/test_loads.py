@@ -1,0 +1,111 @@
+"""Every load of ours keeps the contract of loads: the fake one, and the real programs on a private server."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.bench.factor import Readable
+from pgassay.bench.load import Tools
+from pgassay.bench.options import rows_of
+from pgassay.errors import UsageError
+from pgassay.load import drivers
+from pgassay.study.levels import Level
+from pgassay.testing.contracts import LoadContract, LoadOnServer, load_on_server
+from pgassay.testing.contracts.load import on_server
+from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.load import ANSWERS, FakeLoad
+from pgassay.testing.fakes.runner import FakeRunner
+from pgassay.testing.fakes.server import FakeInstallation
+
+LENGTHS = ("duration", "transactions")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One driver's options, and what is known of it; see `LoadOnServer`."""
+
+    levels: Mapping[str, str]
+    larger: str
+    neutral: Mapping[str, object]
+    echoes: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    refused: str = "threads"
+
+    def known(self) -> dict[str, Any]:
+        """The arguments of a `LoadOnServer`."""
+        return {
+            "larger": self.larger,
+            "neutral": self.neutral,
+            "echoes": self.echoes,
+            "counted": self.counted,
+            "refused": {r"absent\.sql": {self.refused: "/nowhere/absent.sql"}},
+        }
+
+
+COMMON = {"duration": "2s", "warmup": "0s"}
+CLIENTS = {"protocol": "prepared", "clients": "2", "jobs": "2", **COMMON}
+PLAYED = Case({"warehouses": "1", "threads": "2", **COMMON}, "warehouses", {"threads": 9}, (), ("warehouses",))
+CASES = {
+    "pgbench": Case(
+        {"script": "simple-update", "scale": "2", **CLIENTS},
+        "scale",
+        {"clients": 9, "protocol": "simple"},
+        ("clients", "jobs", "protocol", "script", *LENGTHS),
+        ("scale",),
+        "script",
+    ),
+    "sysbench": Case(
+        {"scenario": "oltp_update_non_index", "protocol": "prepared", "tables": "2", "rows": "10000", "threads": "2",
+         **COMMON},
+        "rows",
+        {"threads": 9, "protocol": "simple"},
+        ("threads",),
+        ("rows", "tables"),
+        "scenario",
+    ),
+    "tpcc": Case(
+        {"warehouses": "1", **CLIENTS},
+        "warehouses",
+        {"clients": 9, "protocol": "simple"},
+        ("clients", "jobs", "protocol", *LENGTHS),
+        ("warehouses",),
+        "protocol",
+    ),
+    "go-tpc": PLAYED,
+    "sysbench-tpcc": replace(PLAYED, echoes=("threads",)),
+}  # fmt: skip
+
+
+@pytest.mark.system
+class TestLoads(LoadContract):
+    @pytest.fixture(scope="class", params=CASES)
+    @classmethod
+    def bench(cls, request: pytest.FixtureRequest) -> Iterator[LoadOnServer]:
+        case, driver = CASES[request.param], drivers.find(request.param)
+        try:
+            drivers.require_program(driver.name)
+        except UsageError as error:
+            pytest.skip(error.message)
+        yield from load_on_server(driver, driver.options.from_levels(case.levels), **case.known())
+
+
+class TestFakeLoad(LoadContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bench(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadOnServer]:
+        case, fake, clock = CASES["pgbench"], FakeInstallation(answers=ANSWERS), FakeClock()
+        load = FakeLoad(clock)
+        driver = replace(drivers.find("pgbench"), make=lambda options, tools: load.with_options(options))
+        tools, folder = Tools(fake.bindir, FakeRunner(), clock), tmp_path_factory.mktemp("fake")
+        options = driver.options.from_levels(case.levels)
+        yield from on_server(driver, options, tools, fake, folder, **case.known())
+
+
+def test_the_users_own_data_have_no_scale(tmp_path: Path) -> None:
+    fake = FakeInstallation(answers=ANSWERS)
+    fake.initialize(tmp_path / "data", {})
+    server = fake.start(tmp_path / "data", {}, tmp_path)
+    assert rows_of("no_such_table")("load.scale", Level("2", "2"), Readable(server)) is None
