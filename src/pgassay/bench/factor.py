@@ -1,6 +1,7 @@
 """A factor: one small object that knows its stage, how a level is parsed, applied, read back and given back.
 
-Adding a factor means adding one object to its room's `factors.py`. The lab calls it by stage, in this order: build,
+Adding a factor means adding one object to its room's `factors.py`, or to another package under the entry point group
+`pgassay.factors`. It also says how an administrator adopts a level. The lab calls it by stage, in this order: build,
 init, data (once on the empty schema, once on the loaded data), server, host, run. The key of a snapshot is all levels
 up to and including data.
 """

@@ -1,6 +1,7 @@
-"""Whom servers run as. PostgreSQL refuses root, so root drops to an unprivileged account, and says which.
+"""The account that servers run under.
 
-Everyone else stays who they are; initdb wants an entry in the password database for them (manual, "initdb").
+PostgreSQL refuses root, so root changes to an unprivileged account, and says which. Any other user's servers run as
+that user, who needs an entry in the password database (manual, "initdb").
 """
 
 import os

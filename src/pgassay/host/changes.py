@@ -1,9 +1,9 @@
-"""Changes of this machine that are owed back: kernel values and control groups, on disk before they are made.
+"""Changes of this machine that must be undone: kernel values and control groups, listed on disk before they are made.
 
 `LocalHost` is the real `bench.hosting.HostChanges`. What it changes is in the ledger first, which survives SIGKILL, not
 a reboot. One ledger a machine, since what it guards (huge pages, control groups) is the machine's: a lab locks it
-(flock(2), which ends with its process) before its first change. Entries of another boot owe nothing: a reboot gives all
-back. Only control groups that carry our name are ever emptied or removed, see `groups`.
+(flock(2), which ends with its process) before its first change. Entries of another boot need nothing: a reboot undoes
+all. Only control groups that carry our name are ever emptied or removed, see `groups`.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Which CPUs a server may use: a list as taskset(1) takes it, or a number of them chosen by the machine's topology.
 
-Of a number, siblings of simultaneous multithreading are used last (`4`, `4:apart`: a core each as long as there are
-cores) or first (`4:together`: both siblings of a core, then the next). See the kernel's "CPU topology".
+Of a number, siblings of simultaneous multithreading are used last (`4`, `4:apart`: each CPU on a core of its own while
+there are cores left) or first (`4:together`: both siblings of a core, then the next). See the kernel's "CPU topology".
 """
 
 import os

@@ -1,4 +1,4 @@
-"""`pgassay doctor`: is this machine fit to measure on? Reads, lets the checks judge, changes nothing.
+"""`pgassay doctor`: is this machine fit to measure on? It reads, judges by the checks, and changes nothing.
 
 The readings take about two seconds: two looks at processes and CPU times, and a second of flushed writes.
 """

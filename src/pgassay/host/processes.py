@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: who descends from whom, and ending all of a family.
+"""Processes as /proc shows them: which descends from which, and how to end one with all its descendants.
 
 A server's backends lead sessions of their own, so that killing its process group leaves them; a process is
 distinguished from a later one with the same number by its start time (proc(5), /proc/pid/stat field 22).

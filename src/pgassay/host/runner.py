@@ -1,4 +1,4 @@
-"""The real `bench.running.Runner`: programs without a shell, in sessions of their own, if asked under another account.
+"""The real `bench.running.Runner`: programs without a shell, in sessions of their own, under another account if asked.
 
 Every program dies with us, even when we are killed by SIGKILL (see `_launch`), and never sees libpq's variables of the
 user's shell, which would lead it to another server.

@@ -1,4 +1,4 @@
 """PostgreSQL under test: found, initialised, started on a private socket, read back, stopped.
 
-All that differs between major versions is in `versions`.
+What differs between major versions is in `bench.versions`.
 """

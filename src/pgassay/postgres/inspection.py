@@ -1,7 +1,7 @@
 """An existing server's non-default settings, read for `pgassay init`; the session is read-only and changes nothing.
 
-Settings that belong to that server's place (paths, sockets, TLS, replication, logging, locale) do not travel: they are
-returned apart, so that a study file can say what was left out.
+Settings of that server's own place (paths, sockets, TLS, replication, logging, locale) mean nothing in a study: they
+are returned separately, so that a study file can say what was left out.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""What a killed pgassay left: servers on clusters of ours, socket directories. Found by their owner's file, and ended.
+"""What a killed pgassay left: servers on clusters of ours, socket directories. They are found by their owner's file.
 
 Only directories with our marker whose owner is gone are touched, and only processes that really serve them. Servers
-normally die with us (see the host's runner); this is for the rest: another kernel, a supervisor in between.
+normally die with us (see the host's runner); this is for other cases: another kernel, a supervisor in between.
 """
 
 import os

@@ -1,8 +1,8 @@
 """What drives count of themselves: emulated drives and SMART logs by one interface (`bench.drive_counters`).
 
 All drives of a set that count are added up; None where none does. Emulated drives count what their model programs: see
-docs/drives.md. A drive in its steady state writes alike in both halves of a window (SNIA's Performance Test
-Specification asks it of the rounds of a test, which must stay within 20 % of their mean).
+docs/drives.md. A drive in its steady state has about the same write amplification in both halves of a window (SNIA's
+Performance Test Specification wants the rounds of a test within 20 % of their mean).
 """
 
 from collections.abc import Callable, Mapping, Sequence

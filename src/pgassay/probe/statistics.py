@@ -2,9 +2,9 @@
 
 A probe that reads SQL derives from `ViewProbe` and says which expressions it wants from which version on; the registry
 joins them, so that looking costs the server next to nothing. A dying or dead server gives None and is asked again at
-the next reading. `settle` waits until the load's backends are gone, for a backend hands in what it counted at its end
+the next reading. `settle` waits until the load's backends are gone, for a backend reports its counters when it ends
 (15 on) or half a second later (13 and 14, by the collector); a session that stays idle, such as the lab's own after a
-VACUUM, is made to hand it in, so that it is not counted in the window.
+VACUUM, is made to report them, so that they are not counted in the window.
 """
 
 import contextlib

@@ -2,7 +2,7 @@
 
 A backend seen *active* without a wait event has or wants a CPU. One that waits for its client between or within
 transactions means that the client is behind. See the PostgreSQL manual, "Wait Event Tables"; the WAL's events changed
-their capitals in 17. A look costs the server about what one small query does.
+their capitals in 17. A look costs the server about as much as one small query.
 """
 
 import threading

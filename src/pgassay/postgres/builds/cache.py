@@ -1,8 +1,8 @@
-"""The cache of builds: a folder a key, put there whole by one rename, with a manifest that says what it is.
+"""The cache of builds: one folder for each key, made complete by one rename, with a manifest that says what it is.
 
 A build is made in `staging/` and only renamed into `builds/` when its manifest is on disk, so an interrupted one is
 never found. The manifest lists every file with its size and SHA-256: a damaged build is reported, not run. The servers'
-account must be able to enter.
+account must be able to enter it.
 """
 
 import fcntl

@@ -4,7 +4,7 @@ A server's session is read-only; the cluster found in its data directory is comp
 so that another cluster under the same path is not taken for it. Without a server: the few fixed columns that open
 pg_class, pg_namespace and pg_database have kept their places since PostgreSQL 12, and `pg_filenode.map` (relmapper.c)
 says where these catalogs lie. Dead rows are skipped; what was changed since the last checkpoint may be missing, and
-then a number stays a number.
+then a relation keeps its number instead of a name.
 """
 
 import struct

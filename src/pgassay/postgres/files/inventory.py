@@ -2,7 +2,7 @@
 
 PostgreSQL manual, "Database File Layout". Here a relation is the number of its file; `catalogs` finds its name. Each
 page of WAL begins with its own address (xlog_internal.h, XLogPageHeaderData): in a recycled segment, renamed to be
-written later, it is the old one. Such segments take space on a drive and say nothing about the WAL to come.
+written later, that is the old segment's. Such segments take space on a drive and say nothing about the WAL to come.
 """
 
 import os
