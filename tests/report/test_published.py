@@ -1,16 +1,19 @@
-"""Published rows with one's own figures beside them, and dashes where there is no single treatment to set there."""
+"""What others published: rows beside one's own figures, claims with their marks, contradictions with reasons."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pgassay.report import page
+from pgassay.analysis.claims import ClaimJudgement, Mark
+from pgassay.report import page, text
 from pgassay.report.findings import Findings
 from pgassay.report.published import SECTION
 from pgassay.report.words import MISSING
 from pgassay.study.model import Published
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
+from tests.report.driven import make_driven
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +57,60 @@ def test_a_row_without_its_treatment_or_response_here_has_dashes(findings: Findi
 def test_a_table_that_names_no_treatment_has_no_columns_of_ours(findings: Findings) -> None:
     table, *_ = tables(SECTION, _with(findings, Published({"drive": "SSD"})))
     assert (table.head, table.rows, list(table.shaded)) == (("drive",), [("SSD",)], [])
+
+
+FLASH = {"100": 26e6, "75": 27e6, "50": 28e6}
+FILLED = {"100": 26e6, "75": 32e6, "50": 40e6}
+
+
+def on_a_compressing_drive(path: Path, *fixed: str, flash: dict[str, float] = FLASH) -> ClaimJudgement:
+    """The built-in study's claim about compressing drives, by a run of it with these levels held."""
+    findings = Findings(make_run(path, fixed=fixed, more={"physical_bytes": flash}))
+    (judged,) = (each for each in findings.claims if each.claim.text.startswith("on a compressing drive"))
+    return judged
+
+
+def test_a_level_that_was_set_is_a_level_of_the_claims_treatments(tmp_path: Path) -> None:
+    judged = on_a_compressing_drive(tmp_path / "run", "drive.data=csd")
+    assert judged.mark is Mark.REPRODUCED
+    assert judged.text.startswith("reproduced: here 1.03")
+    assert judged.why == ""
+
+
+def test_a_contradiction_names_its_reason_there_as_well(tmp_path: Path) -> None:
+    judged = on_a_compressing_drive(tmp_path / "run", "drive.data=csd", flash=FILLED)
+    assert judged.mark is Mark.CONTRADICTED
+    assert judged.why.startswith("in a page that was updated the room holds remains of old row versions")
+    assert "; measured with it: " in judged.why
+
+
+@pytest.mark.parametrize("fixed", [(), ("drive.data=ssd",)])
+def test_without_its_levels_a_claim_names_what_is_missing(tmp_path: Path, fixed: tuple[str, ...]) -> None:
+    judged = on_a_compressing_drive(tmp_path / "run", *fixed)
+    assert judged.mark is Mark.NOT_TESTABLE
+    assert judged.text == "not testable here: it is about drive.data=csd, which this run did not have"
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(make_driven(tmp_path_factory.mktemp("driven") / "run"))
+
+
+def test_only_contradicted_claims_have_a_reason(driven: Findings) -> None:
+    marks = {judged.mark for judged in driven.claims}
+    assert {Mark.CONTRADICTED, Mark.REPRODUCED} <= marks
+    for judged in driven.claims:
+        assert bool(judged.why) == (judged.mark is Mark.CONTRADICTED), judged.claim.text
+
+
+def test_the_reason_holds_what_was_measured_of_the_claims_treatment(driven: Findings) -> None:
+    (judged,) = (each for each in driven.claims if "1/3.91" in each.claim.text)
+    assert judged.mark is Mark.CONTRADICTED, "planted: 230 MB of 500"
+    assert "here tables shrink 2.20 times" in judged.why
+    assert "measured with it: " in judged.why
+    assert f"why: {judged.why}" in text.render(driven)
+
+
+def test_what_was_not_measured_says_so(driven: Findings) -> None:
+    (judged,) = (each for each in driven.claims if "1/3.91" in each.claim.text)
+    assert "indexes (not measured)" in judged.why

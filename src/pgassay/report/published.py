@@ -133,7 +133,7 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     listed = ", ".join(
         f"{findings.responses[each.response].title} {amount(each, findings.responses[each.response])}" for each in moved
     )
-    return f"measured beside it: {listed}" if listed else ""
+    return f"measured with it: {listed}" if listed else ""
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
@@ -158,8 +158,9 @@ def _table(findings: "Findings") -> Iterator[Block]:
     columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
     named = any(row.treatment for row in published)
     heads = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
+    effects: dict[str, tuple[Effect, ...]] = {}
     rows = [
-        (*(row.cells.get(column, "") for column in columns), *(_ours(findings, row) if named else ()))
+        (*(row.cells.get(column, "") for column in columns), *(_ours(findings, row, effects) if named else ()))
         for row in published
     ]
     shaded = range(len(columns), len(columns) + len(heads))
@@ -169,7 +170,8 @@ def _table(findings: "Findings") -> Iterator[Block]:
     yield Sentences((note,), small=True, on=Surface.PAGE)
 
 
-def _ours(findings: "Findings", row: Published) -> tuple[str, ...]:
+def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect, ...]]) -> tuple[str, ...]:
+    """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
     response = findings.responses.get(row.response or findings.study.primary)
     missing = (words.MISSING,) * 3
     if response is None or not row.treatment:
@@ -179,7 +181,9 @@ def _ours(findings: "Findings", row: Published) -> tuple[str, ...]:
     if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
         return missing
     (mine,) = fitting
-    effect = next((each for each in findings.effects(response) if each.place == mine.place), None)
+    if response.name not in effects:
+        effects[response.name] = findings.effects(response)
+    effect = next((each for each in effects[response.name] if each.place == mine.place), None)
     return (
         f"{words.quantity(mine.avg, response)} ± {words.quantity(mine.stdev, response)}",
         words.quantity(mine.median, response),
