@@ -27,14 +27,16 @@ def test_another_decision_by_the_same_rule_is_an_error(tmp_path: Path, capsys: p
     assert main(["check", str(tmp_path / "run")]) == 2
     told = capsys.readouterr().out
     assert told.startswith("error: journal.jsonl line ")
-    assert told.endswith(": the decision is not the one that the study, the seed and the trials before it lead to\n")
+    assert told.endswith(
+        ": the decision differs from the one that follows from the study, the seed and the trials before it\n"
+    )
 
 
 def test_decisions_of_another_rule_are_not_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     planted(tmp_path / "run", rule=RULE + 1)
     assert main(["check", str(tmp_path / "run")]) == 0
     assert capsys.readouterr().out == (
-        f"note: journal.jsonl: its decisions were not made again: pgassay {__version__} made them by rule {RULE + 1}, "
+        f"note: journal.jsonl: its decisions were not replayed: pgassay {__version__} made them with rule {RULE + 1}, "
         f"this one has rule {RULE}\n"
     )
 
@@ -42,7 +44,7 @@ def test_decisions_of_another_rule_are_not_made_again(tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("header", "why"),
     [
-        ({}, " before records told the rule of their decisions, which may have changed since"),
+        ({}, " before records named the rule of their decisions, which may have changed since"),
         ({"rule": RULE, "program_version": "0.0.1"}, ""),
     ],
 )
@@ -53,7 +55,7 @@ def test_what_another_version_decided_is_a_note(
     assert main(["check", str(tmp_path / "run")]) == 0
     (line,) = (entry.seq for entry in run.journal if entry.kind == Kind.DECISION)
     assert capsys.readouterr().out == (
-        f"note: journal.jsonl: 1 decision (journal line {line}) would come out otherwise now: pgassay "
+        f"note: journal.jsonl: 1 decision (journal line {line}) would be different now: pgassay "
         f"{header.get('program_version', __version__)} wrote the record{why}\n"
     )
 

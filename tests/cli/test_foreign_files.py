@@ -83,7 +83,7 @@ def test_an_imported_table_is_a_run_like_any_other(capsys: pytest.CaptureFixture
     run = imported(put("results.csv", VONDRA), *VONDRA_OPTIONS, "--baseline", "1")
     assert [trial.status for trial in run.trials] == ["valid"] * 5 + ["outcome"]
     assert [trial.block for trial in run.trials] == [1, 2, 3, 1, 2, 3]
-    assert run.trials[5].reasons[0].detail == "ran 0.0654 s where its like ran 1800.1 s"
+    assert run.trials[5].reasons[0].detail == "ran 0.0654 s where similar runs took 1800.1 s"
     assert run.trials[0].started_wall_ns == 1649284173 * 10**9
     assert run.host["imported"]["label"] == "imported, not measured by pgassay"
     findings = Findings(run)
@@ -197,7 +197,7 @@ def test_a_sound_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None
     name = put("sound.csv", "\n".join(["t;run;tps", *rows]) + "\n")
     options = ("--columns", "treatment=t,value=tps,block=run")
     assert main(["lint", name, *options]) == 0
-    assert "no reason found against it; that is no proof that it is right" in capsys.readouterr().out
+    assert "no objection found; that does not prove it right" in capsys.readouterr().out
     kinds = [judged.verdict.kind for judged in Findings(imported(name, *options)).verdicts]
     assert kinds == ["better", "worse"]
 
@@ -206,7 +206,7 @@ def test_a_sound_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None
     ("words", "error", "hint"),
     [
         (["t.csv"], "which column holds the results", "--columns treatment="),
-        (["t.csv", "--columns", "value=tps"], "tells treatments apart", "there are: size"),
+        (["t.csv", "--columns", "value=tps"], "distinguishes the treatments", "there are: size"),
         (["t.csv", "--columns", "value=speed,treatment=size"], "no run to import", "without the column speed"),
         (["t.csv", "--columns", "value=tps,treatment=size", "--where", "size=9"], "no run to import", "by --where"),
         (["t.csv", "--columns", "value=tps,treatment=size", "--where", "size=1"], "of one treatment", "pgassay lint"),

@@ -124,7 +124,7 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
         (["compare", "server.work_mem=1MB", "server.jit=on"], '"server.work_mem=1MB" alone varies nothing', "OTHER"),
         (["drive", "snapshots", "--keep", "20"], '"20" is not an amount of memory', "GB"),
         (["drive", "snapshots", "--keep=-1GB"], '--keep cannot be "-1GB"', "20GB"),
-        (["drive", "create", "x", "sdd"], '"sdd" is no kind of drive that pgassay makes', "image, ssd, csd"),
+        (["drive", "create", "x", "sdd"], '"sdd" is not a kind of drive that pgassay can create', "image, ssd, csd"),
         (["compare", "server.jit=on", "server.jit=off", "-T", "9", "-t", "9"], "-T and -t cannot be used together", ""),
         (["compare", "server.jit=on", "server.jit=off", "-S", "-f", "a.sql"], "-f and -S cannot be used together", ""),
         (["compare", "load.clients=1", "load.clients=4", "-c", "3"], "-c and load.clients cannot be used together", ""),

@@ -64,12 +64,12 @@ def test_a_reboot_hands_a_device_on_by_a_name_that_stays() -> None:
 def test_another_version_is_refused_a_minor_one_too() -> None:
     require_same_postgres([OLD], [{**OLD, "bindir": "/elsewhere"}])
     require_same_postgres([], [OLD])
-    with pytest.raises(UsageError, match=r"16\.4 and would go on with .*16\.5"):
+    with pytest.raises(UsageError, match=r"16\.4 and would continue with .*16\.5"):
         require_same_postgres([OLD], [{**OLD, "version": "postgres (PostgreSQL) 16.5"}])
 
 
 def test_another_build_of_the_same_version_is_refused_wherever_the_cache_is() -> None:
     built = {"bindir": "/cache/builds/aaaa/bin", "version": "postgres (PostgreSQL) 15.18", "found_by": FOUND_BY}
     require_same_postgres([built], [{**built, "bindir": "/moved/builds/aaaa/bin"}])
-    with pytest.raises(UsageError, match=r"build aaaa and would go on with .*build bbbb"):
+    with pytest.raises(UsageError, match=r"build aaaa and would continue with .*build bbbb"):
         require_same_postgres([built], [{**built, "bindir": "/cache/builds/bbbb/bin"}])

@@ -58,7 +58,7 @@ def test_unsaid_treatments_are_the_suggestions_that_differ_and_it_is_said() -> N
     runs = reading({"clients": "1", "scale": "5"}, {"clients": "2", "scale": "5"}, suggested=("scale", "clients"))
     roles, said = settle_roles(runs, parse_roles([]))
     assert roles.treatment == (Use("clients", "clients"),)
-    assert said == ("treatments are told apart by clients, as nothing else was said",)
+    assert said == ("treatments differ by clients; no option says otherwise",)
 
 
 def test_a_folder_that_repeats_another_field_is_no_factor_of_its_own() -> None:
@@ -82,6 +82,6 @@ def test_what_was_said_is_taken_and_nothing_else() -> None:
 def test_fields_that_are_not_there() -> None:
     with pytest.raises(UsageError, match='no field "c"'):
         settle_roles(reading({"a": "1"}), parse_roles(["treatment=c"]))
-    with pytest.raises(UsageError, match="tells treatments apart"):
+    with pytest.raises(UsageError, match="distinguishes the treatments"):
         settle_roles(reading({"a": "1"}), parse_roles([]))
     assert settle_roles(reading({"a": "1"}), parse_roles([]), needed=False)[0].treatment == ()

@@ -61,7 +61,7 @@ def test_failures_of_a_run_whose_threads_are_unknown() -> None:
     assert isinstance(reading, Reading)
     assert reading.runs[0].fields == {"threads": ""}
     assert reading.runs[0].responses["failed_share"] == pytest.approx(3 / (9848 + 3))
-    assert "does not tell its threads" in reading.remarks[0]
+    assert "does not say its threads" in reading.remarks[0]
 
 
 def test_a_run_without_a_summary_is_no_run() -> None:

@@ -43,7 +43,7 @@ def test_a_truncated_run_is_an_outcome_although_it_has_a_value() -> None:
     first, second = placed(run("a", 100.0, seconds=1800.0), run("a", 7413.6, seconds=0.065))
     assert first.counts
     assert [(reason.code, reason.detail) for reason in second.reasons] == [
-        ("short", "ran 0.065 s where its like ran 1800 s")
+        ("short", "ran 0.065 s where similar runs took 1800 s")
     ]
     planned = placed(run("a", 100.0, seconds=1700.0, planned_s=1800.0))[0]
     assert [reason.detail for reason in planned.reasons] == ["ran 1.7e+03 s of 1800 s"]

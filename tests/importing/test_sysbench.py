@@ -41,7 +41,7 @@ def test_sysbench_that_died_or_measured_something_else_is_no_run() -> None:
     assert died == 'sysbench gave up without a result: PQexec() failed: 7 relation "sbtest3" does not exist'
     assert sysbench("sysbench_cpu") == "is sysbench's output of another test than a database's"
     text = (SAMPLES / "sysbench_oltp_update_index.txt").read_text(encoding="utf-8")
-    assert "cut short" in str(read_sysbench("x", text.partition("SQL statistics")[0]))
+    assert "incomplete" in str(read_sysbench("x", text.partition("SQL statistics")[0]))
     late = read_sysbench("x", f"FATAL: lost it\n{text}")
     assert isinstance(late, Reading)
     assert [reason.code for reason in late.runs[0].problems] == ["aborted"]

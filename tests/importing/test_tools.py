@@ -73,7 +73,7 @@ def test_postgresbench_tolerates_what_is_missing_and_names_what_is_wrong() -> No
         "a.json", '{"system": "x", "results": [{"tps": "fast"}, 7, {"failed_transactions": 3}]}'
     )
     assert [run.responses["tps"] for run in reading.runs] == [None, None]
-    assert [(each.place, each.reason) for each in reading.left_out] == [("a.json result 2", "is no object")]
+    assert [(each.place, each.reason) for each in reading.left_out] == [("a.json result 2", "is not an object")]
     assert [reason.detail for reason in reading.runs[1].problems] == ["3 transactions failed"]
     assert not any(
         map(is_postgresbench, ("", "[1]", '{"results": []}', '{"system": 1, "results": 2}', "{", "[" * 9999))

@@ -17,14 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pattern", metavar="PATH", help="fields in the path, as in 'pg-{page_kB}/run-{run}/pgbench.log'")
     add("--treatment", metavar="NAME=VALUE[:FILES]", action="append", default=[],
         help="a level of every file, or of those that match FILES")  # fmt: skip
-    add("--where", metavar="NAME=VALUE", action="append", default=[], help="take only runs with this field")
+    add("--where", metavar="NAME=VALUE", action="append", default=[], help="take only runs whose field has this value")
     add("--better", choices=("higher", "lower"), help="which way a column of unknown name is better")
     add("--log-has", metavar="WHAT", choices=("lag", "retries"), action="append", default=[],
         help="extra columns of a pgbench log without its output: lag (--rate), retries (--max-tries)")  # fmt: skip
 
 
 def parse_options(arguments: argparse.Namespace) -> Options:
-    """The options; raises `UsageError`."""
+    """What these options say about the files; raises `UsageError` for one that cannot be read."""
     return Options(
         roles=parse_roles(arguments.columns),
         header=arguments.header,

@@ -39,7 +39,7 @@ BLOCKS_MAX = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
         parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
@@ -57,14 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make")
-    parser.add_argument("--show", type=Path, metavar="RUN", help="print what a calibration found, run nothing")
+    parser.add_argument("--show", type=Path, metavar="RUN", help="print what a calibration found; run nothing")
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate, or show."""
+    """Calibrate, or show an earlier calibration; returns the exit status. Raises `PgassayError`."""
     if arguments.show is not None:
         _show(arguments.show, as_json=arguments.json)
         return messages.SUCCESS

@@ -9,7 +9,7 @@ from pgassay.study.findings import Finding, Severity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -18,7 +18,7 @@ PGBENCH = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument(
         "levels_given", nargs="+", metavar="NAME=VALUE", help="levels to compare; the first is the baseline"
     )

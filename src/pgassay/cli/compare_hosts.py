@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="run directories; the first is compared with")
+    """Declare the command's options on `parser`."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="run directories; the first is the reference")
     parser.add_argument("--all", action="store_true", help="secondary responses and costs too")
     parser.add_argument("--json", action="store_true", help="as JSON, with all of them")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print."""
+    """Print how the other runs differ from the first; returns the exit status. Raises `RecordError`."""
     from pgassay.report.collection import paused
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def text(found: "SideBySide", *, everything: bool) -> str:
-    """Differences, then the hosts."""
+    """As text: each run's differences from the first, then what differs between their hosts."""
     from pgassay.report import words
 
     first, *others = found.runs

@@ -25,7 +25,7 @@ _WORDS = {"table": "tables", "index": "indexes", "sequence": "sequences", "catal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument(
         "cluster", metavar="DIR|DSN", help="a data directory, or a connection string of a server on this machine"
     )

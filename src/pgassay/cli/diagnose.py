@@ -8,13 +8,13 @@ from pgassay.cli._runs import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument(
         "--disk",
         metavar="RUN",
         type=Path,
-        help="a disk study of this drive (default: what the run took along)",
+        help="a disk study of this drive (default: the one that the run has kept)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
     parser.add_argument("--repair", action="store_true", help="put back what a killed pgassay left changed")
     parser.add_argument("--json", action="store_true", help="as JSON")

@@ -31,7 +31,7 @@ _FOR_EVER_S = 1e6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     create = actions.add_parser("create", help="make a drive with a mounted file system")
     create.add_argument("name", metavar="NAME")
@@ -64,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_argument("--duration", metavar="TIME", help="how long; default: until Ctrl-C")
     record.add_argument("--codec", default="zstd-1", metavar="CODEC", help="for images and devices; default: zstd-1")
     for each in actions.choices.values():
-        each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives live")
+        each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
         each.add_argument("--json", action="store_true", help="as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action."""
+    """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
     actions = {
         "create": _create, "list": _list, "snapshots": _snapshots, "stats": _stats, "age": _age, "record": _record,
         "fsck": _fsck, "destroy": _destroy,

@@ -11,7 +11,7 @@ FORMS = ("trials", "cache-csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--csv", action="store_true", help="as CSV with a header (the default)")
     parser.add_argument(
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the rows."""
+    """Write a row for each trial; returns the exit status. Raises `RecordError`."""
     from pgassay.record.export import write_cacheprobe_csv, write_csv
 
     write = write_cacheprobe_csv if arguments.form == "cache-csv" else write_csv

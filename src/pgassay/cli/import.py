@@ -22,7 +22,7 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files, or folders of them")
     _foreign_options.add_arguments(parser)
     add = parser.add_argument
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, judge, write."""
+    """Read the files, write the run, print what was imported; returns the exit status."""
     from pgassay.importing.imported_run import Question, import_files
 
     options = _foreign_options.parse_options(arguments)

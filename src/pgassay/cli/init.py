@@ -44,9 +44,13 @@ budget     = "1h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument(
-        "--from", dest="dsn", metavar="DSN", required=True, help="connection string or URI of the server to read"
+        "--from",
+        dest="dsn",
+        metavar="DSN",
+        required=True,
+        help="connection string or URI of the server",
     )
     parser.add_argument("--out", type=Path, default=Path("study.toml"), help="file to write (default: study.toml)")
     parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
@@ -68,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def study_text(name: str, version: str, settings: dict[str, str], left_out: dict[str, str]) -> str:
-    """The study file."""
+    """The text of a study file `name` with these settings held, and those left out as comments."""
     import json
 
     lines = [f'"server.{key}" = {json.dumps(value)}' for key, value in settings.items()]

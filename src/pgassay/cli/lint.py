@@ -18,7 +18,7 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("files", metavar="FILE|RUN", nargs="+", type=Path, help="files, folders, or a run directory")
     _foreign_options.add_arguments(parser)
     add = parser.add_argument
@@ -69,7 +69,7 @@ def text(judged: "Judged", found: tuple[Finding, ...]) -> str:
         lines.append(f"{len(judged.left_out) - SHOWN} more are left out; see all with --json")
     lines += [f"note: {remark}" for remark in judged.remarks]
     if not found:
-        lines.append("no reason found against it; that is no proof that it is right")
+        lines.append("no objection found; that does not prove it right")
     else:
         counts = {severity: sum(each.severity is severity for each in found) for severity in order}
         parts = [f"{count} {plural(severity, count)}" for severity, count in counts.items() if count]
@@ -78,7 +78,7 @@ def text(judged: "Judged", found: tuple[Finding, ...]) -> str:
 
 
 def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:
-    """The same for scripts."""
+    """The findings as plain values, for JSON."""
     benchmark = judged.benchmark
     return {
         "format": 1,

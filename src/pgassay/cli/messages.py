@@ -113,8 +113,8 @@ def excluded(one: str, other: str) -> UsageError:
 def passing_name(device: str) -> UsageError:
     """A device that would be written over after a reboot, under a name that may be another disk's by then."""
     return UsageError(
-        f'"{device}" may be the name of another disk after a reboot',
-        "with --reboot-between-blocks name it in study and --i-own by a link that stays: /dev/disk/by-id/…",
+        f'"{device}" may name another disk after a reboot',
+        "with --reboot-between-blocks name it in the study and in --i-own by a stable link: /dev/disk/by-id/…",
     )
 
 
@@ -130,33 +130,31 @@ def tell_put_back(path: str) -> None:
 
 def tell_interrupted(path: Path) -> None:
     """Ctrl-C: said on standard error, not an error."""
-    print(f"pgassay: interrupted; every committed trial is kept; go on with: pgassay resume {path}", file=sys.stderr)
+    print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)
 
 
 def tell_calibration_interrupted(path: Path) -> None:
-    """Ctrl-C during a calibration."""
-    print(f"pgassay: interrupted; go on with: pgassay resume {path}", file=sys.stderr)
+    """Ctrl-C during a calibration: said on standard error, not an error."""
+    print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
     print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
 
 
 def no_drive_of_ours(kind: str) -> UsageError:
     """`drive create` of what exists without us, or of nothing that there is."""
     return UsageError(
-        f'"{kind}" is no kind of drive that pgassay makes',
-        "it makes: image, ssd, csd, or a description file's (FILE.toml)",
+        f'"{kind}" is not a kind of drive that pgassay can create',
+        "it creates: image, ssd, csd, or the drive of a description file (FILE.toml)",
     )
 
 
 def negative_size(option: str, typed: str) -> UsageError:
-    """Less than nothing."""
+    """A size below zero."""
     return UsageError(f'{option} cannot be "{typed}"', "give a size such as 20GB, or 0")
 
 
 def at_least(option: str, least: int) -> UsageError:
     """A number that is too small to learn from."""
-    return UsageError(
-        f"{option} must be at least {least}", "with fewer, one source of noise cannot be told from another"
-    )
+    return UsageError(f"{option} must be at least {least}", "with fewer, the sources of noise cannot be separated")
 
 
 def bad_filter(text: str) -> UsageError:
@@ -173,5 +171,5 @@ def report_failed(path: Path, error: OSError) -> PgassayError:
     """The run is over, its report could not be written; the record is whole."""
     return PgassayError(
         f'could not write the report of run "{path}": {(error.strerror or str(error)).lower()}',
-        f"the run is finished and its record is whole; free what stands in the way, then: pgassay report {path}",
+        f"the run is finished and its record is whole; remove the cause, then: pgassay report {path}",
     )

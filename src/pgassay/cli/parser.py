@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-?", "--help", action="help", help="show this help, then exit")
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line."""
+        """Raise `UsageError` for a command line that cannot be parsed."""
         options = [option for action in self._actions for option in action.option_strings]
         raise messages.bad_usage(message, self.prog, options)
 
@@ -57,5 +57,5 @@ class Action(argparse.ArgumentParser):
         self.add_argument("-?", "--help", action="help", help="show this help, then exit")
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line."""
+        """Raise `UsageError` for a command line that cannot be parsed."""
         raise messages.bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])

@@ -17,7 +17,7 @@ _TOLD_S = 5.0
 
 
 def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> None:
-    """Print it."""
+    """Print the plan on `stream` (default: standard output), as text or JSON."""
     stream = stream or sys.stdout
     if as_json:
         print(json.dumps(asdict(plan), indent=2), file=stream)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Action)
     listing = actions.add_parser("list", help="every build in the cache, and the PostgreSQLs found on this machine")
     listing.add_argument("--json", action="store_true", help="as JSON")
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--cflags", metavar="FLAGS", help="compiler flags, as --cflags=-O3 (default: -O2)")
     build.add_argument("--source", metavar="SOURCE", help="as for the factor build.source")
     add_build_options(build)
-    verify = actions.add_parser("verify", help="is a build whole, and does its server have the sizes it says?")
+    verify = actions.add_parser("verify", help="check that builds are complete and of the right sizes")
     verify.add_argument("build", nargs="*", metavar="KEY", help="first digits of the key (default: all)")
     remove = actions.add_parser("remove", help="remove builds from the cache")
     remove.add_argument("build", nargs="+", metavar="KEY", help="first digits of the key")
@@ -35,15 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_build_options(parser: argparse.ArgumentParser) -> None:
     """How PostgreSQL is built when a study or this command needs it."""
     parser.add_argument(
-        "--build-jobs", type=whole(0), default=0, metavar="N", help="compilers at once (default: all cores)"
+        "--build-jobs", type=whole(0), default=0, metavar="N", help="parallel compiler jobs (default: all cores)"
     )
     parser.add_argument(
-        "--allow-deb-src", action="store_true", help="let apt fetch source packages, by a configuration of our own"
+        "--allow-deb-src", action="store_true", help="let apt fetch source packages, with a private configuration"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action."""
+    """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
     return {"list": _list, "build": _build, "verify": _verify, "remove": _remove}[arguments.action](arguments)
 
 

@@ -8,20 +8,20 @@ from pgassay.cli._runs import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report)")
     parser.add_argument(
         "--disk",
         metavar="RUN",
         type=Path,
-        help="a disk study of this drive (default: what the run took along)",
+        help="a disk study of this drive (default: the one that the run has kept)",
     )
     parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write."""
+    """Write the page and its figures, print its path; returns the exit status. Raises `RecordError`."""
     from pgassay.report import page
     from pgassay.report.collection import paused
     from pgassay.report.disk import measured_by

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
     add_owned_option(parser)
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
-    parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
     add_build_options(parser)
     add_reboot_option(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Open, check, go on."""
+    """Continue the run to its end and show its result; returns the exit status. Raises `PgassayError`."""
     from pgassay.cli import calibrate
     from pgassay.lab.run import mark_resumed, options_of, reopen
     from pgassay.lab.workbench import Workbench

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     add_size_options(parser)
     add_study_options(parser)
@@ -31,21 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_size_options(parser: argparse.ArgumentParser) -> None:
     """Which of a study's sizes is run."""
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="the study's quick size: a coffee")
+    size.add_argument("--quick", action="store_true", help="the study's quick size: a few minutes")
     size.add_argument("--as-published", action="store_true", help="the authors' levels, lengths and repetitions")
 
 
 def add_study_options(parser: argparse.ArgumentParser) -> None:
     """How the study is changed; its size is not, unless it has several (`add_size_options`)."""
     parser.set_defaults(quick=False, as_published=False)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a level")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
-    parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: the least and the most, or the most alone")
+    parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
     parser.add_argument(
-        "--plain-defaults", action="store_true", help="while the page size varies, leave settings counted in blocks"
+        "--plain-defaults",
+        action="store_true",
+        help="while the page size varies, do not pin settings counted in blocks",
     )
     parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
 
@@ -62,18 +64,18 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
     )
-    parser.add_argument("--allow-volatile", action="store_true", help="let clusters live on tmpfs or overlay")
+    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     add_build_options(parser)
     add_reboot_option(parser)
-    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan, make and run nothing")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def add_owned_option(parser: argparse.ArgumentParser) -> None:
     """Which devices are the user's own."""
     parser.add_argument(
-        "--i-own", action="append", default=[], metavar="/dev/NAME", help="let this device be written over"
+        "--i-own", action="append", default=[], metavar="/dev/NAME", help="allow pgassay to overwrite this device"
     )
 
 

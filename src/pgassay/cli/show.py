@@ -8,7 +8,7 @@ from pgassay.cli import messages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON, numbers unrounded")
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print."""
+    """Print the run's verdicts and tables; returns the exit status. Raises `RecordError`."""
     from pgassay.record.reading import Run
     from pgassay.report import text
     from pgassay.report.collection import paused

@@ -36,7 +36,7 @@ _SHORTCUTS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a description in TOML")
     for option, (key, value, text) in _SHORTCUTS.items():
         parser.add_argument(f"--{option}", dest=key, metavar=value, help=text)
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate, print, write."""
+    """Simulate each combination, print it and write figures; returns the exit status."""
     from pgassay import flash
 
     shortcuts = {key: getattr(arguments, key) for key, _, _ in _SHORTCUTS.values()}

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Declare the command's options on `parser`."""
     parser.add_argument("study", nargs="?", help="print this built-in study's file")
     parser.add_argument("--factors", action="store_true", help="list every factor: stage, meaning, levels, default")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List or print."""
+    """List the studies or factors, or print a study's file; returns the exit status."""
     if arguments.factors:
         return _factors(arguments.json)
     if arguments.study:

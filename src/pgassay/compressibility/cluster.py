@@ -21,7 +21,7 @@ class Part:
 
     @property
     def bytes(self) -> int:
-        """All of them."""
+        """The size of all its files, in bytes."""
         return sum(file.bytes for file in self.files)
 
 

@@ -34,7 +34,10 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Everything that was found."""
+    """What was found: each part of the cluster, and tables at other fillfactors.
+
+    `tables_left_out` are too small to tell, or not among the largest.
+    """
 
     request: Request
     cluster: Cluster

@@ -34,7 +34,7 @@ class Relaid:
 
 @dataclass(frozen=True)
 class RelaidTable:
-    """`levels` begins with 100."""
+    """A table at several fillfactors; the first of `levels` is 100."""
 
     part: Part
     levels: tuple[Relaid, ...]

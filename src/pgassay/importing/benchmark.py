@@ -68,12 +68,12 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
     left_out = tuple((each.place, each.reason) for each in reading.left_out)
     remarks = reading.remarks
     if not benchmark.in_order:
-        remarks = (*remarks, "nothing tells the order in which the runs ran, so order is not judged")
+        remarks = (*remarks, "the order in which the runs ran is not known, so it is not judged")
     return Judged(benchmark, reading.kind, chosen, left_out, remarks)
 
 
 def of_run(path: Path, primary: str) -> Judged:
-    """A run directory."""
+    """A run directory; of one of ours only valid trials count. Raises `RecordError`, `UsageError`."""
     record = Recorded.open(path, leave_out=True)
     study = parse_recorded(record.header.study, record.study)
     names = [response.name for response in record.responses]

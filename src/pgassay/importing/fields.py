@@ -173,7 +173,7 @@ def settle_roles(
         raise messages.no_treatment(known - {use.field for use in roles.value})
     if not differing:
         return _with_treatments(roles, tuple(Use(name, name) for name in chosen)), ()
-    said = f"treatments are told apart by {' and '.join(chosen)}, as nothing else was said"
+    said = f"treatments differ by {' and '.join(chosen)}; no option says otherwise"
     return _with_treatments(roles, tuple(Use(name, name) for name in chosen)), (said,)
 
 

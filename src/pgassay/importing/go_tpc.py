@@ -33,7 +33,7 @@ class GoTpcReader(Reader):
         return is_go_tpc(file.text)
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Each file's run."""
+        """For each file its path and its run, or the reason why it has none."""
         for file in files:
             yield file.path, read_go_tpc(str(file.path), file.text)
 
@@ -50,7 +50,7 @@ def read_go_tpc(place: str, text: str) -> Reading | str:
     if not go_tpc.count_committed(said.summary):
         if failure:
             return f"go-tpc gave up without a result: {failure}"
-        return "is go-tpc's output without its summary: it was cut short, or the program died"
+        return "is go-tpc's output without its summary: it is incomplete, or the program died"
     threads = len(set(_STOPPED.findall(text)))
     values = go_tpc.of_run(said, threads)
     run = ForeignRun(
@@ -61,7 +61,9 @@ def read_go_tpc(place: str, text: str) -> Reading | str:
         problems=(Reason(ABORTED, failure),) if failure else (),
         series=tuple(_series(said.seconds)),
     )
-    remark = "go-tpc's output does not tell its threads, so transactions that the end cut short count as failed"
+    remark = (
+        "go-tpc's output does not say its threads, so transactions that were interrupted at the end count as failed"
+    )
     return Reading("go-tpc", (run,), go_tpc.RESPONSES, remarks=() if threads else (remark,))
 
 

@@ -76,7 +76,7 @@ class Source:
     remarks: tuple[str, ...]
 
     def facts(self) -> dict[str, Any]:
-        """For `host.json`."""
+        """What `host.json` keeps of it, under the key `IMPORTED`."""
         return {
             IMPORTED: {
                 "label": LABEL,

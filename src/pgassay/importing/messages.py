@@ -37,7 +37,7 @@ def no_field(name: str, known: Iterable[str]) -> UsageError:
 def no_treatment(known: Iterable[str]) -> UsageError:
     """A table of which nobody said what was varied."""
     return UsageError(
-        "nothing says which field tells treatments apart",
+        "no option says which field distinguishes the treatments",
         f"for example --columns treatment={next(iter(sorted(known)), 'COLUMN')}; there are:"
         f" {', '.join(sorted(known)) or 'none'}",
     )
@@ -50,10 +50,10 @@ def no_runs(left_out: Iterable[tuple[str, str]]) -> UsageError:
 
 
 def one_treatment(name: str) -> UsageError:
-    """Nothing to compare."""
+    """Runs of one treatment only: there is nothing to compare."""
     return UsageError(
         f'all runs are of one treatment, "{name}"',
-        "say what differs with --columns, --treatment or --pattern, or judge the runs alone with: pgassay lint",
+        "say what differs with --columns, --treatment or --pattern; to judge the runs alone, use pgassay lint",
     )
 
 
@@ -76,7 +76,7 @@ def no_such_response(name: str, known: Iterable[str]) -> UsageError:
 def no_value_column() -> UsageError:
     """A table of which nobody said where the results are."""
     return UsageError(
-        "nothing says which column holds the results",
+        "no option says which column holds the results",
         "for example --columns treatment=page_size,value=tps,block=run; a file without a header line also wants"
         " --header 'a;b;c'",
     )
@@ -108,13 +108,13 @@ def no_columns(names: Iterable[str]) -> str:
 
 
 def unrecognised(names: Sequence[str]) -> str:
-    """No reader recognises it."""
+    """A file that none of the readers called `names` recognises."""
     return f"has an unrecognised format (recognised: {', '.join(names)})"
 
 
 def too_long(megabytes: int) -> str:
     """A text that can hold neither a summary nor a table of runs."""
-    return f"has more than {megabytes} MB, so it is no summary and no table"
+    return f"has more than {megabytes} MB, so it is neither a summary nor a table"
 
 
 def empty() -> str:
@@ -132,12 +132,12 @@ def filtered() -> str:
 
 def ran_short(seconds: float, planned_s: float, *, said: bool) -> str:
     """A run that ended early."""
-    of = "of" if said else "where its like ran"
+    of = "of" if said else "where similar runs took"
     return f"ran {seconds:.3g} s {of} {planned_s:.5g} s"
 
 
 def value_missing(name: str) -> str:
-    """No number at all."""
+    """A run without a value of response `name`."""
     return f"there is no {name}"
 
 

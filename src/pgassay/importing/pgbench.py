@@ -101,7 +101,7 @@ def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retr
     if isinstance(log, str):
         return log
     if log.first_us is None or log.last_us is None or log.last_us <= log.first_us:
-        return "holds less than two transactions"
+        return "holds fewer than two transactions"
     length_s = (log.last_us - log.first_us) / 1e6
     run = ForeignRun(
         place=place,
@@ -111,7 +111,7 @@ def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retr
         started_s=log.first_us / 1e6,
         series=_seconds(log),
     )
-    remark = "a log without pgbench's output does not tell whether the run ended well; its tps is transactions by time"
+    remark = "a log without pgbench's output does not say whether the run ended well; its tps is transactions per time"
     return Reading("pgbench log", (run,), RESPONSES, remarks=(remark,))
 
 

@@ -59,7 +59,7 @@ def read_postgresbench(place: str, text: str) -> Reading:
     for position, result in enumerate(document["results"], start=1):
         where = f"{place} result {position}"
         if not isinstance(result, dict):
-            left_out.append(LeftOut(where, "is no object"))
+            left_out.append(LeftOut(where, "is not an object"))
             continue
         runs.append(_run(where, {**fields, "run": str(result.get("run", position))}, result, planned_s))
     return Reading("PostgresBench", tuple(runs), RESPONSES, tuple(left_out), repetition="run", ordered=True)

@@ -35,7 +35,7 @@ class SysbenchReader(Reader):
         return summary.is_sysbench(file.text)
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Each file's run."""
+        """For each file its path and its run, or the reason why it has none."""
         for file in files:
             yield file.path, read_sysbench(str(file.path), file.text)
 
@@ -48,7 +48,7 @@ def read_sysbench(place: str, text: str) -> Reading | str:
             return f"sysbench gave up without a result: {fatal}"
         if summary.ended_without_database(text):
             return "is sysbench's output of another test than a database's"
-        return "is sysbench's output without its totals: it was cut short, or the program died"
+        return "is sysbench's output without its totals: it is incomplete, or the program died"
     due = totals.transactions + totals.ignored_errors
     known = {each.name for each in RESPONSES}
     run = ForeignRun(
@@ -64,7 +64,7 @@ def read_sysbench(place: str, text: str) -> Reading | str:
         problems=(Reason(ABORTED, fatal),) if fatal else (),
         series=_series(text),
     )
-    remark = "sysbench counts transactions that failed apart, as ignored errors; its tps is without them"
+    remark = "sysbench counts failed transactions separately, as ignored errors; its tps leaves them out"
     return Reading("sysbench", (run,), RESPONSES, remarks=(remark,) if totals.ignored_errors else ())
 
 

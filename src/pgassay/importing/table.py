@@ -103,7 +103,7 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
         else:
             runs.append(_run(place, row, roles))
     responses = tuple(response(use.name, better) for use in roles.value)
-    remark = "the order of lines is taken for the order in time, as no column tells when a run began"
+    remark = "no column says when a run began, so the order of lines is taken as the order in time"
     return Reading(
         kind="table",
         runs=tuple(runs),

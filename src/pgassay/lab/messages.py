@@ -140,39 +140,39 @@ def too_few_connections(given: str, load: int, needed: int) -> UsageError:
 def other_postgres(before: Iterable[str], now: Iterable[str]) -> UsageError:
     """`resume` would go on with another version than the run began with."""
     return UsageError(
-        f"the run began with {', '.join(sorted(before))} and would go on with {', '.join(sorted(now))}",
-        "name the same PostgreSQL with --pg-bindir, or begin a new run",
+        f"the run began with {', '.join(sorted(before))} and would continue with {', '.join(sorted(now))}",
+        "name the same PostgreSQL with --pg-bindir, or start a new run",
     )
 
 
 def host_factors_left_out(reasons: Mapping[str, str]) -> str:
     """What --without-host-factors left out, for the record and as a warning."""
     named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
-    return f"host factors left out, since this machine cannot have them: {named}"
+    return f"host factors left out, because this machine does not support them: {named}"
 
 
 def not_replayed(error: str) -> str:
     """`check` could not ask the design again."""
-    return f"its decisions could not be made again: {error}"
+    return f"its decisions could not be replayed: {error}"
 
 
 def other_decision() -> str:
     """The design, asked again, decides otherwise."""
-    return "the decision is not the one that the study, the seed and the trials before it lead to"
+    return "the decision differs from the one that follows from the study, the seed and the trials before it"
 
 
 def other_rule(version: str, rules: Sequence[int], rule: int) -> str:
     """`check` does not ask the design again, which decides by another rule than the record's."""
     theirs = " and ".join(map(str, rules))
-    made = f"pgassay {version} made them by rule {theirs}, this one has rule {rule}"
-    return f"its decisions were not made again: {made}"
+    made = f"pgassay {version} made them with rule {theirs}, this one has rule {rule}"
+    return f"its decisions were not replayed: {made}"
 
 
 def older_decisions(version: str, lines: Sequence[int], *, told: bool) -> str:
     """The design, asked again, decides otherwise, and may have changed since."""
     named = ", ".join(map(str, lines[:_LINES_LISTED])) + (" …" if len(lines) > _LINES_LISTED else "")
-    why = "" if told else " before records told the rule of their decisions, which may have changed since"
+    why = "" if told else " before records named the rule of their decisions, which may have changed since"
     return (
-        f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would come out "
-        f"otherwise now: pgassay {version} wrote the record{why}"
+        f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would be "
+        f"different now: pgassay {version} wrote the record{why}"
     )
