@@ -93,7 +93,7 @@ fn damage_is_refused_with_what_was_found() {
             assert!(decompressor.decompress(&stored, &mut [0; 100]).is_err());
         }
         assert!(decompressor.decompress(&[0xff; 40], &mut block).is_err(), "{codec}");
-        // One failure spoils nothing that comes after it.
+        // A failure does not affect what comes after it.
         assert_eq!(decompressor.decompress(&stored, &mut block), Ok(()));
         assert_eq!(block, digits, "{codec}");
     }

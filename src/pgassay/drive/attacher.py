@@ -36,7 +36,7 @@ PLANNED = "planned"
 _WAL_KEPT_BYTES = 256 << 20
 """WAL that lies in a snapshot."""
 _COMPRESSED_SHARE = 0.6
-"""What a compressing drive's store is taken to need, until told with drive.data.store_bytes."""
+"""Share of its capacity that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
 _MEMORY_SHARE_MAX = 0.8
 
 
@@ -53,7 +53,7 @@ class Attacher:
     keep_snapshots: bool = True
     owned: frozenset[Path] = frozenset()
     planned: bool = False
-    """A plan is all that is wanted: what would be refused is refused, and nothing is made."""
+    """For a dry run: whatever would be refused is refused, and nothing is made."""
     _reserved_bytes: int = 0
 
     def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:

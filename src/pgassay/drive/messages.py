@@ -102,7 +102,7 @@ def unclean(path: Path) -> DriveError:
 
 
 def points_outside(path: Path) -> DriveError:
-    """A clone that shares files with its snapshot by a symbolic link would spoil it."""
+    """A clone that shares files with its snapshot by a symbolic link would change the snapshot."""
     return DriveError(f'symbolic link "{path}" leads out of the cluster: it cannot be cloned')
 
 
@@ -120,7 +120,7 @@ def bad_level(typed: str) -> UsageError:
 
 
 def only_planned() -> DriveError:
-    """A dry run has asked for more than a plan: our mistake, and nobody's data."""
+    """A dry run has asked for more than a plan: a mistake in pgassay; no data are touched."""
     return DriveError("a dry run makes nothing on a drive")
 
 

@@ -1,6 +1,6 @@
-"""A lab's own corner of a drive: its workspaces and clones, which nobody else touches while it lives.
+"""A lab's own part of a drive: its workspaces and clones, which no other lab touches while it is active.
 
-A session is locked by flock(2), which ends with its process however that ends; so a session that nobody holds is a
+A session is locked by flock(2), which ends with its process however that ends; so an unlocked session is a
 killed lab's, and goes with all that is in it, unless a server still runs there.
 """
 
@@ -57,7 +57,7 @@ class Session:
             raise messages.still_running(directory, pid)
 
     def close(self, keep_snapshots: bool) -> None:
-        """Remove what is left of ours, and the whole root if it shall not stay and nobody else is there.
+        """Remove what is left of ours, and the whole root if it shall not stay and no other lab is there.
 
         Where drives lie that were made by hand the root stays, and only the snapshots go.
         """

@@ -1,4 +1,4 @@
-"""How large drives are that nobody gave a size, and what memory their tables take; pure.
+"""Capacities of drives that were given none, and the memory that their tables take; pure.
 
 Usually with room to spare. Closely (`capacity = auto`) so that a trial writes as much of a drive as it can: what write
 amplification says depends on how often the flash is turned over, not on how large it is, as long as there are enough
@@ -34,7 +34,7 @@ _PROGRAM_BYTES = 16 << 20
 
 
 def sized(needed_bytes: int) -> int:
-    """The capacity of a drive that nobody gave one: room for what the study needs, in steps of 256 MiB."""
+    """The capacity in bytes of a drive that was given none: room for what the study needs, in steps of 256 MiB."""
     wanted = max(_CAPACITY_MIN_BYTES, int(needed_bytes * _SLACK))
     return _up(wanted, _STEP_BYTES)
 

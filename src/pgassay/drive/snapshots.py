@@ -72,7 +72,7 @@ def take(root: Root, key: str, directory: Path, session: str, what: str) -> None
 
 def used(root: Root, key: str) -> None:
     """The snapshot of this key has just served."""
-    with contextlib.suppress(OSError):  # of use to whoever makes room only
+    with contextlib.suppress(OSError):  # only removing the least recently used needs it
         os.utime(_path(root, key) / FACTS_FILE)
 
 

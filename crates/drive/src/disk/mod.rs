@@ -1,4 +1,4 @@
-//! The drive itself, without its host: blocks in, blocks out, every write told to the flash model.
+//! The drive itself, without its host: blocks in, blocks out, every write passed to the flash model.
 //!
 //! Who may do what at the same time:
 //! * Reads take no lock but the *gate*, shared (see [`crate::store::segments`]).

@@ -166,7 +166,7 @@ impl Logs {
         }
     }
 
-    /// What chunks are used for, to let go of many extents.
+    /// What chunks are used for, to release many extents.
     #[inline(always)]
     pub(super) fn uses(&mut self) -> Uses<'_> {
         Uses(&mut self.uses)

@@ -10,7 +10,7 @@ pub(super) struct Use {
     pub(super) live: u32,
 }
 
-/// The same of all chunks, to let go of many extents.
+/// The same of all chunks, to release many extents.
 pub(super) struct Uses<'a>(pub(super) &'a mut [Use]);
 
 impl Uses<'_> {

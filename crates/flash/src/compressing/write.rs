@@ -1,4 +1,4 @@
-//! A host write to a compressing drive: admit, make room, let go of the old extent, append the new one. And TRIM.
+//! A host write to a compressing drive: admit, make room, invalidate the old extent, append the new one. And TRIM.
 
 use std::ops::Range;
 

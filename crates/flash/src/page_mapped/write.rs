@@ -1,4 +1,4 @@
-//! A host write: make room, let go of the old copy, append the new one. And its opposite, TRIM.
+//! A host write: make room, invalidate the old copy, append the new one. And its opposite, TRIM.
 
 use std::ops::Range;
 

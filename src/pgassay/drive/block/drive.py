@@ -1,4 +1,4 @@
-"""A drive with a file system of its own: made anew for each preparation, restored as a whole for each trial.
+"""A drive with a file system of its own: made again for each preparation, restored as a whole for each trial.
 
 It holds one workspace or clone at a time, in its mounted file system. A snapshot is the whole disk, file system and
 all, taken unmounted: every trial starts from the same bytes in the same places. The disk itself is a `Volume`: an image

@@ -129,7 +129,7 @@ _POLL_S = 0.02
 def unmount(point: Path, *, patience_s: float = PATIENCE_S, lazily: bool = False) -> None:
     """Unmount, waiting for the last user to go; raises `DriveError` naming who stays. Not mounted is fine.
 
-    `lazily` detaches it from the tree all the same: for file systems that nobody needs any more.
+    `lazily` detaches it from the tree all the same: for file systems that are no longer needed.
     """
     deadline = time.monotonic() + patience_s
     while True:

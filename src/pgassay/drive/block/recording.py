@@ -161,7 +161,7 @@ def listening(device: Path, raw: Path, tracefs: Path = TRACEFS) -> Iterator[List
 
 @contextlib.contextmanager
 def _mounted(tracefs: Path) -> Iterator[None]:
-    """Mounted where systems have it, and unmounted again if nobody had it there before."""
+    """Mounts tracefs in its usual place, and unmounts it again if it was not mounted before."""
     if (tracefs / "instances").is_dir():
         yield
         return

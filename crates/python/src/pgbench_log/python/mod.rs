@@ -1,4 +1,4 @@
-//! `pgassay._core.read_pgbench_logs`: arguments checked, the interpreter let go, errors turned into Python's.
+//! `pgassay._core.read_pgbench_logs`: arguments checked, the interpreter's lock released, errors turned into Python's.
 
 mod log;
 mod series;
