@@ -181,7 +181,7 @@ class EmulatedVolume:
         return self._kept[key]
 
     def _at_rest(self, do: str, name: str) -> None:
-        """Snapshots are taken and restored while the disk is not in use; its last user may take a moment to close it."""
+        """Snapshots are taken and restored while the disk is not in use; its last user may need a moment."""
         self.detach()
         control = self._open()
         deadline = time.monotonic() + _SETTLE_S
