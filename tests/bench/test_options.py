@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pgassay.bench.factor import Setup, Stage
+from pgassay.bench.factor import SetupDraft, Stage
 from pgassay.bench.kinds import SWITCH, Kind, choice, optional, seconds, size, whole
 from pgassay.bench.options import Options, factors_of, group, option
 from pgassay.errors import UsageError
@@ -85,7 +85,7 @@ def test_every_option_is_a_factor_under_its_full_name() -> None:
 
 
 def test_a_factor_hands_its_canonical_level_to_its_room() -> None:
-    setup = Setup()
+    setup = SetupDraft()
     for factor, typed in zip(factors_of(Disks), ("1min", "yes", "03", "image", "1024MB", "image", "none"), strict=True):
         level = factor.parse(factor.pattern, typed)
         assert level.typed == typed

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.factor import Readable, Setup
+from pgassay.bench.factor import Readable, SetupDraft
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 
@@ -44,7 +44,7 @@ def test_anything_else_is_refused_with_what_would_do(typed: str) -> None:
 
 
 def test_the_setup_asks_for_it(tmp_path: Path) -> None:
-    setup = Setup()
+    setup = SetupDraft()
     DRIVE.prepare("drive.data", DRIVE.parse("drive.data", f"directory:{tmp_path}"), setup)
     assert setup.drive == {"data": f"directory:{tmp_path}"}
 
@@ -56,7 +56,7 @@ def test_the_server_tells_where_it_really_is() -> None:
 
 def test_a_codec_that_is_none_is_asked_for() -> None:
     """`none` is a codec here, not the level that asks for nothing."""
-    setup, factor = Setup(), FACTORS["drive.data.codec"]
+    setup, factor = SetupDraft(), FACTORS["drive.data.codec"]
     factor.prepare("drive.data.codec", factor.parse("drive.data.codec", "none"), setup)
     assert setup.drive == {"data.codec": "none"}
     assert factor.parse("drive.data.codec", "zstd-03").canonical == "zstd-3"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import ClusterError
-from pgassay.bench.factor import Readable, Setup
+from pgassay.bench.factor import Readable, SetupDraft
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.host import groups, huge_pages
@@ -50,8 +50,8 @@ class Bench:
         readable = Readable(self.server)
         return {factor.pattern: factor.read_back(factor.pattern, level, readable) for factor, level in levels}
 
-    def host_stage(self, *asked: tuple[HostFactor, str]) -> tuple[Hosting, list[tuple[HostFactor, Level]], Setup]:
-        setup = Setup(settings={"shared_buffers": "16MB"})
+    def host_stage(self, *asked: tuple[HostFactor, str]) -> tuple[Hosting, list[tuple[HostFactor, Level]], SetupDraft]:
+        setup = SetupDraft(settings={"shared_buffers": "16MB"})
         levels = [(each, each.parse(each.pattern, typed)) for each, typed in asked]
         for factor, level in levels:
             assert factor.unavailable(factor.pattern) is None

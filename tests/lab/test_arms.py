@@ -25,7 +25,8 @@ from tests.lab.simulation import DOCUMENT, Simulation, arm_with, fake_site, stud
 def test_every_level_reaches_the_room_that_it_is_for() -> None:
     arm = arm_with(server__work_mem="8MB", load__clients="4", init__wal_segment_size="64MB", table__fillfactor="90")
     assert arm.setup.settings == {"work_mem": "8MB"}
-    assert arm.setup.load["clients"] == "4"
+    assert arm.load_levels["clients"] == "4"
+    assert arm.setup.load.connections == 4
     assert arm.setup.init_options == {"wal_segment_size": "64MB"}
     stages = [bound.factor.stage for bound in arm.bound]
     assert stages == sorted(stages, key=list(Stage).index), "in the order in which they are applied"
@@ -124,7 +125,7 @@ def test_each_drive_keeps_its_own_snapshots_and_all_have_one_size(tmp_path: Path
     }
     study = parse("simulated", document, every_factor())
     resolved = Simulation(Machine(tmp_path), study).resolved()
-    found = [resolved.needs(arm.drive_options) for arm in resolved.arms]
+    found = [resolved.needs(arm.setup.drive) for arm in resolved.arms]
     assert len(set(found)) == 1, "both drives are alike"
     needs = found[0]
     assert needs.snapshots == 4, "two fillfactors at two scales, not those of the other drive too"

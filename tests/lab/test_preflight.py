@@ -113,7 +113,9 @@ def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation
 def test_a_server_has_room_for_the_loads_connections(simulation: Simulation) -> None:
     setup = simulation.resolved().arms[0].setup
     for load in (PgbenchOptions(clients=128), SysbenchOptions(threads=128)):
-        assert settings_of(simulation.study, setup, load)["max_connections"] == "148"
+        assert settings_of(simulation.study, replace(setup, load=load))["max_connections"] == "148"
     for load in (PgbenchOptions(clients=16), SysbenchOptions(threads=16)):
-        assert "max_connections" not in settings_of(simulation.study, setup, load)
-    assert "max_connections" not in settings_of(simulation.study, setup, FioOptions(threads=128)), "it opens none"
+        assert "max_connections" not in settings_of(simulation.study, replace(setup, load=load))
+    assert "max_connections" not in settings_of(simulation.study, replace(setup, load=FioOptions(threads=128))), (
+        "it opens none"
+    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.factor import Setup, Stage
+from pgassay.bench.factor import SetupDraft, Stage
 from pgassay.bench.options import OptionFactor, factors_of
 from pgassay.errors import UsageError
 from pgassay.load.drivers import factors
@@ -104,7 +104,7 @@ def test_every_option_has_a_factor() -> None:
 
 
 def test_levels_are_written_where_the_load_reads_them() -> None:
-    setup = Setup()
+    setup = SetupDraft()
     for name, typed in (("load.clients", "8"), ("load.duration", "2min"), ("load.transactions", "none")):
         BY_NAME[name].prepare(name, BY_NAME[name].parse(name, typed), setup)
     assert setup.load == {"clients": "8", "duration": "120s"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Factor, Readable, Setup, Stage, matches
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, matches
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.builds.cache import MANIFEST, Manifest
 from pgassay.postgres.builds.recipe import Recipe
@@ -66,7 +66,7 @@ def test_levels_refused(name: str, typed: str) -> None:
 
 
 def test_what_they_ask_of_the_rooms() -> None:
-    setup = Setup()
+    setup = SetupDraft()
     for name, typed in {
         "server.work_mem": "64 kB",
         "postgres.version": "17.0",
@@ -174,7 +174,7 @@ def _server(folder: Path, config: Mapping[str, str], shown: Mapping[str, str]) -
     ],
 )
 def test_levels_ask_for_a_build_before_everything_else(name: str, typed: str, canonical: str) -> None:
-    factor, setup = _factor(name), Setup()
+    factor, setup = _factor(name), SetupDraft()
     level = factor.parse(name, typed)
     factor.prepare(name, level, setup)
     assert (level.canonical, factor.stage) == (canonical, Stage.BUILD)

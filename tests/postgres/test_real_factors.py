@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Factor, Readable, Setup, matches
+from pgassay.bench.factor import Factor, Readable, SetupDraft, matches
 from pgassay.errors import UsageError
 from pgassay.postgres import effective
 from pgassay.postgres.factors import FACTORS
@@ -43,7 +43,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
     if request.param == "none":
         pytest.skip("no PostgreSQL on this machine")
     installation = real.finder().named(Path(request.param))
-    setup = Setup()
+    setup = SetupDraft()
     for name, typed in LEVELS.items():
         factor = _factor(name)
         factor.prepare(name, factor.parse(name, typed), setup)

@@ -34,8 +34,8 @@ BAKED = (Stage.BUILD, Stage.INIT, Stage.DATA)
 
 
 @dataclass
-class Setup:
-    """What the levels of one trial ask for; factors write into it, the lab hands each part to its room."""
+class SetupDraft:
+    """What the levels of one arm ask for, as texts: factors write into it, and the lab makes its typed setup of it."""
 
     version: str = ""
     """Which installed PostgreSQL serves: `17` or `17.5`; empty for any."""
@@ -84,7 +84,7 @@ class Factor:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
         raise NotImplementedError
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Write into the setup what this level asks for (before anything starts)."""
 
     def on_empty_schema(self, name: str, level: Level, server: Server) -> None:

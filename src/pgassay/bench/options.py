@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from pgassay.bench import messages
-from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.kinds import NONE, Kind
 from pgassay.study.levels import Level
 
@@ -249,7 +249,7 @@ class OptionFactor(Factor):
         """The level in canonical form; raises `UsageError`."""
         return Level(typed, self.option.kind.canonical(name, typed))
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Hand the level to its room; `none` where that is the default asks for nothing."""
         asks_for_nothing = self.option.kind.takes_none and level.canonical == NONE
         if self.option.default is not None or not asks_for_nothing:

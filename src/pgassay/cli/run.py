@@ -107,7 +107,7 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
     path = run_path(arguments, written.study.name)
     with Workbench(bench_options(arguments)) as bench:
         resolved = resolve(written.study, bench.site())
-        missing = bench.missing_builds(arm.build for arm in resolved.arms)
+        missing = bench.missing_builds(arm.setup.build for arm in resolved.arms)
         if arguments.dry_run and missing:
             print_unbuilt(missing, as_json=arguments.json)
             return messages.SUCCESS

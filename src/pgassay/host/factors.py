@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import QueryError
-from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.host import cpus, groups, huge_pages, messages
@@ -68,7 +68,7 @@ class HugePages(HostFactor):
         if level.canonical != NONE and parse_memory(level.canonical) not in found:
             raise messages.no_such_huge_page(name, level.typed, ", ".join(map(format_bytes, found)))
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """`huge_pages = on`, so that a server that does not get them fails; the size where it is not the default."""
         setup.settings["huge_pages"] = "off" if level.canonical == NONE else "on"
         if level.canonical != NONE and parse_memory(level.canonical) != huge_pages.default_size(self.root):
@@ -199,7 +199,7 @@ class Memory(HostFactor):
         if level.canonical != cpus.ALL and parse_memory(level.canonical) > total:
             raise messages.more_memory_than_there_is(name, level.typed, total)
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """A load may size its data by it."""
         if level.canonical != cpus.ALL:
             setup.memory_bytes = parse_memory(level.canonical)

@@ -8,19 +8,18 @@ built, a drive has to be attached.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from pgassay.bench.factor import BAKED, Factor, Setup, Stage
-from pgassay.bench.load import Load, LoadOptions
+from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
+from pgassay.bench.load import Load
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
+from pgassay.lab.setup import Setup
 from pgassay.lab.site import Site
-from pgassay.load import drivers
-from pgassay.postgres.builds.request import BuildRequest
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
 from pgassay.study.units import parse_memory
@@ -69,53 +68,49 @@ class ResolvedArm:
     @cached_property
     def installation(self) -> Installation:
         """The PostgreSQL that serves the arm; the first call may build it. Raises `BenchError` if there is none."""
-        return self.site.installation(self.setup.version, self.build)
+        return self.site.installation(self.setup.version, self.setup.build)
 
-    @cached_property
-    def build(self) -> BuildRequest | None:
-        """The PostgreSQL that the arm asks to be built; None to take one that is installed."""
-        return BuildRequest.from_levels(self.setup.build) if self.setup.build else None
-
-    @cached_property
-    def load_options(self) -> LoadOptions:
-        """What the arm asks of its load. Raises `UsageError` for an option of another driver, or a contradiction."""
-        return replace(drivers.options_of(self.setup.load), memory_bytes=self.setup.memory_bytes)
+    @property
+    def load_levels(self) -> dict[str, str]:
+        """What the study says of the arm's load, in canonical form, by names without `load.`; what asks for nothing is
+        left out."""
+        asked = (each for each in self.bound if each.name.startswith("load."))
+        levels = {each.name.removeprefix("load."): each for each in asked}
+        return {
+            name: each.level.canonical
+            for name, each in levels.items()
+            if not each.level.canonical == each.factor.default == "none"
+        }
 
     @cached_property
     def load(self) -> Load:
         """The arm's load, with the programs of its own installation."""
-        return self.site.load(self.load_options, self.installation)
+        return self.site.load(self.setup.load, self.installation)
 
     @cached_property
     def warm_up(self) -> Load | None:
         """The same load for the length of its warm-up; None where none is asked for."""
-        if self.load_options.warmup_s <= 0:
+        if self.setup.load.warmup_s <= 0:
             return None
-        return self.site.load(self.load_options.warm_up(), self.installation)
+        return self.site.load(self.setup.load.warm_up(), self.installation)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
         """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
-        return settings_of(self.study, self.setup, self.load_options)
-
-    @cached_property
-    def drive_options(self) -> DriveOptions:
-        """What the arm asks of its drives. Raises `UsageError` for options that do not go together."""
-        return DriveOptions.from_levels(self.setup.drive)
+        return settings_of(self.study, self.setup)
 
     @cached_property
     def drive(self) -> Drive:
         """Where the arm's clusters live; attached at the first call. Raises `DriveError`."""
-        needs = self.whole.needs(self.drive_options) if self.setup.drive else Needs()
-        return self.site.drive(self.drive_options, needs)
+        asked = self.setup.drive
+        return self.site.drive(asked, Needs() if asked == DriveOptions() else self.whole.needs(asked))
 
     @cached_property
     def data_bytes(self) -> int:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
         rows_bytes = self.load.estimated_bytes()
         fill = next((each.level.canonical for each in self.bound if each.name == "table.fillfactor"), "100")
-        block_bytes = self.build.block_bytes if self.build else STOCK_BYTES
-        return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(block_bytes))
+        return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.setup.block_bytes))
 
     @property
     def snapshot_key(self) -> str:
@@ -165,7 +160,7 @@ class ResolvedStudy:
         """
         wal_sizes = [_wal_bytes(each.settings.get("max_wal_size")) for each in self.arms]
         wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *wal_sizes)
-        kept = {each.snapshot_key: each.data_bytes for each in self.arms if each.drive_options == drives}
+        kept = {each.snapshot_key: each.data_bytes for each in self.arms if each.setup.drive == drives}
         return Needs(
             data_bytes=max(each.data_bytes for each in self.arms),
             wal_bytes=WAL_BYTES,
@@ -183,14 +178,17 @@ class ResolvedStudy:
             bound.append(Bound(name, level, factor))
         order = list(Stage)
         bound.sort(key=lambda each: order.index(each.factor.stage))
-        setup = Setup()
+        draft = SetupDraft()
         for each in bound:
-            each.factor.prepare(each.name, each.level, setup)
-        return ResolvedArm(self, arm, tuple(bound), setup)
+            each.factor.prepare(each.name, each.level, draft)
+        return ResolvedArm(self, arm, tuple(bound), Setup.of(draft))
 
 
 def resolve(study: Study, site: Site) -> ResolvedStudy:
-    """Bind every arm's levels to their factors and compose its setup; nothing is started, attached or built by it."""
+    """Bind every arm's levels to their factors and compose its setup; nothing is started, attached or built by it.
+
+    Raises `UsageError` for options that an arm's rooms do not take together.
+    """
     return ResolvedStudy(study, site)
 
 

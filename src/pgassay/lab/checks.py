@@ -100,7 +100,7 @@ def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
 
 def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
     """What a trial's notes hold for the checks."""
-    wanted_s, window = arm.load_options.timed_s, notes.window
+    wanted_s, window = arm.setup.load.timed_s, notes.window
     mismatches = {}
     for bound in arm.bound:
         found = notes.read_back.get(bound.name)

@@ -87,7 +87,7 @@ def forecast(resolved: ResolvedStudy) -> Forecast:
     preparing: dict[str, float] = {}
     for arm in resolved.arms:
         data_gb = arm.data_bytes / _GB
-        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.load_options.maintenance else 0.0)
+        rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
         beside_s += TRIAL_S + rate * data_gb
         key = arm.snapshot_key
         if key not in preparing:

@@ -35,7 +35,7 @@ class KnownNoise:
 
 def setting_of(arm: ResolvedArm, mount: Mount) -> Setting:
     """What a calibration with this arm's load holds for."""
-    load = {name: text for name, text in arm.setup.load.items() if name != "keep_log"}
+    load = {name: text for name, text in arm.load_levels.items() if name != "keep_log"}
     return Setting(host_id(), mount.filesystem, mount.device, str(arm.installation.version.major), load)
 
 

@@ -33,7 +33,7 @@ def check(resolved: ResolvedStudy) -> Checked:
     study, arms = resolved.study, resolved.arms
     check_block_counts(study)
     for arm in arms:
-        resolved.site.require_program(arm.load_options.driver)
+        resolved.site.require_program(arm.setup.load.driver)
     responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
@@ -42,7 +42,7 @@ def check(resolved: ResolvedStudy) -> Checked:
     for arm in arms:
         host_stage.require(arm)
         arm.load.check()
-        require_connections(arm.setup, arm.load_options)
+        require_connections(arm.setup)
     _check_settings(resolved)
     needed, snapshots = _require_room(resolved)
     return Checked(responses, needed, arms[0].drive.mount(), snapshots)
@@ -51,8 +51,8 @@ def check(resolved: ResolvedStudy) -> Checked:
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     """All that this study's trials yield."""
     first = resolved.arms[0]
-    options = [arm.load_options for arm in resolved.arms]
-    measured = [each for reference in resolved.site.references for each in reference.responses(first.load_options)]
+    options = [arm.setup.load for arm in resolved.arms]
+    measured = [each for reference in resolved.site.references for each in reference.responses(first.setup.load)]
     asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
     return (*first.load.responses, *measured, *every_probe().responses, *asked)
 
@@ -81,7 +81,7 @@ def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
         if _beside(arm.drive) and not arm.drive.has_snapshot(key):
             missing += sizes[key]
     first = resolved.arms[0]
-    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.drive_options).wal_least_bytes
+    wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
     return missing + max(sizes.values()) + wal_bytes, len(sizes)
 
 

@@ -141,7 +141,7 @@ def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
     output = site.socket_directory / "wearing"
     server = arm.installation.start(clone, arm.settings, site.socket_directory)
     try:
-        settle(server, arm.load_options, clone, site.caches)
+        settle(server, arm.setup.load, clone, site.caches)
         output.mkdir()
         arm.load.run(server, output, AGEING_SEED)
     finally:

@@ -24,7 +24,7 @@ WARM_UP_SUFFIX = "_warmup"
 
 def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
     """The regime as `trial.json` keeps it, whatever became of the trial; None for what it did not come to."""
-    options, window = arm.load_options, notes.window
+    options, window = arm.setup.load, notes.window
     mode = mode_of(options)
     cycles = cycles_covered(notes.counters)
     cut_off = _cut_off(notes.samples, window) if window else None

@@ -103,7 +103,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
     options allow it.
     """
-    bench.require_room(bench.missing_builds(arm.build for arm in resolved.arms))
+    bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     checked = check(resolved)
     return Prepared(resolved, bench, checked, surroundings(bench, checked.mount))
 
@@ -147,7 +147,7 @@ def begin(
         command=tuple(command),
         program_version=__version__,
         rule=RULE,
-        work=drivers.find(first.load_options.driver).work,
+        work=drivers.find(first.setup.load.driver).work,
         scales=tuple(each.name for each in first.bound if each.name in study.covariates and each.factor.scales),
     )
     path.parent.mkdir(parents=True, exist_ok=True)

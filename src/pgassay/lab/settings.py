@@ -11,9 +11,9 @@ Defaults and limits: PostgreSQL's manual, "Server Configuration", and guc_tables
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pgassay.bench.factor import Setup
 from pgassay.bench.load import LoadOptions
 from pgassay.lab import messages
+from pgassay.lab.setup import Setup
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
 from pgassay.study.regime import CYCLES_WANTED, WORK
@@ -116,24 +116,24 @@ def holding(wal_size: str, init_options: Mapping[str, str]) -> str:
     return wal_size if least <= parse_memory(wal_size) else format_bytes(least)
 
 
-def settings_of(study: Study, setup: Setup, load: LoadOptions) -> dict[str, str]:
+def settings_of(study: Study, setup: Setup) -> dict[str, str]:
     """With what an arm's server starts, GUC to value."""
-    pinned = pinned_by_regime(mode_of(load), load.timed_s, setup.settings)
+    pinned = pinned_by_regime(mode_of(setup.load), setup.load.timed_s, setup.settings)
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = holding(pinned["max_wal_size"], setup.init_options)
     settings = {**setup.settings, **pinned_in_bytes(study, setup), **pinned}
-    needed = load.connections + _CONNECTIONS_SPARE
+    needed = setup.load.connections + _CONNECTIONS_SPARE
     if needed > _CONNECTIONS_DEFAULT and "max_connections" not in settings:
         settings["max_connections"] = str(needed)
     return settings
 
 
-def require_connections(setup: Setup, load: LoadOptions) -> None:
+def require_connections(setup: Setup) -> None:
     """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
     given = setup.settings.get("max_connections", "")
-    needed = load.connections + _CONNECTIONS_OURS
+    needed = setup.load.connections + _CONNECTIONS_OURS
     if given.isdecimal() and int(given) < needed:
-        raise messages.too_few_connections(given, load.connections, needed)
+        raise messages.too_few_connections(given, setup.load.connections, needed)
 
 
 def sizes_of(study: Study, name: str) -> tuple[int, ...]:
@@ -182,9 +182,7 @@ def pinned_in_bytes(study: Study, setup: Setup) -> dict[str, str]:
     sizes = sizes_of(study, BLOCK_SIZE)
     wanted = {"shared_buffers": _SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
     wanted |= {name: format_bytes(common_bytes(each, sizes)) for name, each in COUNTED.items()}
-    asked = setup.build.get("block_size")
-    block_bytes = parse_memory(asked) if asked else STOCK_BYTES
-    wanted |= {name: str(number * STOCK_BYTES // block_bytes) for name, number in PER_PAGE.items()}
+    wanted |= {name: str(number * STOCK_BYTES // setup.block_bytes) for name, number in PER_PAGE.items()}
     return {name: value for name, value in wanted.items() if name not in given}
 
 

@@ -122,13 +122,13 @@ class Trial:
                 for bound in arm.bound
                 if bound.name in varied
             }
-            if arm.load_options.page_space:
+            if arm.setup.load.page_space:
                 notes.page_space.update(page_space.as_loaded(server))
-            notes.cache = settle(server, arm.load_options, self._clone, self._site.caches, limited=self._memory_limited)
+            notes.cache = settle(server, arm.setup.load, self._clone, self._site.caches, limited=self._memory_limited)
 
     def measure(self) -> None:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
-        notes, server, options = self._notes, self._server, self._arm.load_options
+        notes, server, options = self._notes, self._server, self._arm.setup.load
         with notes.laps("measure"):
             sampling = self._site.sampling(self._site.probes(server, self._clone))
             closing: dict[str, float | None] = {}
@@ -158,7 +158,7 @@ class Trial:
 
     def maintain(self) -> None:
         """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""
-        notes, options = self._notes, self._arm.load_options
+        notes, options = self._notes, self._arm.setup.load
         if not (notes.alive and notes.window is not None and options.maintenance):
             return
         with notes.laps("maintain"):
@@ -171,7 +171,7 @@ class Trial:
     def check(self) -> None:
         """Where it is asked for, look whether tables and indexes are sound."""
         notes = self._notes
-        if notes.alive and self._arm.drive_options.check:
+        if notes.alive and self._arm.setup.drive.check:
             with notes.laps("check"):
                 notes.problems.update(amcheck.check_relations(self._server))
 
@@ -195,7 +195,7 @@ class Trial:
             if self._cluster.kept:
                 return
             try:
-                self._arm.drive.discard(clone, check=self._arm.drive_options.check)
+                self._arm.drive.discard(clone, check=self._arm.setup.drive.check)
             except DamagedError as error:
                 self._notes.problems[amcheck.DRIVE] = error.message
 
@@ -273,11 +273,11 @@ class Trial:
     def _look_into_files(self) -> None:
         """What the options ask to know of pages and files, once every counter is read."""
         arm, notes, server = self._arm, self._notes, self._server
-        weigh, codec = arm.load_options.compressibility, compression.codec_of(arm.drive_options)
+        weigh, codec = arm.setup.load.compressibility, compression.codec_of(arm.setup.drive)
         responses, counters, stored = dict[str, float | None](), dict[str, float | None](), dict[str, float | None]()
         if weigh:
             stored |= compression.of_wal(server, self._clone, codec)
-        if arm.load_options.page_space:
+        if arm.setup.load.page_space:
             notes.page_space.update(page_space.as_left(server))
             responses |= page_space.summed(notes.page_space)
             counters |= notes.page_space

@@ -10,7 +10,7 @@ from typing import Any
 
 from pgassay import plugins
 from pgassay.bench import messages as bench_messages
-from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
@@ -106,7 +106,7 @@ class DriverFactor(Factor):
             raise bench_messages.no_value(name)
         return Level(typed, find(typed.strip()).name)
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Hand the driver's name on with the options of the load."""
         setup.load[_DRIVER] = level.canonical
 

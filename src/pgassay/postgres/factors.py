@@ -4,7 +4,7 @@ One small object each; `FACTORS` is what the lab's catalogue takes. Fillfactors 
 options of `builds.request`.
 """
 
-from pgassay.bench.factor import Factor, Readable, Setup, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
 from pgassay.postgres import effective, find, messages, settings
@@ -31,7 +31,7 @@ class ServerSetting(Factor):
         settings.require_name(name.removeprefix(_PREFIX))
         return Level(typed, canonical(typed))
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Into our configuration file, as typed."""
         setup.settings[name.removeprefix(_PREFIX)] = level.typed
 
@@ -75,7 +75,7 @@ class PostgresVersion(Factor):
         major, minor = find.parse_requested_version(typed)
         return Level(typed, str(major) if minor is None else f"{major}.{minor}")
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """The lab chooses the installation by it."""
         setup.version = level.canonical
 
@@ -99,7 +99,7 @@ class DataChecksums(Factor):
         """A boolean as `on` or `off`; raises `UsageError`."""
         return Level(typed, "on" if parse_boolean(typed) else "off")
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Pass it to initdb as `data_checksums`."""
         setup.init_options[name.removeprefix(_INITIAL)] = level.canonical
 
@@ -120,7 +120,7 @@ class WalSegmentSize(Factor):
         """A size, or a bare number of MB as initdb takes it."""
         return Level(typed, f"{wal_segment_bytes(typed)}B")
 
-    def prepare(self, name: str, level: Level, setup: Setup) -> None:
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Pass it to initdb as `wal_segment_size`."""
         setup.init_options[name.removeprefix(_INITIAL)] = format_bytes(wal_segment_bytes(level.canonical))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Factor, Readable, Setup, Stage, matches
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, matches
 from pgassay.errors import UsageError
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
@@ -63,7 +63,7 @@ class FactorContract:
 
     def test_preparing_twice_asks_for_the_same(self, factor: Factor, name: str, levels: Mapping[str, str]) -> None:
         for typed in levels:
-            once, again = Setup(), Setup()
+            once, again = SetupDraft(), SetupDraft()
             level = factor.parse(name, typed)
             factor.prepare(name, level, once)
             factor.prepare(name, level, again)

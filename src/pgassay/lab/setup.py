@@ -1,0 +1,46 @@
+"""What one arm asks of every room, as typed values: made once of its levels, read by name nowhere else.
+
+Only PostgreSQL's own vocabulary stays name to value: its settings, and the options of initdb.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pgassay.bench.factor import SetupDraft
+from pgassay.bench.load import LoadOptions
+from pgassay.drive.options import DriveOptions
+from pgassay.load import drivers
+from pgassay.postgres.builds.recipe import DEFAULT_BLOCK_BYTES
+from pgassay.postgres.builds.request import BuildRequest
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The programs, settings, load and drives of one arm."""
+
+    version: str
+    """Which installed PostgreSQL serves: `17` or `17.5`; empty for any."""
+    build: BuildRequest | None
+    """The PostgreSQL that is to be built; None to take one that is installed."""
+    init_options: Mapping[str, str]
+    settings: Mapping[str, str]
+    """What the study sets, GUC to value, before the regime is pinned."""
+    load: LoadOptions
+    drive: DriveOptions
+
+    @property
+    def block_bytes(self) -> int:
+        """The page size of the server."""
+        return self.build.block_bytes if self.build else DEFAULT_BLOCK_BYTES
+
+    @classmethod
+    def of(cls, draft: SetupDraft) -> "Setup":
+        """Of what the factors wrote; raises `UsageError` for options that are not known or do not go together."""
+        return cls(
+            version=draft.version,
+            build=BuildRequest.from_levels(draft.build) if draft.build else None,
+            init_options=dict(draft.init_options),
+            settings=dict(draft.settings),
+            load=replace(drivers.options_of(draft.load), memory_bytes=draft.memory_bytes),
+            drive=DriveOptions.from_levels(draft.drive),
+        )
