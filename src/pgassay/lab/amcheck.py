@@ -1,7 +1,7 @@
 """Checks at the end of a trial whether its data are damaged (`drive.check = "on"`): tables, indexes, file system.
 
-While the server runs, amcheck looks at every table and B-tree index, as pg_amcheck does (manual, "amcheck"). Once the
-drive is unmounted, the file system's own tool does, and an emulated drive looks at itself (`Drive.discard`).
+While the server runs, amcheck checks every table and B-tree index, as pg_amcheck does (manual, "amcheck"). Once the
+drive is unmounted, the file system's own tool checks it, and an emulated drive checks itself (`Clones.discard`).
 """
 
 from pgassay.bench.errors import QueryError

@@ -41,7 +41,7 @@ def every_factor() -> FactorCatalogue:
 
 
 def _foreign_factors(taken: Sequence[str]) -> Sequence[Factor]:
-    """Of other packages; one may be more specific than a pattern of ours (`server.*`), but not the same."""
+    """Factors of other packages; one may be more specific than a pattern of ours (`server.*`), but not equal to one."""
     found = []
     for plugin in plugins.installed(plugins.Group.FACTORS):
         factor = plugin.load(Factor)

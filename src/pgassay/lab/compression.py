@@ -1,7 +1,7 @@
 """How far tables, indexes and WAL compress, each kind by itself; one figure for the whole drive would hide that.
 
 A sample of the trial's own files, read after the window, goes through a drive's codec block by block, as `pgassay
-compressibility` does it (docs/compressibility.md has the fine print). Of a drive that stores what it gets it tells
+compressibility` does it (docs/compressibility.md has the details). Of a drive that stores what it gets it tells
 what one that compresses would have made of the same files. `load.compressibility = "on"` asks for it.
 """
 
@@ -19,7 +19,7 @@ from pgassay.study.responses import Better, Response
 
 PREFIX = "stored"
 SAMPLE_BYTES = 96 << 20
-"""How much of all kinds together is read; less than that is read whole."""
+"""How much is read of all kinds together; if there is less, all of it is read."""
 BLOCK_BYTES = 4096
 CODEC = "zstd-1"
 """The codec for drives that have none of their own."""
@@ -62,7 +62,7 @@ def responses(options: Iterable[LoadOptions]) -> tuple[Response, ...]:
 
 
 def codec_of(drives: DriveOptions) -> str:
-    """The codec that the drive of the data is asked to have; `CODEC` where none is asked for."""
+    """The codec of the drive that holds the data, as the study asks for it; `CODEC` if it asks for none."""
     named = drives.data.codec
     return CODEC if named in (None, "none") else named
 
@@ -79,7 +79,9 @@ def of_wal(server: Server, directory: Path, codec: str) -> dict[str, float | Non
 
 
 def of_relations(server: Server, directory: Path, codec: str) -> dict[str, float | None]:
-    """For tables and indexes `stored.KIND_logical_bytes`, `…_read_bytes` of them, and by these `…_compressed_bytes`."""
+    """For tables and for indexes: `stored.KIND_logical_bytes`, `…_read_bytes` (of the sample) and `…_compressed_bytes`
+    (for all of them, at the ratio of the sample). A CHECKPOINT comes first; raises `QueryError`.
+    """
     server.execute("CHECKPOINT")
     kind_of = {Path(str(path)).name: _OF_RELKIND[str(relkind)] for path, relkind in server.query(_FILES)}
     files: dict[str, list[DataFile]] = {}

@@ -25,7 +25,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.study.model import Study
 
 UNTOLD = 0
-"""The rule of records that were made before they told it."""
+"""The rule of records from before rules were recorded."""
 
 _LAST_WORDS = (Kind.DECISION, Kind.FINISHED)
 
@@ -75,7 +75,7 @@ def _next_number(trials: Sequence[TrialRecord]) -> int:
 
 
 def undone(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decision | None:
-    """What a killed run had decided and not done: that stands, whatever has become known since."""
+    """The last decision, if a killed run made it and did not carry it out: it stands. None if there is no such one."""
     entry = next((each for each in reversed(entries) if each.kind in _LAST_WORDS), None)
     if entry is None or entry.kind != Kind.DECISION:
         return None
@@ -106,7 +106,7 @@ def _kind_of(reason: str) -> str:
 def disagreements(
     study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]
 ) -> tuple[int, ...]:
-    """Numbers of the journal lines whose decision is not the one that the record leads to; empty for an honest run."""
+    """Numbers of the journal lines whose decision is not the one that the record leads to; empty if all agree."""
     found = []
     committed: set[object] = set()
     for position, entry in enumerate(entries):
@@ -120,7 +120,7 @@ def disagreements(
 
 
 def preparation_s(entries: Sequence[Entry]) -> float:
-    """What making the snapshots took; one made again after a pause counts once."""
+    """How long making the snapshots took, in seconds; one made again after a pause counts once."""
     first: dict[str, float] = {}
     for entry in entries:
         if entry.kind == Kind.PREPARED:
@@ -129,7 +129,7 @@ def preparation_s(entries: Sequence[Entry]) -> float:
 
 
 def history_of(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> History:
-    """The design's history from the record."""
+    """What has happened so far, as the design needs it, from committed trials and journal lines."""
     lengths: dict[str, list[float]] = {}
     for record in trials:
         lengths.setdefault(record.arm, []).append(record.length_s)

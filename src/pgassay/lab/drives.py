@@ -30,7 +30,7 @@ from pgassay.study.drives import DriveKind
 
 
 @dataclass(frozen=True)
-class Places:
+class DriveChoices:
     """What the user says of drives: where those without a place live, which devices may be overwritten, what stays."""
 
     directory: Path
@@ -41,7 +41,7 @@ class Places:
     """Only a plan is made: nothing is made, and nothing that a killed run left is removed."""
 
 
-def attacher_of(places: Places, runner: Runner, account: Account) -> Attacher:
+def attacher_of(places: DriveChoices, runner: Runner, account: Account) -> Attacher:
     """What attaches drives on this machine, for the servers' account."""
     return Attacher(
         runner=runner,
@@ -65,7 +65,7 @@ def linux_kernel() -> LinuxKernel:
 class Drives:
     """The drives attached so far. `held` protects what must not be interrupted; `given_back` collects every release."""
 
-    places: Places
+    places: DriveChoices
     attacher: Attacher
     held: Callable[[], AbstractContextManager[None]]
     given_back: ExitStack

@@ -1,7 +1,7 @@
-"""What a run will take, for its plan: the load, what each trial needs beside it, and the snapshots that are missing.
+"""How long a run will take, for its plan: load, the other steps of each trial, and snapshots that are missing.
 
 The rates are means over runs on one quiet machine (two cores, ext4, clones copied, PostgreSQL 15 with pages of 2 to
-8 kB, pgbench at scales 20 and 100); other drives have others, so a plan says "about". A run measures its own trials:
+8 kB, pgbench at scales 20 and 100); other drives differ, so a plan says "about". A run measures its own trials:
 its decisions go by those alone (see `decisions`).
 """
 
@@ -25,22 +25,22 @@ PREPARATION_S_PER_GB = 7.4
 """Filling, keys, VACUUM and writing it all to the drive; ageing is not in it."""
 
 OVERHEAD_S = 2.0
-"""What decisions take a trial to need beyond its load until one has been measured. Their hashes hold it, so it stays as
-it is, for the records that there are; users are told what `forecast` finds."""
+"""What decisions assume that a trial takes beside its load until one has been measured. The hashes of decisions depend
+on it, so it must not change while there are records; plans show what `forecast` finds instead."""
 
 DURATION_S = 60.0
-"""What a window is taken to last if its load ends when its work is done."""
+"""The assumed length of a window whose load ends when its work is done."""
 
 _GB = 1e9
 
 
 def planned_s(study: Study) -> float:
-    """What decisions take a trial to last before one has been measured, on average over the arms."""
+    """The length of a trial that decisions assume before one has been measured: the mean over the arms, in seconds."""
     return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
 def load_s(study: Study) -> float:
-    """Warm-up and window of a trial, on average over the arms."""
+    """Warm-up and window of a trial: the mean over the arms, in seconds."""
     return sum(_load_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
@@ -58,7 +58,7 @@ def _options_of(study: Study, arm: Arm) -> LoadOptions:
 
 
 def planned_trial_s(study: Study, arm: Arm) -> float:
-    """What decisions take a trial of this arm to last before one has been measured."""
+    """The length of a trial of this arm that decisions assume before one has been measured, in seconds."""
     return _load_s(study, arm) + OVERHEAD_S
 
 
@@ -82,7 +82,7 @@ class Forecast:
 
 
 def forecast(resolved: ResolvedStudy) -> Forecast:
-    """What a study will take; where arms count transactions `load_s` is a guess (see `length_known`)."""
+    """How long a study will take; where arms count transactions `load_s` is a guess (see `length_known`)."""
     beside_s = 0.0
     preparing: dict[str, float] = {}
     for arm in resolved.arms:

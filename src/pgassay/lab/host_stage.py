@@ -1,6 +1,6 @@
 """The host stage of a trial: after the clone, before the server's start; given back once the server is gone.
 
-Factors change the machine through `Hosting.changes` only, so that nothing is changed that is not owed back.
+Factors change the machine through `Hosting.changes` only, so that every change is undone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,10 +43,10 @@ def hosted(arm: ResolvedArm, clone: Path) -> Iterator[Hosting]:
 
 
 def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]:
-    """Start the server as soon as its huge pages are there; returns it and what the record shall tell of the pages.
+    """Start the server as soon as its huge pages are there; returns it and what the record says of them, if anything.
 
-    Free pages are anybody's, and every PostgreSQL asks for some by default (`huge_pages = try`): what another took in
-    that moment is obtained again, once. Raises `ClusterError`, `HostError`.
+    Any program may take free huge pages, and every PostgreSQL asks for some by default (`huge_pages = try`): what
+    another one took in that moment is obtained again, once. Raises `ClusterError`, `HostError`.
     """
     settings, sockets = arm.settings, arm.site.socket_directory
     hosting.obtain()
@@ -74,13 +74,13 @@ def _peak_bytes(arm: ResolvedArm, clone: Path) -> int:
 
 
 def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, str]:
-    """The host factors among `names` that this machine cannot have, with the reason."""
+    """The host factors among `names` that are not available on this machine, with the reason."""
     found = {name: catalogue.find(name) for name in names}
     return {name: reason for name, each in found.items() if each and (reason := each.unavailable(name))}
 
 
 def require(arm: ResolvedArm) -> None:
-    """Raise `UsageError` for host factors that this machine does not have, and for levels that it cannot."""
+    """Raise `UsageError` for host factors and levels that are not available on this machine."""
     bounds = arm.at(Stage.HOST)
     missing = unavailable((each.name for each in bounds), arm.site.catalogue)
     if missing:

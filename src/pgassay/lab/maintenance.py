@@ -1,6 +1,6 @@
 """Maintenance after a window, timed: a CHECKPOINT, and a VACUUM that visits every page of every table.
 
-Both go by the page, so larger pages have fewer to do (Coelho 2014 names it); `load.maintenance = "on"` asks for it.
+Both do their work page by page, so larger pages leave fewer (Coelho 2014); `load.maintenance = "on"` asks for it.
 Where a trial counts transactions, the CHECKPOINT lies inside the window and closes its one cycle: see `regime`.
 """
 
@@ -27,7 +27,7 @@ VACUUM = (
 )
 
 _TOLD_S = 2.0
-"""The checkpointer answers first and counts a moment later (before 15 up to half a second)."""
+"""How long to wait for the count: the checkpointer answers first and counts later (before 15 up to half a second)."""
 _PAUSE_S = 0.02
 _OURS = f"FROM pg_class WHERE oid >= {FIRST_USER_OID} AND relkind"
 _TABLES = f"SELECT oid::regclass::text {_OURS} IN ('r', 'm') ORDER BY oid"

@@ -17,7 +17,7 @@ PAGES_MAX = 1000
 PREFIX = "page_space"
 RELATION = "relation"
 RELATIONS_MAX = 40
-"""The largest tables and indexes are told; a schema may have thousands."""
+"""Only the largest tables and indexes are recorded; a schema may have thousands."""
 RESPONSES = (
     Response(
         "free_share_loaded", "free share of the tables' pages after the load", "share", Better.NEITHER, Scale.DIFFERENCE
@@ -76,13 +76,13 @@ def read(server: Server, when: str) -> dict[str, float | None]:
 
 
 def as_loaded(server: Server) -> dict[str, float | None]:
-    """Before anything ran on the clone: free shares and the size of the database."""
+    """The free shares and the size of the database in bytes, before anything has run on the clone."""
     ((size,),) = server.query("SELECT pg_database_size(current_database())::float8")
     return {**read(server, "loaded"), f"{PREFIX}.database_loaded_bytes": float(size)}
 
 
 def as_left(server: Server) -> dict[str, float | None]:
-    """After the window and its readings: a CHECKPOINT, then the free shares."""
+    """The free shares after the window and its readings; a CHECKPOINT comes first."""
     server.execute("CHECKPOINT")
     return read(server, "left")
 

@@ -1,4 +1,4 @@
-"""Where things live on this machine unless the user says otherwise: clusters, and PostgreSQL's own builds.
+"""The default directories on this machine: clusters, builds of PostgreSQL, and the list of changes to the machine.
 
 Root's live under /var/lib and are open to the servers' account; everyone else's in their own folders, as the XDG base
 directory specification has it.
@@ -15,7 +15,7 @@ STATE_VARIABLE = "PGASSAY_STATE_DIR"
 
 
 def default_directory(environment: Mapping[str, str]) -> Path:
-    """Where clusters live unless told: $PGASSAY_DATA_DIR; /var/lib/pgassay for root; else the user's data home."""
+    """Where clusters live by default: $PGASSAY_DATA_DIR; /var/lib/pgassay for root; else the user's data home."""
     named = environment.get(DATA_VARIABLE)
     if named:
         return Path(named)
@@ -26,7 +26,9 @@ def default_directory(environment: Mapping[str, str]) -> Path:
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """Where builds are kept: $PGASSAY_CACHE; beside the clusters if root or told so; else the user's cache home."""
+    """Where builds are kept: $PGASSAY_CACHE; beside the clusters for root, or with $PGASSAY_DATA_DIR; else the user's
+    cache home.
+    """
     named = environment.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()

@@ -25,7 +25,7 @@ from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.drives import Drives, Places, attacher_of, owned
+from pgassay.lab.drives import DriveChoices, Drives, attacher_of, owned
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
@@ -46,7 +46,7 @@ __all__ = ["DATA_VARIABLE", "BenchOptions", "Workbench", "default_directory"]
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """Where and on what to run; None for what is found by itself: the first PostgreSQL, the default directory."""
+    """Where and on what to run. None stands for the first PostgreSQL that is found, or the default directory."""
 
     bindir: Path | None = None
     data_directory: Path | None = None
@@ -91,7 +91,7 @@ class Workbench:
                 stack.callback(shutil.rmtree, self._sockets, ignore_errors=True)
             self._given_back = stack.pop_all()
         options = self.options
-        places = Places(
+        places = DriveChoices(
             self.data_directory, options.allow_volatile, options.keep_snapshots, owned(options.owned), options.dry_run
         )
         attacher = attacher_of(places, self.runner, self.account)

@@ -19,7 +19,7 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import Places, attacher_of
+from pgassay.lab.drives import DriveChoices, attacher_of
 
 
 @cache
@@ -75,7 +75,7 @@ def place() -> Iterator[Path]:
 def attacher(directory: Path) -> Attacher:
     """As a workbench has it."""
     account = choose()
-    return attacher_of(Places(directory, allow_volatile=True), LocalRunner(account), account)
+    return attacher_of(DriveChoices(directory, allow_volatile=True), LocalRunner(account), account)
 
 
 def attach(directory: Path, data: str, **levels: str) -> Drive:

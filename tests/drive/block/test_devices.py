@@ -16,7 +16,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import Places, attacher_of, owned
+from pgassay.lab.drives import DriveChoices, attacher_of, owned
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 
@@ -47,7 +47,7 @@ def device(place: Path) -> Iterator[Path]:
 
 def attach(place: Path, device: Path, *names: Path, **levels: str) -> Drive:
     account = choose()
-    places = Places(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(name) for name in names]))
     attacher = attacher_of(places, LocalRunner(account), account)
     asked = {f"data.{name}": value for name, value in levels.items()}
     return attacher.attach(DriveOptions.from_levels({"data": f"device:{device}", **asked}), place / "data", Needs())
