@@ -183,7 +183,7 @@ def test_an_output_that_exists_already(told: Told) -> None:
 @pytest.mark.parametrize(
     ("level", "said", "helps"),
     [
-        ("server.shared_buffers=100TB", "does not fit in the memory of this machine", "give less"),
+        ("server.shared_buffers=100TB", "does not fit in the memory of this machine", "use less"),
         ("host.cores=4096", '"host.cores" = 4096 wants more than the', "at most"),
         ("host.cores=cpu:4095", "this machine has no CPU 4095", "taskset"),
         ("host.cores=many", '"host.cores" cannot be "many"', "it takes all, 4"),
