@@ -282,6 +282,31 @@ def test_another_package_s_probe_is_opened_and_its_responses_follow_ours(target:
     assert probes.costs({f"loadavg.{name}": value for name, value in reading.values.items()}, 10)["load_average"] == 0.5
 
 
+class Faulty(LoadAverage):
+    """Another package's probe with faults: its reader raises, and its cost divides by nothing."""
+
+    name = "faulty"
+    costs = (Cost(Response("per_nothing", "per nothing", "count", Better.LOWER), lambda counters, _: 1.0 / 0.0),)
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        class Raising(Load):
+            def read(self) -> tuple[Reading, ...]:
+                raise ValueError("no such file")
+
+        return (Raising(target.clock),)
+
+
+def test_the_faults_of_another_package_s_probe_cost_its_own_numbers_only(target: Target) -> None:
+    probes = Probes(foreign=(Faulty(),))
+    (reader,) = (each for each in probes.open(target) if "loadavg" in each.meters)
+    reader.settle()
+    (reading,) = reader.read()
+    assert (reading.source, reading.values) == ("loadavg", {"one_minute": None})
+    reader.close()
+    found = probes.costs({"wal.wal_records": 10.0}, 5)
+    assert (found["per_nothing"], found["wal_records_per_transaction"]) == (None, 2.0)
+
+
 def test_views_of_all_probes_are_one_statement_a_second(target: Target) -> None:
     sources = [set(reader.meters) for reader in Probes(foreign=(Replication(),)).open(target) if reader.per_second]
     (together,) = (each for each in sources if "wal" in each)

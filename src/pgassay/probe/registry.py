@@ -4,12 +4,15 @@ The kernel's files are read before the server is asked, since a question costs t
 probes that read SQL once a second are one statement.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pgassay import plugins
+from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.errors import QueryError
 from pgassay.bench.probe import Differences, Probe, Reader, Target
+from pgassay.bench.running import Clock
 from pgassay.probe.disks import Disks, ServerGroup
 from pgassay.probe.drives import Drives
 from pgassay.probe.processes import LabProcesses, Machine, ServerFiles, ServerProcesses
@@ -56,8 +59,16 @@ class Probes:
         return tuple(cost.response for probe in self.all for cost in probe.costs)
 
     def costs(self, counters: Differences, transactions: int) -> dict[str, float | None]:
-        """Every response, by name, of a window; None where a counter is missing or nothing was done."""
-        return {cost.response.name: cost.value(counters, transactions) for probe in self.all for cost in probe.costs}
+        """Every response, by name, of a window; None where a counter is missing or nothing was done.
+
+        Also None where another package's cost raises: a trial of minutes is worth more than that number.
+        """
+        found = {cost.response.name: cost.value(counters, transactions) for probe in self.ours for cost in probe.costs}
+        for cost in (cost for probe in self.foreign for cost in probe.costs):
+            found[cost.response.name] = None
+            with suppress(Exception):
+                found[cost.response.name] = cost.value(counters, transactions)
+        return found
 
     def unavailable(self, target: Target) -> Mapping[str, str]:
         """Which probes cannot read here, and why, by name."""
@@ -84,10 +95,14 @@ class Probes:
             if views
         ]
         return (
-            *(reader for probe in usable if not probe.asks_server for reader in probe.readers(target)),
+            *(reader for probe in usable if not probe.asks_server for reader in self._readers(probe, target)),
             *statistics,
-            *(reader for probe in usable if probe.asks_server for reader in probe.readers(target)),
+            *(reader for probe in usable if probe.asks_server for reader in self._readers(probe, target)),
         )
+
+    def _readers(self, probe: Probe, target: Target) -> Sequence[Reader]:
+        readers = probe.readers(target)
+        return readers if probe in self.ours else [_Guarded(reader, target.clock) for reader in readers]
 
     def _readable(self, probe: Probe, view: View, target: Target) -> View:
         """Another package's view that this server refuses must not take the whole statement with it."""
@@ -98,6 +113,38 @@ class Probes:
         except QueryError:
             return view.without_values()
         return view
+
+
+class _Guarded:
+    """Another package's reader: where it raises, although it must not, its values are None and the trial goes on."""
+
+    def __init__(self, reader: Reader, clock: Clock) -> None:
+        self._reader = reader
+        self._clock = clock
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        return self._reader.meters
+
+    @property
+    def per_second(self) -> bool:
+        return self._reader.per_second
+
+    def settle(self) -> None:
+        with suppress(Exception):
+            self._reader.settle()
+
+    def read(self) -> tuple[Reading, ...]:
+        with suppress(Exception):
+            return self._reader.read()
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        return tuple(
+            Reading(source, *now, {meter.name: None for meter in meters}) for source, meters in self.meters.items()
+        )
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._reader.close()
 
 
 def every_probe() -> Probes:
