@@ -8,6 +8,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import critical
 from pgassay.analysis.curves import curves
+from pgassay.analysis.observations import Observation
 
 from ._make import TPS, columns
 
@@ -28,3 +29,11 @@ def test_few_or_no_blocks_have_no_band() -> None:
     assert (first.low, first.high) == (0.0, inf)
     assert isnan(second.value)
     assert second.left_out == ("block 1: a has no value",)
+
+
+def test_a_band_beyond_all_numbers_is_unbounded() -> None:
+    """Blocks so far apart that the end's logarithm is no number's any more: it was given as the response itself."""
+    seen = [Observation(block, "a", "", "1", value) for block, value in enumerate((1e-300, 1e300) * 3, 1)]
+    (curve,) = curves(seen, TPS, blocks_max=6, looks="once")
+    assert (curve.points[0].low, curve.points[0].high) == (0.0, inf)
+    assert not curve.points[0].bounded

@@ -6,12 +6,13 @@ scale, means on a difference scale; effects along the curve are `compare`'s, one
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, isfinite, nan, sqrt
+from math import inf, isfinite, nan, sqrt
 
 import numpy as np
 
 from pgassay.analysis.boundaries import FIRST_LOOK, critical, fixed_critical
 from pgassay.analysis.compare import Looks
+from pgassay.analysis.effects import from_contrast
 from pgassay.analysis.observations import Observation, arrange, cells
 from pgassay.study.responses import Response, Scale
 
@@ -80,10 +81,6 @@ def _curve(
         value = fixed_critical(n, alpha) if horizon is None else critical(n, horizon, alpha)
         half = value * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
         ends = (mean, mean - half, mean + half) if n else (nan, -inf, inf)
-        value, low, high = (_exp(end) for end in ends) if ratio else ends
+        value, low, high = (from_contrast(end, response.scale) for end in ends)
         points.append(Point(cell.covariate, n, value, low, high, table.left_out[treatment]))
     return Curve(treatment, condition, tuple(points), level)
-
-
-def _exp(value: float) -> float:
-    return exp(value) if value < 700.0 else value

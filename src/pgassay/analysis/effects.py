@@ -102,6 +102,16 @@ class Certainty:
         return f"Student's t on block-wise contrasts, {looks}{family}"
 
 
+def from_contrast(value: float, scale: Scale) -> float:
+    """A mean contrast or the end of its interval as a reader sees it: a ratio, or a difference as it is.
+
+    A logarithm beyond what a number holds gives inf; NaN stays NaN.
+    """
+    if scale is Scale.DIFFERENCE or value != value:
+        return value
+    return exp(value) if value < 700.0 else inf
+
+
 def estimate(
     contrasts: Contrasts, treatment: str, cell: Cell, response: Response, certainty: Certainty, *, primary: bool
 ) -> Effect:
@@ -111,8 +121,7 @@ def estimate(
     spread = _spread(contrasts.values, mean) if n > 1 else nan
     half = _half_width(n, spread, certainty, certainty.alpha)
     inner = _half_width(n, spread, certainty, 2.0 * certainty.alpha) if certainty.equivalence else inf
-    ratio = response.scale is Scale.RATIO
-    shown = np.exp(contrasts.values) if ratio else contrasts.values
+    shown = np.exp(contrasts.values) if response.scale is Scale.RATIO else contrasts.values
     return Effect(
         treatment=treatment,
         condition=cell.condition,
@@ -120,17 +129,17 @@ def estimate(
         response=response.name,
         scale=response.scale,
         blocks=n,
-        estimate=_back(mean, ratio),
-        low=_back(mean - half if n else -inf, ratio),
-        high=_back(mean + half if n else inf, ratio),
+        estimate=from_contrast(mean, response.scale),
+        low=from_contrast(mean - half if n else -inf, response.scale),
+        high=from_contrast(mean + half if n else inf, response.scale),
         level=certainty.level,
         simultaneous=certainty.comparisons > 1 or primary,
         method=certainty.method,
         left_out=contrasts.left_out + _cautions(n, spread, certainty),
         primary=primary,
         comparisons=certainty.comparisons,
-        inner_low=_back(mean - inner if n else -inf, ratio),
-        inner_high=_back(mean + inner if n else inf, ratio),
+        inner_low=from_contrast(mean - inner if n else -inf, response.scale),
+        inner_high=from_contrast(mean + inner if n else inf, response.scale),
         spread=spread,
         baseline_mean=float(contrasts.baseline.sum()) / n if n else nan,
         contrasts=tuple(zip(contrasts.blocks, shown.tolist(), strict=True)),
@@ -159,10 +168,3 @@ def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ..
     if certainty.every_block and blocks > certainty.horizon:
         cautions.append(messages.beyond_horizon(blocks, certainty.horizon))
     return tuple(cautions)
-
-
-def _back(value: float, ratio: bool) -> float:
-    """From the contrast's scale to the reader's."""
-    if not ratio or value != value:
-        return value
-    return exp(value) if value < 700.0 else inf

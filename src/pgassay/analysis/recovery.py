@@ -10,7 +10,8 @@ from math import exp, inf, isfinite, log, sqrt
 from statistics import fmean, stdev
 
 from pgassay.analysis.boundaries import FIRST_LOOK, critical
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, from_contrast
+from pgassay.study.responses import Scale
 
 BEARABLE = 1.25
 """A slowdown below this counts as none: the first and the second time of the same thing differ by some per cent."""
@@ -64,7 +65,8 @@ def _point(size: int, ratios: Sequence[float], blocks_max: int, alpha: float) ->
     if n < FIRST_LOOK:
         return Slowdown(size, n, exp(mean), 0.0, inf)
     half = critical(n, blocks_max, alpha) * stdev(logs) / sqrt(n)
-    return Slowdown(size, n, exp(mean), exp(mean - half), exp(mean + half) if mean + half < 700 else inf)
+    ends = (from_contrast(end, Scale.RATIO) for end in (mean, mean - half, mean + half))
+    return Slowdown(size, n, *ends)
 
 
 @dataclass(frozen=True)

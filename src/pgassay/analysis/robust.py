@@ -7,14 +7,13 @@ it. Never over seconds: those within a trial are not replicates.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, inf, log
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import FIRST_LOOK, Floats
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, from_contrast
 from pgassay.analysis.observations import Table
 from pgassay.study.responses import Better, Response, Scale
 
@@ -53,9 +52,9 @@ def hodges_lehmann(effect: Effect, level: float = 0.95) -> RobustEstimate | None
     places = (rank, last // 2, last - last // 2, last - rank)
     walsh = np.partition((values[first] + values[second]) / 2.0, places)  # in order at these places is enough
     return RobustEstimate(
-        estimate=_back(float((walsh[places[1]] + walsh[places[2]]) / 2.0), effect),
-        low=_back(float(walsh[rank]), effect),
-        high=_back(float(walsh[last - rank]), effect),
+        estimate=from_contrast(float((walsh[places[1]] + walsh[places[2]]) / 2.0), effect.scale),
+        low=from_contrast(float(walsh[rank]), effect.scale),
+        high=from_contrast(float(walsh[last - rank]), effect.scale),
         level=attained,
         method="Hodges–Lehmann, interval from Wilcoxon's signed ranks",
     )
@@ -86,9 +85,8 @@ def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) ->
     """From the sorted means of the resamples."""
     n, mean = len(values), float(values.mean())
     if float(np.ptp(values)) == 0.0:
-        return RobustEstimate(
-            _back(mean, effect), _back(mean, effect), _back(mean, effect), level, _bootstrap_method(n)
-        )
+        only = from_contrast(mean, effect.scale)
+        return RobustEstimate(only, only, only, level, _bootstrap_method(n))
     below = (np.count_nonzero(means < mean) + np.count_nonzero(means <= mean)) / (2.0 * RESAMPLES)
     bias = float(ndtri(below))
     without = (values.sum() - values) / (n - 1)
@@ -98,9 +96,8 @@ def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) ->
     for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0):
         z = bias + float(ndtri(tail))
         ends.append(float(np.quantile(means, float(ndtr(bias + z / (1.0 - acceleration * z))))))
-    return RobustEstimate(
-        _back(mean, effect), _back(ends[0], effect), _back(ends[1], effect), level, _bootstrap_method(n)
-    )
+    estimate, low, high = (from_contrast(each, effect.scale) for each in (mean, *ends))
+    return RobustEstimate(estimate, low, high, level, _bootstrap_method(n))
 
 
 @lru_cache(maxsize=4)
@@ -119,12 +116,6 @@ def _bootstrap_method(blocks: int) -> str:
 def _contrasts(effect: Effect) -> Floats:
     values = np.asarray([value for _, value in effect.contrasts], dtype=np.float64)
     return np.log(values) if effect.scale is Scale.RATIO else values
-
-
-def _back(value: float, effect: Effect) -> float:
-    if effect.scale is not Scale.RATIO:
-        return value
-    return exp(value) if value < log(1e300) else inf
 
 
 @lru_cache(maxsize=4)

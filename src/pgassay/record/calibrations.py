@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pgassay.record import formats
-from pgassay.record.disk import Disk, replace_file
+from pgassay.record.disk import Disk, keep_file, replace_file
 from pgassay.record.errors import as_record_error
 
 STUDY = "calibration"
@@ -153,10 +153,7 @@ def read(disk: Disk, path: Path) -> Known:
 def remember(disk: Disk, path: Path, new: Calibration) -> None:
     """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep the calibration"):
-        missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
-        for folder in reversed(missing):
-            disk.mkdir(folder)
-        replace_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
 
 
 def write_beside_run(disk: Disk, run: Path, new: Calibration) -> Path:

@@ -207,6 +207,14 @@ def replace_file(disk: Disk, path: Path, data: bytes) -> None:
     disk.rename(fresh, path)
 
 
+def keep_file(disk: Disk, path: Path, data: bytes) -> None:
+    """As `replace_file`, in a directory that is made first where it is missing."""
+    missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
+    for folder in reversed(missing):
+        disk.mkdir(folder)
+    replace_file(disk, path, data)
+
+
 def files_below(disk: Disk, directory: Path) -> Iterator[Path]:
     """Every file below a directory, sorted within each level."""
     for name in disk.list(directory):

@@ -13,7 +13,7 @@ import msgspec
 
 from pgassay.record import formats
 from pgassay.record.calibrations import Setting
-from pgassay.record.disk import Disk, replace_file
+from pgassay.record.disk import Disk, keep_file
 from pgassay.record.errors import as_record_error
 
 FORMAT = 1
@@ -68,7 +68,4 @@ def read(disk: Disk, path: Path) -> KnownDisks:
 def remember(disk: Disk, path: Path, new: DiskCapacities) -> None:
     """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep what the disk can do"):
-        missing = [each for each in (path.parent, *path.parent.parents) if not disk.exists(each)]
-        for folder in reversed(missing):
-            disk.mkdir(folder)
-        replace_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
