@@ -122,6 +122,7 @@ def test_text_json_and_page_say_it_and_call_it_secondary(findings: Findings, tmp
     body = html[: html.index('<script type="module">')]
     for wanted in (
         '<span class="small">secondary</span>',
+        "Sections marked secondary decide nothing",
         "Hodges–Lehmann",
         "interaction",
         "saturates first",

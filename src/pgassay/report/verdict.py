@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, curves, scaling_figure, words
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Section, Sentences, VerdictRow, Verdicts
+from pgassay.report.section import Block, Section, Sentences, Surface, VerdictRow, Verdicts
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+_SECONDARY = (
+    "sections marked secondary decide nothing, and their intervals are not part of the primary's error control: see"
+    " docs/statistics.md"
+)
 _MANY = 0.1
 """A larger share of discarded trials is said with the verdicts."""
 
@@ -23,6 +27,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     else:
         yield from _comparisons(findings)
     yield Sentences(tuple(_basis(findings)), small=True)
+    yield Sentences((_SECONDARY,), small=True, on=Surface.PAGE)
     yield Sentences(tuple(_regime(findings)), small=True)
 
 
