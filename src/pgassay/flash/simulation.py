@@ -13,6 +13,7 @@ import numpy as np
 
 from pgassay import _core
 from pgassay.flash import formula, messages
+from pgassay.flash.memory import at_once
 from pgassay.flash.settings import Description, Life, Requests, Run, describe
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
@@ -147,12 +148,18 @@ def simulate(description: Description | Mapping[str, Any]) -> Simulation:
     """Age a drive, write its load, and read what the drive says.
 
     `description` is checked already, or has the tables of docs/flash-model.md: `{"drive": {"user_bytes": "16GB"}}`.
-    Takes seconds to minutes, and memory as the manual says. `UsageError` for what cannot be; a drive that runs out of
-    space is a result (`stopped`).
+    Takes seconds to minutes. `UsageError` for what cannot be, and for a drive whose tables do not fit into memory; a
+    drive that runs out of space is a result (`stopped`).
     """
     checked = description if isinstance(description, Description) else describe(description)
+    at_once([checked], 1)
+    return simulate_described(checked)
+
+
+def simulate_described(description: Description) -> Simulation:
+    """The same for a checked description of which is known that it fits into memory, beside others that are running."""
     try:
-        return _simulate(checked)
+        return _simulate(description)
     except _core.DescriptionError as refused:
         raise messages.refused(str(refused), refused.hint) from None
     except (ValueError, TypeError, OverflowError) as error:
