@@ -16,7 +16,7 @@ from pgassay.testing.planted import make_run
 
 def planted(path: Path, **header: object) -> Run:
     """A run whose one decision, the last, no design would make of its trials."""
-    run = make_run(path, spoilt=False)
+    run = make_run(path, discarded=False)
     told = json.loads((path / "run.json").read_text(encoding="utf-8"))
     (path / "run.json").write_text(json.dumps({**told, **header}), encoding="utf-8")
     return run

@@ -28,10 +28,10 @@ def test_every_block_holds_every_arm_once_in_its_order() -> None:
     assert "all 8 blocks" in stop.reason
 
 
-def test_a_spoilt_trial_is_repeated_at_the_end_of_its_block_at_most_twice() -> None:
+def test_an_invalid_trial_is_repeated_at_the_end_of_its_block_at_most_twice() -> None:
     def outcome(trial: RunTrial) -> Status:
-        spoilt = (trial.arm.name == "f=1" and trial.block == 2) or (trial.arm.name == "f=2" and trial.attempt == 1)
-        return Status.INVALID if spoilt else Status.VALID
+        invalid = (trial.arm.name == "f=1" and trial.block == 2) or (trial.arm.name == "f=2" and trial.attempt == 1)
+        return Status.INVALID if invalid else Status.VALID
 
     _, trials, _, _ = play(study(3), outcome)
     second = [trial for trial in trials if trial.block == 2]

@@ -54,7 +54,7 @@ def test_arms_out_of_reach_make_room_for_one_within() -> None:
         (None, {"f=1": 8, "f=2": 300, "f=3": None}, "nothing is scarce"),
         (20.9, {"f=1": 2, "f=2": 300, "f=3": None}, "not even the smaller block fits"),
         (40.0, {"f=1": 300, "f=2": 300, "f=3": None}, "no other arm would gain"),
-        (40.0, {"f=1": 8, "f=2": 19, "f=3": 20}, "the forecast is too rough to give up at twice what could be had"),
+        (40.0, {"f=1": 8, "f=2": 19, "f=3": 20}, "the forecast is too rough to give up at twice what was possible"),
     ],
 )
 def test_nobody_is_set_aside_without_need(budget_s: float | None, blocks: dict[str, int | None], why: str) -> None:

@@ -80,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with everything that the examples name: records, a CSV, outputs of other tools."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "runs").mkdir()
-    planted.make_run(folder / RUN, spoilt=False)
+    planted.make_run(folder / RUN, discarded=False)
     cacherun.make_run(folder / "runs/cache")
     scaled.make_scaled(folder / "runs/scaling")
     shutil.copytree(folder / "runs/scaling", folder / "runs/imported")

@@ -72,7 +72,7 @@ def test_all_toml_is_valid() -> None:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with verdicts, and a trial more that has a series of everything that is probed."""
     path = tmp_path_factory.mktemp("queried") / "run"
-    planted.make_run(path, spoilt=False, finished=False)
+    planted.make_run(path, discarded=False, finished=False)
     rows = [
         planted.Row(second * 10**9, second * 10**9, source, meter.name, meter.unit, 1000.0 * second)
         for second in range(3)

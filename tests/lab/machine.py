@@ -238,7 +238,7 @@ class MachineSampling(Sampler):
 class Event(StrEnum):
     """What befalls a trial."""
 
-    SPOILT = "spoilt"
+    CLOCK_JUMP = "clock_jump"
     ABORT = "abort"
     DEATH = "death"
 
@@ -266,7 +266,7 @@ class MachineLoad(FakeLoad):
         number = self._runs + 1
         self.problems = {number: {"aborted": "client 0 aborted"}} if event is Event.ABORT else {}
         self.deaths = frozenset({number} if event is Event.DEATH else ())
-        self._machine.clock.jump_s = 3600.0 if event is Event.SPOILT else 0.0
+        self._machine.clock.jump_s = 3600.0 if event is Event.CLOCK_JUMP else 0.0
         return super().run(server, options, output, seed)
 
     def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:

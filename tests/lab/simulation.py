@@ -53,12 +53,12 @@ DOCUMENT: Mapping[str, Any] = {
 }
 SPEEDS = {"100": 1000.0, "90": 1300.0, "50": 900.0, "10": 700.0}
 EVENTS: Events = {
-    ("90", 2, 1): Event.SPOILT,
+    ("90", 2, 1): Event.CLOCK_JUMP,
     ("50", 1, 1): Event.ABORT,
     ("50", 2, 1): Event.DEATH,
     ("50", 3, 1): Event.ABORT,
 }
-"""One trial is spoilt and repeated; one treatment fails three times in a row, each by its own doing, and is dropped."""
+"""One trial is invalid and repeated; one treatment fails three times because of its settings, and is dropped."""
 
 
 def study_of(**changes: Mapping[str, Any]) -> Study:

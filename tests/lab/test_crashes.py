@@ -169,7 +169,7 @@ def test_a_full_or_failing_disk_at_every_step(place: Path, alone: Simulation, fa
 def test_a_crash_does_not_change_what_a_budget_pays_for(place: Path) -> None:
     """A run that ends by its budget ends after the same trial, however often it was killed: pauses cost nothing."""
     changes = {"design": {"budget": "75s", "blocks": {"min": 5, "max": 20}, "resolution": "0.1%"}}
-    events = {("90", 1, 1): Event.SPOILT, ("50", 2, 1): Event.SPOILT}
+    events = {("90", 1, 1): Event.CLOCK_JUMP, ("50", 2, 1): Event.CLOCK_JUMP}
     whole = simulate(place, study=study_of(**changes), events=events)
     whole.carry_on()
     undisturbed = ending(whole)

@@ -1,4 +1,4 @@
-"""What a drive says of itself ends in the record, and a drive that is not what was asked spoils its trials by name."""
+"""What a drive says of itself ends in the record; trials on a drive that is not what was asked are invalid."""
 
 from pathlib import Path
 

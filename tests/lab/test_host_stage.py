@@ -45,7 +45,7 @@ class Changes:
 
 
 class Knob(Factor):
-    """A host factor of tests; the level `refused` cannot be had."""
+    """A host factor of tests; the level `refused` is not available."""
 
     stage = Stage.HOST
 

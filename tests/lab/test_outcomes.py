@@ -47,22 +47,22 @@ def test_a_quiet_run_settles_and_gives_everything_back(place: Path) -> None:
     assert first.levels["load.duration"].read_back == "8s"
 
 
-def test_a_trial_spoilt_from_outside_is_kept_and_repeated_at_the_end_of_its_block(place: Path) -> None:
-    simulation = simulate(place, study=study_of(**TWO), events={("90", 2, 1): Event.SPOILT})
+def test_a_trial_made_invalid_from_outside_is_kept_and_repeated_at_the_end_of_its_block(place: Path) -> None:
+    simulation = simulate(place, study=study_of(**TWO), events={("90", 2, 1): Event.CLOCK_JUMP})
     simulation.carry_on()
-    spoilt, again = trials_of(simulation, "90", block=2)
-    assert (spoilt.status, spoilt.attempt, spoilt.reasons[0].code) == (Status.INVALID, 1, "clock_jump")
+    invalid, again = trials_of(simulation, "90", block=2)
+    assert (invalid.status, invalid.attempt, invalid.reasons[0].code) == (Status.INVALID, 1, "clock_jump")
     assert (again.status, again.attempt) == (Status.VALID, 2)
     assert again.number == max(trial.number for trial in simulation.run.trials if trial.block == 2)
-    assert spoilt.seed != again.seed
+    assert invalid.seed != again.seed
 
 
-def test_after_three_attempts_a_spoilt_trial_is_left_out(place: Path) -> None:
-    events = {("90", 1, attempt): Event.SPOILT for attempt in (1, 2, 3)}
+def test_after_three_attempts_an_invalid_trial_is_left_out(place: Path) -> None:
+    events = {("90", 1, attempt): Event.CLOCK_JUMP for attempt in (1, 2, 3)}
     simulation = simulate(place, study=study_of(**TWO), events=events)
     simulation.carry_on()
     assert [trial.status for trial in trials_of(simulation, "90", block=1)] == [Status.INVALID] * 3
-    assert max(trial.block for trial in simulation.run.trials) == 6, "five blocks without the spoilt one"
+    assert max(trial.block for trial in simulation.run.trials) == 6, "five blocks without the invalid one"
 
 
 @pytest.mark.parametrize(("event", "codes"), [(Event.ABORT, ["aborted"]), (Event.DEATH, ["aborted", "server_died"])])

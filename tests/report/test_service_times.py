@@ -32,8 +32,8 @@ def test_a_place_is_as_good_as_its_worst_trial(findings: Findings) -> None:
     place = one.place
     assert service_times.errors_of([timed(one, 0.01), timed(other, 0.2)]) == {place: 0.2}
     assert service_times.errors_of([timed(one, 0.2), timed(other, None)]) == {place: None}
-    spoilt = next(each for each in findings.trials if each.status is Status.INVALID)
-    assert service_times.errors_of([timed(spoilt, 0.5)]) == {}
+    invalid = next(each for each in findings.trials if each.status is Status.INVALID)
+    assert service_times.errors_of([timed(invalid, 0.5)]) == {}
 
 
 def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> None:

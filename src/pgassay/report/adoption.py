@@ -89,7 +89,7 @@ def _setting(name: str, value: str, how: str) -> str:
 
 
 def build_steps(name: str, typed: str) -> list[str]:
-    """What a level of `build.*` or `init.*` takes to adopt; empty for a level that is not known here."""
+    """What a level of `build.*` or `init.*` takes to adopt; empty for a level of another kind."""
     if name in ("build.block_size", "build.wal_block_size") and not (split_quantity(typed) or ("", ""))[1]:
         return []  # an imported level is what its column held, and may have no unit
     if name == "build.block_size":

@@ -39,7 +39,7 @@ def make_run(
     path: Path,
     *,
     finished: bool = True,
-    spoilt: bool = True,
+    discarded: bool = True,
     fixed: Sequence[str] = (),
     more: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Run:
@@ -64,13 +64,13 @@ def make_run(
     host = {"cpu": {"model": "planted"}, "mounts": [{"path": "/x", "filesystem": "ext4"}], "swap": None}
     chance = random.Random("report")
     with RunDirectory.create(path, header, write(document), host) as run:
-        if spoilt:
+        if discarded:
             _commit(run, 1, "100", chance, Status.INVALID)
         for block in range(1, BLOCKS + 1):
             noise = chance.gauss(0, 0.10)
             for level in TPS:
                 _commit(run, block, level, chance, Status.VALID, noise, more)
-        if spoilt:
+        if discarded:
             _commit(run, BLOCKS, "50", chance, Status.OUTCOME)
         run.decide(Decision(Step.STOP, "0" * 64, 1.0, 1.0, reason="every verdict is settled").as_data())
         if finished:

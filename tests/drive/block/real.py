@@ -24,7 +24,7 @@ from pgassay.lab.drives import DriveChoices, attacher_of
 
 @cache
 def mounting() -> str:
-    """Why loop devices and mounts cannot be had here; empty if they can."""
+    """Why loop devices and mounts are not available here; empty if they are."""
     kernel = LinuxKernel(LocalRunner(choose()))
     try:
         kernel.require(Filesystem())
@@ -49,7 +49,7 @@ def mounting() -> str:
 
 
 def require(kind: str, filesystem: str = "ext4") -> None:
-    """Skip unless such a drive can be had here."""
+    """Skip unless such a drive is available here."""
     if mounting():
         pytest.skip(f"mounts: {mounting()}")
     try:

@@ -37,7 +37,7 @@ impl Lateness {
         kind.late_requests += u64::from(late_ns as f64 > asked_ns as f64 * TOLERANCE);
     }
 
-    /// Sums, from which a window's error can be had.
+    /// Sums, from which a window's error follows.
     pub fn sums(&self) -> Value {
         let sum = |part: fn(&Kind) -> u64| [&self.reads, &self.writes, &self.others].into_iter().map(part).sum::<u64>();
         json!({

@@ -1,7 +1,7 @@
 """pgbench's per-transaction log: quantiles and a series per second by the Rust core, in one pass and constant memory.
 
 The log itself is large (35 bytes a transaction) and is dropped once read, unless `load.keep_log` asks for it; what
-stays is a latency sketch of every second, script and of the whole, from which any quantile can be had again within
+stays is a latency sketch of every second, script and of the whole, from which any quantile can be taken again within
 0.4 % (`LatencySketch.from_bytes`).
 """
 
