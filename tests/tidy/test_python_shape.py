@@ -44,3 +44,11 @@ def test_a_long_function_is_a_fault() -> None:
 def test_a_long_or_silent_module_is_a_fault() -> None:
     assert module_faults("x = 1\n" * 401) == ["has no docstring", "has 401 lines, more than 400"]
     assert module_faults("") == [], "an empty file says nothing, so it needs no docstring"
+
+
+def test_tests_lie_in_the_folder_of_what_they_test() -> None:
+    packages = {path.parent.name for path in (ROOT / "src" / "pgassay").glob("*/__init__.py")}
+    others = {"benchmarks", "core", "docs", "samples", "system", "tidy"}
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders - others <= packages, "a package was renamed or removed, its tests were not"
+    assert packages - folders == set(), "a package without tests"

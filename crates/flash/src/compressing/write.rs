@@ -126,7 +126,7 @@ impl<O: Observer> Compressing<O> {
         }
     }
 
-    /// Lets go of what the map had, extents or nothing. Not inlined, for the same reason.
+    /// Releases what the map had, extents or nothing. Not inlined, for the same reason.
     #[inline(never)]
     fn release_all(&mut self, count: usize, replaced: &Replaced) {
         let Self { logs, table, scale, .. } = self;
@@ -168,7 +168,7 @@ impl<O: Observer> Compressing<O> {
         }
     }
 
-    /// Lets go of what a block has. Returns what the map had.
+    /// Releases what a block has. Returns what the map had.
     fn take_out(&mut self, lba: u32) -> u32 {
         let (old, footprint) = self.map.replace(lba, UNMAPPED, ASK);
         let freed = self.release(old, footprint);
