@@ -1,7 +1,10 @@
-"""What another page size means for those who adopt it is told with its own numbers, and told once."""
+"""Another page size is adopted with its own numbers, each step named once; what is not crash-safe is marked."""
 
-from pgassay.report.adoption import advice, build_steps
+import pytest
+
+from pgassay.report.adoption import advice, build_steps, crash_risks, crash_warnings
 from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study
 
 
 def test_a_page_size_names_its_option_its_move_and_its_limits() -> None:
@@ -33,3 +36,21 @@ def test_what_needs_no_new_cluster_does_not_ask_for_one() -> None:
         assert says in step
         assert "pg_dump" not in step
     assert build_steps("server.work_mem", "8MB") == []
+
+
+def study_of(*levels: dict[str, str]) -> Study:
+    treatments = tuple(Combination({name: Level(text, text) for name, text in each.items()}) for each in levels)
+    return Study("safety", "", "", {}, treatments, Design(treatments[0]), "tps")
+
+
+@pytest.mark.parametrize("name", ["server.fsync", "server.full_page_writes"])
+def test_a_level_that_gives_up_crash_safety_is_named_once(name: str) -> None:
+    study = study_of({name: "on"}, {name: "off"}, {name: "off", "server.work_mem": "4MB"})
+    (warning,) = crash_warnings(study)
+    assert warning.startswith(f"{name} = off is not crash-safe: a power failure can")
+    assert warning.endswith("never recommended")
+    assert crash_risks(study.treatments[0].levels) == ()
+
+
+def test_what_only_loses_the_last_transactions_is_crash_safe() -> None:
+    assert crash_warnings(study_of({"server.synchronous_commit": "off"})) == ()

@@ -1,24 +1,33 @@
 """How to put a winner into practice, and what that risks; from PostgreSQL's manual.
 
 What a level takes the record knows: the servers under test said whether a setting takes a restart, factors of the host
-say their steps (records of earlier versions have none of these). What is not crash-safe is never
-recommended (see `crash_safety`), so its risks are not named here. For builds: PostgreSQL's manual ("Installation from
-Source Code", "pg_upgrade", "Limits") and its sources: pg_control holds both block sizes, the server refuses a cluster
-of others, and pg_upgrade refuses two that differ (check_control_data).
+say their steps (records of earlier versions have none of these). For builds: "Installation from Source Code",
+"pg_upgrade", "Limits", and the sources: pg_control holds both block sizes, the server refuses a cluster of others, and
+pg_upgrade refuses two that differ (check_control_data).
+
+A treatment that a power failure may destroy (fsync or full_page_writes off: "Reliability and the Write-Ahead Log") may
+be measured, is always marked, and is never recommended. A drive that writes 16 kB atomically does not make the latter
+safe: PostgreSQL writes through the page cache, which splits writes as it likes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import crash_safety, words
+from pgassay.report import words
 from pgassay.report.section import Block, Listing, Section, Sentences, Surface
-from pgassay.study.levels import Combination
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+_RISKS = {
+    "server.fsync": "a power failure can destroy the whole cluster",
+    "server.full_page_writes": "a power failure can tear pages, and nothing repairs them",
+}
+_OFF = ("off", "false", "no", "0")
 _LOSES = ("off", "local", "false", "0", "no")
 """Levels of synchronous_commit that wait for less than a flush, or for no standby."""
 _HOW = {
@@ -37,6 +46,21 @@ _MOVE = (
     " physical standbys and base backups work only between servers of the same block sizes, so standbys and"
     " restored backups need this build too"
 )
+
+
+def crash_risks(levels: Mapping[str, Level]) -> tuple[str, ...]:
+    """The levels that give up crash safety, each with what may happen; empty when all are safe."""
+    return tuple(
+        f"{name} = {levels[name].typed} is not crash-safe: {risk}"
+        for name, risk in _RISKS.items()
+        if name in levels and levels[name].canonical.lower() in _OFF
+    )
+
+
+def crash_warnings(study: Study) -> tuple[str, ...]:
+    """A sentence for each such level of any arm."""
+    found = [risk for arm in study.arms for risk in crash_risks(study.levels_of(arm))]
+    return tuple(f"{risk}; it is measured here and never recommended" for risk in dict.fromkeys(found))
 
 
 def adopted_by(trials: Iterable[TrialRecord]) -> dict[str, str]:
@@ -132,7 +156,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     None that gives up crash safety, whatever it won.
     """
     every = findings.study.treatments
-    by_name = {treatment.name: treatment for treatment in every if not crash_safety.risks(treatment.levels)}
+    by_name = {treatment.name: treatment for treatment in every if not crash_risks(treatment.levels)}
     texts: dict[str, list[str]] = {}
     safe = [judged for judged in findings.verdicts if judged.effect.treatment in by_name]
     won = [judged for judged in safe if judged.verdict.kind == "better"]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
-from pgassay.report import comparison, crash_safety, words
+from pgassay.report import comparison, words
+from pgassay.report.adoption import crash_warnings
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Section, Sentences, Table
 from pgassay.study.responses import Status
@@ -41,7 +42,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences([each for each in general if each], joined=True)
     if findings.study.design.fixed_order and not findings.imported:
         yield Sentences((comparison.order(findings.study),))
-    warnings = crash_safety.warnings(findings.study)
+    warnings = crash_warnings(findings.study)
     yield Sentences((*warnings, *overloads(findings.trials), *steadiness, *findings.seconds.unread))
     lost = (*findings.discarded, *findings.outcomes)
     if lost:
@@ -151,7 +152,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
         },
         "unread": findings.seconds.unread,
         "remarks": list(findings.remarks),
-        "not_crash_safe": list(crash_safety.warnings(findings.study)),
+        "not_crash_safe": list(crash_warnings(findings.study)),
         "overloads": list(overloads(findings.trials)),
         "overhead": overhead(findings.trials, findings.run.journal),
         "dropped": dict(findings.dropped),
