@@ -1,7 +1,7 @@
 """Kinds of values that options take: how a level is written, what it means, and its canonical text.
 
 A kind has two functions that undo each other: `parse` makes the typed value from any accepted text, `show` its one
-canonical text. Two levels are the same if their canonical texts are. A room adds kinds of its own beside its options.
+canonical text. Two levels are the same if their canonical texts are. A room declares kinds of its own with its options.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 NONE = "none"
 """The level that asks for nothing."""
 _DIGITS_MAX = 30
-"""More digits than anybody means, and few enough that no double becomes infinite."""
+"""More digits than make sense, and few enough that no double becomes infinite."""
 
 
 @dataclass(frozen=True)

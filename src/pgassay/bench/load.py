@@ -1,7 +1,7 @@
 """A load, by interface: what fills a database and what then works on it.
 
 The preparing steps are apart so that table options can be set on empty tables (`create`), before rows arrive (`fill`),
-and so that `age` can wear the data before the snapshot. `run` never raises for what the load does to the server: an
+and so that `age` can update the data before the snapshot. `run` never raises for what the load does to the server: an
 abort, failed transactions or a dead server are part of its `LoadResult`.
 """
 
@@ -45,12 +45,12 @@ class LoadResult:
 
     @property
     def started_monotonic_ns(self) -> int:
-        """When it began, by a clock that nobody sets."""
+        """When it began, by the monotonic clock."""
         return self.began[0]
 
     @property
     def finished_monotonic_ns(self) -> int:
-        """When it ended, by a clock that nobody sets."""
+        """When it ended, by the monotonic clock."""
         return self.ended[0]
 
     @property
@@ -185,7 +185,7 @@ class Load(Protocol):
         """Load the rows, build keys and indexes, VACUUM ANALYZE; raises `BenchError`."""
 
     def age(self, server: Server) -> None:
-        """Wear the data as `load.age` asks, then let pruning and vacuum settle; raises `BenchError`."""
+        """Update the data as `load.age` asks, then let pruning and vacuum settle; raises `BenchError`."""
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """Run for `options.timed_s` or until the work is done; every raw output is kept in the folder `output`.
@@ -255,7 +255,7 @@ class Driver(Generic[Own]):
     make: Callable[[Own, Tools], Load]
     summary: str
     program: str = ""
-    """The program that must be installed beside PostgreSQL; empty if there is none."""
+    """The program that must be installed in addition to PostgreSQL; empty if there is none."""
     program_hint: str = ""
     """Where to get that program."""
     work: Work = TRANSACTION
@@ -277,7 +277,7 @@ class Driver(Generic[Own]):
 
     @property
     def own_factors(self) -> tuple[OptionFactor, ...]:
-        """Its options besides those that every driver has."""
+        """The options that not every driver has, as factors."""
         common = {each.pattern for each in factors_of(LoadOptions)}
         return tuple(each for each in factors_of(self.options) if each.pattern not in common)
 

@@ -76,9 +76,9 @@ def copy_all(endpoint: Endpoint, tables: Sequence[Table]) -> None:
 
 
 def run_all(endpoint: Endpoint, works: Sequence[Sequence[str]]) -> None:
-    """Run lists of statements beside each other, each list in order on its own connection; raises `LoadError`.
+    """Run lists of statements in parallel, each list in order on its own connection; raises `LoadError`.
 
-    Where there is a list for every core, no index build takes helpers from another's core.
+    Where there is a list for every core, no index build starts parallel workers.
     """
     alone = ["SET max_parallel_maintenance_workers = 0"] if len(works) >= workers() else []
     _on_every_core(endpoint, [partial(_run, [*alone, *work]) for work in works])

@@ -1,7 +1,7 @@
 """Which load drivers there are: pgassay's own, and those of other packages (entry points of group `pgassay.loads`).
 
-A driver is one `Driver` object that says all that others need to know of it; the lab asks nobody else. What makes the
-load is imported when a load is made, so that naming the drivers costs nothing.
+A driver is one `Driver` object that says all that others need to know of it. What makes the load is imported when a
+load is made, so that naming the drivers costs nothing.
 """
 
 from collections.abc import Mapping

@@ -150,7 +150,7 @@ def parse(text: str) -> Output:
 
 
 def first_failure(text: str) -> str | None:
-    """The first line that says that something failed before or beside the transactions."""
+    """The first line about a failure that is not a transaction's own; None if there is none."""
     for line in text.splitlines():
         if any(sign in line for sign in _FAILED) and not line.startswith("["):
             return line.strip()

@@ -3,14 +3,13 @@
 A driver's own options derive from the classes here that fit it, so that a level means the same to all of them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Self
 
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, whole
 from pgassay.bench.load import LoadOptions
-from pgassay.bench.options import declared_options, option, rows_of
+from pgassay.bench.options import option, rows_of
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.program import parse_cores
@@ -19,8 +18,6 @@ from pgassay.study.units import format_number, parse_time_ms
 PROTOCOLS = ("simple", "extended", "prepared")
 CLIENTS = "clients"
 """As many threads as clients."""
-
-Own = TypeVar("Own", bound=LoadOptions)
 
 
 def _parse_rate(name: str, text: str) -> float:
@@ -158,9 +155,3 @@ class PgbenchClientOptions(CountedOptions, RatedOptions):
     def connections(self) -> int:
         """One connection for each client."""
         return self.clients
-
-
-def read_levels(of: type[Own], levels: Mapping[str, str]) -> Own:
-    """The options of this class among levels that may hold others (`driver`)."""
-    known = {each.name for each in declared_options(of).values()}
-    return of.from_levels({name: text for name, text in levels.items() if name in known})

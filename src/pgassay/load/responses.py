@@ -1,6 +1,6 @@
 """Responses that several loads share, so that their studies read alike.
 
-The mean latency is each driver's own, since each program tells it in its own way.
+The mean latency is each driver's own, since each program reports it in its own way.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """What the processors alone can do: `sysbench cpu` for a second with as many threads as the load has clients.
 
-Published beside pgbench's curve because it needs no memory, lock or disk: where both bend alike, PostgreSQL scales as
-well as the processors do. Measured in each trial after its window, so that both saw the same hour.
+The reference for pgbench's curve, because it needs no memory, lock or disk: where both curves bend alike, PostgreSQL
+scales as well as the processors do. Measured in each trial after its window, so that both saw the same hour.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The built-in studies: TOML files beside the program (`studies/*.toml`), data like any user's study file.
+"""The built-in studies: TOML files in the package (`studies/*.toml`), data like any user's study file.
 
 `find` takes what a user types: the name of a built-in study, or the path of a file.
 """

@@ -53,7 +53,7 @@ def write(document: Document, comment: str = "") -> str:
 def resolve(name: str, document: Document, overrides: Overrides, catalogue: FactorNames | None = None) -> Document:
     """The document of one size with the command line's changes laid over it; the input is left as it was.
 
-    The `catalogue` tells which of the changed levels is the baseline's, however it is typed; raises `UsageError`.
+    The `catalogue` says which of the changed levels is the baseline's, however it is typed; raises `UsageError`.
     """
     resolved = {key: value for key, value in document.items() if key not in SIZES}
     if overrides.size:
@@ -141,7 +141,7 @@ def _varied_in(document: Document, name: str) -> str | None:
 def _with_levels(document: Document, name: str, values: str, catalogue: FactorNames | None) -> Document:
     table = _varied_in(document, name) or "factors"
     if table == "factors" and name not in document.get("factors", {}) and _points(document, "treatments"):
-        raise messages.beside_linked(name)
+        raise messages.not_in_treatments(name)
     levels = [level for value in values.split(",") for level in expand(value.strip())]
     if _points(document, table):
         return _with_baseline_among(_with_points(document, table, name, levels, catalogue), name, levels, catalogue)
@@ -165,7 +165,7 @@ def _with_baseline_among(
 def _with_points(
     document: Document, table: str, name: str, levels: Sequence[str], catalogue: FactorNames | None
 ) -> Document:
-    """Of linked combinations those that have one of these levels: which others could go with them, nobody said."""
+    """The linked combinations that have one of these levels; the study does not say which others would fit."""
     points = [point for point in _points(document, table) if name in point]
     there = [_canonical(name, typed(point[name]), catalogue) for point in points]
     wanted = [_canonical(name, level, catalogue) for level in levels]

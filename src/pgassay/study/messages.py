@@ -96,7 +96,7 @@ def no_treatments() -> UsageError:
 
 
 def baseline_unknown(given: str, treatments: Iterable[str]) -> UsageError:
-    """The baseline is none of the treatments, or several."""
+    """The baseline is not one of the treatments."""
     return UsageError(
         f'baseline "{given}" is not one of the treatments', f"the treatments are: {'; '.join(treatments)}"
     )
@@ -129,7 +129,7 @@ def set_on_varied(name: str) -> UsageError:
     return UsageError(f'"{name}" is varied by this study', f"use --levels {name}=VALUE,VALUE to change its levels")
 
 
-def beside_linked(name: str) -> UsageError:
+def not_in_treatments(name: str) -> UsageError:
     """A factor to vary in a study whose treatments are listed one by one."""
     return UsageError(
         f'"{name}" is in none of the linked treatments of this study, so it cannot be varied in addition',

@@ -18,7 +18,7 @@ _CLOSE = 1e-9
 
 
 def expand(text: str) -> list[str]:
-    """The levels of a range, or the text alone where it is none; raises `UsageError` for a range without an end."""
+    """The levels of a range, or the text alone if it is not a range; raises `UsageError` for a range without an end."""
     found = _RANGE.fullmatch(text)
     if found is None:
         return [text]

@@ -28,7 +28,7 @@ _DIFFERENCE = Scale.DIFFERENCE
 MOMENTS = {"warm": "before the first probes", "scan": "right after the scan"}
 RELATIONS = ("heap", "index")
 TRIMMED = 0.9
-"""A stall of the scheduler takes as long as a hundred probes: the slowest tenth is told by percentiles instead."""
+"""A stall of the scheduler takes as long as a hundred probes: the percentiles show the slowest tenth instead."""
 BLOCKS = ("heap_blks_read", "heap_blks_hit", "idx_blks_read", "idx_blks_hit")
 
 _TIMES = (
@@ -84,7 +84,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The statement's mean latency as pgbench tells it, each transaction's own if asked, and what went wrong."""
+    """The statement's mean latency as pgbench prints it, each transaction's own if asked, and what went wrong."""
 
     mean_ms: float | None
     each_ms: tuple[float, ...] = ()
@@ -129,7 +129,7 @@ def latencies_ms(log: str) -> tuple[float, ...]:
 
 
 def of_phase(name: str, mean_ms: float | None, each_ms: Sequence[float]) -> dict[str, float | None]:
-    """`idx1_ms` and its percentiles. The first probe of a connection reads the catalogs, so it is told apart.
+    """`idx1_ms` and its percentiles. The first probe of a connection reads the catalogs, so it is reported separately.
 
     Without each probe's own latency the mean is pgbench's, over all of them, as published.
     """

@@ -27,7 +27,7 @@ class _CacheStat(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Residency:
-    """Shares of a relation, 0 … 1; None where they cannot be told."""
+    """Shares of a relation, 0 … 1; None where they are not available."""
 
     page_cache: float | None
     buffers: float | None
@@ -78,7 +78,7 @@ def _in_page_cache(path: Path) -> float | None:
 
 
 def cached_pages(path: Path) -> int | None:
-    """Pages of a file in the page cache; None where neither call tells."""
+    """Pages of a file in the page cache; None where neither call is available."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(descriptor).st_size
@@ -89,15 +89,15 @@ def cached_pages(path: Path) -> int | None:
 
 
 def _cachestat(descriptor: int, size: int) -> int | None:
-    told = _CacheStat()
+    counts = _CacheStat()
     span = _Range(0, size)
     libc = ctypes.CDLL(None, use_errno=True)
-    status = libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(told), 0)
-    return int(told.cached) if status == 0 else None
+    status = libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(counts), 0)
+    return int(counts.cached) if status == 0 else None
 
 
 def _mincore(descriptor: int, size: int) -> int | None:
-    """A mapping that nobody touches; from Linux 5.2 on it tells only the file's owner or root."""
+    """From a mapping that is never touched; from Linux 5.2 on only the file's owner or root gets an answer."""
     if size == 0:
         return 0
     libc = ctypes.CDLL(None, use_errno=True)

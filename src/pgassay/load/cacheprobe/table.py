@@ -2,7 +2,7 @@
 
 Its rows are made fast: blocks of binary COPY data (manual, "COPY", "Binary Format") straight from numpy. One COPY does
 it: FREEZE works only in the transaction that made or emptied the table, so several sessions cannot share it. Making
-rows costs a fifth of taking them in, and runs beside it in the server's other process.
+rows costs a fifth of what loading them costs, and happens at the same time.
 """
 
 from collections.abc import Iterator

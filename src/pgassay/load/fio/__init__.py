@@ -1,4 +1,4 @@
-"""fio as a load: what the drive under the data directory can do by itself, while the server idles beside it."""
+"""fio as a load: what the drive under the data directory can do by itself, while the server idles."""
 
 from pgassay.bench.load import Driver, Load, Tools
 from pgassay.load import messages

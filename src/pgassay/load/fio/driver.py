@@ -18,7 +18,7 @@ from pgassay.load.fio.options import PROGRAM, FioOptions, layout_command, run_co
 
 FILE = "pgassay_fio.tmp"
 _LAYOUT_BYTES_PER_S = 5e6
-"""No drive that anybody measures is slower; a layout that takes longer hangs."""
+"""Every drive worth measuring is faster; a layout that takes longer has hung."""
 _SOURCE = "fio"
 
 
@@ -37,7 +37,7 @@ class FioLoad(BaseLoad[FioOptions]):
             raise messages.fio_needs_warmup()
 
     def estimated_bytes(self) -> int:
-        """An empty cluster and the file beside it."""
+        """The bytes of an empty cluster and of fio's file."""
         return EMPTY_CLUSTER_BYTES + self.options.file_bytes
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:

@@ -1,7 +1,7 @@
 """The options of a fio load, each declared once, and the command lines that they make; pure.
 
 Patterns are those of PostgreSQL and of a published study: random I/O with a share of reads, one sequential stream, WAL
-(a write and an fdatasync in turn, through the page cache) and `reread`, which tells a cache beneath the guest.
+(a write and an fdatasync in turn, through the page cache) and `reread`, which shows a cache beneath the guest.
 
 The file is written out whole first, as PostgreSQL's segments are: on blocks that were only reserved an fdatasync has to
 write the file system's journal too. No shell is used, and every value is checked before.
@@ -90,7 +90,7 @@ class FioOptions(ThreadedOptions):
         name="file_size",
         default=1 << 30,
         unit="bytes",
-        summary="fio --size: of the file, beside the cluster's own, that all threads share",
+        summary="fio --size: of the file that all threads share, in the cluster's folder",
     )
     direct: bool = option(
         SWITCH, default=True, summary="fio --direct: around the page cache; WAL always goes through it"

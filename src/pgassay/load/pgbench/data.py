@@ -9,7 +9,7 @@ a page: PostgreSQL's own threshold, so the page size decides (manual, "TOAST"; C
 
 Ageing makes as many updates as asked for, in random order, with vacuum in between, as in a server's life. Batches of
 random rows in transactions of their own let pruning and HOT work between them; a VACUUM follows each fifth of the rows,
-as autovacuum's default scale factor would have it. The random numbers come from a fixed seed, so that every treatment
+as with autovacuum's default scale factor. The random numbers come from a fixed seed, so that every treatment
 starts from the same data.
 """
 
@@ -34,7 +34,6 @@ OWN_BYTES = 100
 """pgbench's own row."""
 _OVERHEAD_BYTES = 60
 """Of a row: its header and line pointer (28), its key in the index (about 20), and some air."""
-
 _SMALLEST_PAGE = 1024
 BATCH_SHARE = 0.01
 """Rows of one transaction, as a share of the table: about half a row in each page."""
@@ -44,8 +43,8 @@ _SEED = 0.42
 
 _SWEEP = (
     "WITH picked AS (SELECT DISTINCT 1 + floor(random() * %s)::int AS aid FROM generate_series(1, %s)),"
-    " worn AS (UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid IN (SELECT aid FROM picked) RETURNING 1)"
-    " SELECT count(*) FROM worn"
+    " aged AS (UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid IN (SELECT aid FROM picked) RETURNING 1)"
+    " SELECT count(*) FROM aged"
 )
 
 
@@ -61,7 +60,7 @@ def client_program(bindir: Path, path: Path) -> Path:
 
 
 def data_key(options: PgbenchOptions, hashes: FileHashes) -> dict[str, str]:
-    """What the loaded data depend on, besides the server itself."""
+    """What the loaded data depend on in addition to the server."""
     if options.init is not None:
         return {"init": hashes.sha256(options.init)}
     width = {"row_bytes": str(options.row_bytes), "row_storage": str(options.row_storage)}
@@ -135,7 +134,7 @@ def accounts_bytes(options: PgbenchOptions) -> int:
     return int(options.scale * _ROWS_PER_SCALE * row * (1 + waste))
 
 
-def wear(server: Server, scale: int, multiple: float) -> int:
+def age(server: Server, scale: int, multiple: float) -> int:
     """Update `multiple` times as many rows as the table has; returns how many updates were made."""
     rows = scale * _ROWS_PER_SCALE
     target = round(rows * multiple)

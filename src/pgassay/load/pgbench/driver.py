@@ -80,7 +80,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def age(self, server: Server) -> None:
         """Update pgbench's accounts as often as `load.age` asks; `none` does nothing."""
         if self.options.age:
-            data.wear(server, self.options.scale, self.options.age)
+            data.age(server, self.options.scale, self.options.age)
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
         """Run it; raw outputs and the user's scripts go to `folder`."""
@@ -140,7 +140,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
 
 
 def keep_scripts(options: PgbenchOptions, output: Path) -> None:
-    """Copy the user's scripts beside the outputs: the record can be repeated elsewhere."""
+    """Copy the user's scripts to the outputs, so that the run can be repeated elsewhere."""
     for number, script in enumerate(options.scripts, start=1):
         if not script.builtin and script.path.is_file():
             shutil.copyfile(script.path, output / f"script_{number}_{script.path.name}")

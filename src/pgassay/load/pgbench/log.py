@@ -37,7 +37,7 @@ _GZIP_LEVEL = 1
 
 @dataclass(frozen=True)
 class Logged:
-    """What the log told; `count` transactions that succeeded; `log` is None when it could not be read."""
+    """What the log holds: `count` transactions that succeeded; `log` is None when it could not be read."""
 
     count: int = 0
     latencies: Mapping[str, float | None] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def latencies(sketch: LatencySketch) -> dict[str, float | None]:
 
 
 def put_away(prefix: Path, kept: Path, logged: Logged, keep: bool) -> None:
-    """Write the sketches to `kept`; compress the log beside them, or drop it. An unreadable log stays as it is."""
+    """Write the sketches to `kept`; keep the log compressed, or remove it. An unreadable log stays as it is."""
     if logged.log is None:
         return
     kept.write_text(json.dumps(sketches(logged.log)), encoding="utf-8")
@@ -99,10 +99,10 @@ def sketches(log: PgbenchLog) -> dict[str, object]:
     }
 
 
-def series(logged: Logged, told: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
+def series(logged: Logged, progress: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
     """Samples at the end of each whole second; from the progress report when there is no log."""
     if logged.log is None:
-        return _of_progress(told, source, began)
+        return _of_progress(progress, source, began)
     columns = logged.log.series.columns()
     samples = []
     for row in range(len(logged.log.series)):
@@ -116,9 +116,9 @@ def series(logged: Logged, told: tuple[Progress, ...], source: str, began: Momen
     return tuple(samples)
 
 
-def _of_progress(told: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
+def _of_progress(progress: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
     samples = []
-    for second in told:
+    for second in progress:
         moment = began[0] + round(second.elapsed_s * 1e9), began[1] + round(second.elapsed_s * 1e9)
         samples += [
             Sample(*moment, source, "tps", "1/s", second.tps),

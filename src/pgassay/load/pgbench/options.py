@@ -30,7 +30,7 @@ _SEED_MODULUS = 1 << 31
 ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
 """A filler of some bytes at least; no page has more than 32 kB."""
 BESIDE_FILLER = 16
-"""What TPC-B counts of a row beside its filler."""
+"""The bytes of a row that TPC-B counts in addition to its filler."""
 STORAGES = {"plain": "PLAIN", "toasted": "EXTERNAL"}
 """The word of `load.row_storage` to PostgreSQL's."""
 
@@ -44,7 +44,7 @@ BUILTINS = {
     "simple-update": "<builtin: simple update>",
     "select-only": "<builtin: select only>",
 }
-"""pgbench's own scripts, and how its summary calls them (13 to 18 alike)."""
+"""pgbench's own scripts, and what its summary calls them (the same in 13 to 18)."""
 
 
 @dataclass(frozen=True)

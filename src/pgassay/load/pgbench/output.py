@@ -102,7 +102,7 @@ _SCRIPT_HEAD = re.compile(r"SQL script \d+: (.+)")
 
 
 def parse_summary(text: str) -> Summary:
-    """The summary in `text`; raises `LoadError` when it is none, is cut short or says something twice differently."""
+    """The summary in `text`; raises `LoadError` where it is incomplete, cut short or contradicts itself."""
     found: dict[str, object] = {}
     scripts: list[dict[str, object]] = []
     for line in text.splitlines():

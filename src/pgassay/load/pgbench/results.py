@@ -93,19 +93,19 @@ def read_back(said: Summary, options: PgbenchOptions) -> dict[str, str]:
     pgbench runs no more threads than clients, and names a lone script by its title; both are put back into the words of
     the levels where they agree, and left as pgbench says them where they do not.
     """
-    told = {
+    echoed = {
         "load.clients": str(said.clients),
         "load.jobs": JOBS.show(options.jobs) if said.threads == options.threads else str(said.threads),
         "load.protocol": said.protocol,
         "load.script": _script(said),
     }
     if said.duration_s is not None:
-        told["load.duration"] = f"{said.duration_s}s"
+        echoed["load.duration"] = f"{said.duration_s}s"
     if said.transactions_per_client is not None:
-        told["load.transactions"] = str(said.transactions_per_client)
+        echoed["load.transactions"] = str(said.transactions_per_client)
     if said.max_tries is not None:
-        told["load.max_tries"] = str(said.max_tries)
-    return told
+        echoed["load.max_tries"] = str(said.max_tries)
+    return echoed
 
 
 def _script(said: Summary) -> str:

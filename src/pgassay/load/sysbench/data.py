@@ -45,7 +45,7 @@ def create(server: Server, options: SysbenchOptions) -> None:
 
 
 def fill(server: Server, options: SysbenchOptions) -> None:
-    """Fill all tables beside each other, build the indexes, set the sequences, VACUUM ANALYZE; raises `LoadError`."""
+    """Fill all tables in parallel, build the indexes, set the sequences, VACUUM ANALYZE; raises `LoadError`."""
     from pgassay.load.sysbench import rows
 
     aside = bulk.set_aside_indexes(server, options.table_names)

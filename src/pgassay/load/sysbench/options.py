@@ -4,7 +4,7 @@ Names and defaults are sysbench's own (`sysbench --help`, `sysbench oltp_read_wr
 if nothing else is asked. The scenario has a word of its own, not `load.script`, since it names one of sysbench's tests
 and never a file. `protocol` keeps pgbench's words: `prepared` is sysbench's --db-ps-mode=auto, `simple` is `disable`.
 
-The endpoint is given in full, for sysbench's defaults (localhost, user sbtest) fit nobody. The histogram is asked for
+The endpoint is given in full, for sysbench's defaults (localhost, user sbtest) never fit. The histogram is asked for
 since only it holds every percentile.
 """
 
@@ -84,7 +84,7 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
         SWITCH,
         default=True,
         stage=Stage.DATA,
-        summary="sysbench --create_secondary: an index on k beside the primary key",
+        summary="sysbench --create_secondary: an index on k in addition to the primary key",
         read_back=answer_to(_INDEXES),
     )
     scenario: str = option(choice(*SCENARIOS), default="oltp_read_write", summary="which of sysbench's tests is run")

@@ -1,6 +1,6 @@
 """The tpcc load: five pgbench scripts and a PL/pgSQL function each, since pgbench is wherever PostgreSQL is.
 
-What pgbench tells of each script becomes a rate and latency by type; latencies by type come from the sketches that the
+What pgbench reports of each script becomes a rate and latency by type; percentiles come from the sketches that the
 pgbench driver keeps of each script.
 """
 

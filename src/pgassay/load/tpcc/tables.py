@@ -112,7 +112,7 @@ def fill(server: Server, warehouses: int, names: Names = PLAIN) -> None:
 
 
 def renamed(sql: str, names: Names) -> str:
-    """SQL of ours with the tables' names put in; columns and indexes keep theirs, which only begin alike."""
+    """Our SQL with the names of tables replaced; columns and indexes, which only begin like them, keep theirs."""
     return re.sub(rf"\b({'|'.join(TABLES)})\b", lambda found: names[found[0]], sql)
 
 
