@@ -10,7 +10,7 @@ from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher, PlannedDrive
 from pgassay.drive.block import device
-from pgassay.drive.options import DriveOptions, OneDrive, Place
+from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.study.drives import DriveKind
 from tests.drive.places import OURSELVES, attacher, mounted
 from tests.drive.test_directory import attach, with_snapshot
@@ -103,7 +103,7 @@ def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: py
     disk.write_bytes(b"\0" * (1 << 20))
     monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
-    options = DriveOptions(data=OneDrive(place=Place(DriveKind.DEVICE, disk), precondition=1))
+    options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), precondition=1))
     drive = bench.attach(options, tmp_path / "new", NEEDS)
     mount = drive.mount()
     assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 1 << 20, "ext4")

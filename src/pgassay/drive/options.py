@@ -35,7 +35,7 @@ _OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
 
 
 @dataclass(frozen=True)
-class Place:
+class DriveLevel:
     """A level of `drive.data` or `drive.wal`: a kind; of a directory, device or description perhaps its path, and of a
     description a digest of its contents, so that another text is another level."""
 
@@ -50,21 +50,21 @@ class Place:
         return f"{self.kind}:{self.path}#{self.digest}" if self.digest else f"{self.kind}:{self.path}"
 
 
-def _place(name: str, text: str) -> Place:
+def _place(name: str, text: str) -> DriveLevel:
     kind, _, path = text.strip().partition(":")
     if text.strip() in (DriveKind.DIRECTORY, DriveKind.IMAGE, *PRESETS):
-        return Place(DriveKind(text.strip()))
+        return DriveLevel(DriveKind(text.strip()))
     if kind == DriveKind.DIRECTORY and path.strip():
-        return Place(DriveKind.DIRECTORY, Path(path).expanduser().resolve())
+        return DriveLevel(DriveKind.DIRECTORY, Path(path).expanduser().resolve())
     if kind == DriveKind.DEVICE and path.startswith("/dev/"):
-        return Place(DriveKind.DEVICE, Path(path))
+        return DriveLevel(DriveKind.DEVICE, Path(path))
     if kind == DriveKind.DESCRIPTION and "#" in path:
         file, _, digest = path.rpartition("#")
-        return Place(DriveKind.DESCRIPTION, Path(file), digest)
+        return DriveLevel(DriveKind.DESCRIPTION, Path(file), digest)
     if text.strip().endswith(".toml"):
         found = Path(text.strip()).expanduser().resolve()
         description.read(found)
-        return Place(DriveKind.DESCRIPTION, found, description.digest(found))
+        return DriveLevel(DriveKind.DESCRIPTION, found, description.digest(found))
     raise messages.bad_level(text)
 
 
@@ -130,7 +130,7 @@ MOUNT_OPTIONS = Kind(_mount_options, ",".join, "options of mount, with commas be
 class OneDrive(Options):
     """One drive; None is what the kind of drive usually has."""
 
-    place: Place | None = option(
+    place: DriveLevel | None = option(
         PLACE,
         name="",
         default=None,

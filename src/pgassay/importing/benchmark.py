@@ -47,14 +47,14 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
         placed = tuple(sorted(placed, key=lambda each: _number(each.run.fields.get(roles.block, ""))))
     found = tuple(
         Run(
-            treatment=each.labels[0] or ALL_RUNS,
+            treatment=each.place.treatment or ALL_RUNS,
             value=each.run.responses.get(chosen),
             position=position if ordered else None,
             levels={**each.treatment, **each.condition, **each.covariate},
             seconds=each.run.seconds,
             planned_s=each.planned_s,
             aborted=_gave_up(each.reasons),
-            condition=", ".join(part for part in each.labels[1:] if part),
+            condition=each.place.cell.name,
             place=each.run.place,
         )
         for position, each in enumerate(placed)

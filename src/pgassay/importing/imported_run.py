@@ -54,7 +54,7 @@ class Imported:
     @property
     def treatments(self) -> tuple[str, ...]:
         """The label of each treatment, in the order of their first runs."""
-        return tuple(dict.fromkeys(each.labels[0] for each in self.placed))
+        return tuple(dict.fromkeys(each.place.treatment for each in self.placed))
 
     @property
     def outcomes(self) -> tuple[Placed, ...]:
@@ -161,7 +161,7 @@ def write_run(
 
 def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
     """The run as a trial: valid, or an outcome with its reasons."""
-    treatment, condition, covariate = each.labels
+    treatment, condition, covariate = each.place
     levels = {**each.treatment, **each.condition, **each.covariate}
     started = round((each.run.started_s or 0.0) * _NS)
     return TrialRecord(
@@ -200,7 +200,7 @@ def _files(files: Sequence[str]) -> str:
 
 def treatments_of(placed: Sequence[Placed]) -> tuple[Mapping[str, str], ...]:
     """Distinct treatments in the order of their first run; raises `UsageError` where there is only one."""
-    found = {each.labels[0]: each.treatment for each in placed}
+    found = {each.place.treatment: each.treatment for each in placed}
     if len(found) < 2:
         raise messages.one_treatment(next(iter(found), ""))
     return tuple(found.values())

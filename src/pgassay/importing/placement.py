@@ -19,7 +19,7 @@ from pgassay.importing import messages
 from pgassay.importing.fields import Roles, levels_of
 from pgassay.importing.values import NO_VALUE, SHORT, ForeignRun, Second
 from pgassay.record.values import Reason
-from pgassay.study.levels import Level, label
+from pgassay.study.levels import Level, Place, label
 
 _NS = 1_000_000_000
 
@@ -36,9 +36,9 @@ class Placed:
     reasons: tuple[Reason, ...]
 
     @property
-    def labels(self) -> tuple[str, str, str]:
-        """Treatment, condition and covariate as the record names them."""
-        return named(self.treatment), named(self.condition), named(self.covariate)
+    def place(self) -> Place:
+        """Treatment, condition and covariate point by their names in the record."""
+        return Place(named(self.treatment), named(self.condition), named(self.covariate))
 
     @property
     def counts(self) -> bool:
@@ -64,7 +64,7 @@ def place(runs: Sequence[ForeignRun], roles: Roles, primary: str) -> tuple[Place
         )
         for run in runs
     ]
-    lengths = [Length(str(each.labels), str(each.labels[1:]), each.run.seconds, each.run.planned_s) for each in placed]
+    lengths = [Length(str(each.place), str(each.place.cell), each.run.seconds, each.run.planned_s) for each in placed]
     targets = fell_short_of(lengths)
     return tuple(_judged(each, target, primary) for each, target in zip(placed, targets, strict=True))
 
@@ -115,11 +115,11 @@ def assign_blocks(placed: Sequence[Placed], block_field: str) -> tuple[tuple[int
 
 
 def _counted(placed: Sequence[Placed]) -> tuple[int, ...]:
-    seen: dict[tuple[str, str, str], int] = {}
+    seen: dict[Place, int] = {}
     found = []
     for each in placed:
-        seen[each.labels] = seen.get(each.labels, 0) + 1
-        found.append(seen[each.labels])
+        seen[each.place] = seen.get(each.place, 0) + 1
+        found.append(seen[each.place])
     return tuple(found)
 
 
@@ -128,7 +128,7 @@ def _numbered(placed: Sequence[Placed], block_field: str) -> tuple[int, ...] | N
     texts = [each.run.fields.get(block_field, "").strip() for each in placed]
     if not all(text.isdecimal() for text in texts):
         return None
-    if len({(each.labels, int(text)) for each, text in zip(placed, texts, strict=True)}) < len(placed):
+    if len({(each.place, int(text)) for each, text in zip(placed, texts, strict=True)}) < len(placed):
         return None
     order = {number: position for position, number in enumerate(sorted({int(text) for text in texts}), start=1)}
     return tuple(order[int(text)] for text in texts)
