@@ -143,3 +143,28 @@ def test_the_example_that_runs_a_study(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv("PGASSAY_DATA_DIR", str(reachable.data))
         exec(compile(text, example.page, "exec"), {"look": look})
     assert seen == list(range(1, 11))
+
+
+@pytest.mark.system
+@pytest.mark.timeout(300)
+def test_a_run_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real.installation()  # skips where there is none
+    study = pgassay.load_study(
+        "fillfactor", size="quick", levels={"table.fillfactor": [100, 80]}, blocks="5..5",
+        fixed={"load.scale": 1, "load.duration": "1s", "load.warmup": "0s"},
+    )  # fmt: skip
+
+    def stop(step: pgassay.Progress) -> None:
+        if step.trial is not None and step.trial.number == 2:
+            raise KeyboardInterrupt
+
+    with place() as reachable:
+        monkeypatch.setenv("PGASSAY_DATA_DIR", str(reachable.data))
+        with pytest.raises(KeyboardInterrupt):
+            pgassay.run(study, tmp_path / "run", on_progress=stop, allow_busy=True)
+        cut_short = pgassay.Run.open(tmp_path / "run")
+        assert (cut_short.finished, cut_short.trials().height) == (False, 2)
+        whole = pgassay.resume(tmp_path / "run", allow_busy=True)
+        assert (whole.finished, whole.trials().height) == (True, 10)
+        with pytest.raises(pgassay.PgassayError, match="finished"):
+            pgassay.resume(tmp_path / "run", allow_busy=True)

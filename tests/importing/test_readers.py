@@ -1,14 +1,12 @@
-"""Every reader keeps the contract, and readers of other packages are asked after ours and before that of tables."""
+"""Readers of other packages are asked after ours and before that of tables; one that is broken stops no other."""
 
 from pathlib import Path
 
 import pytest
 
-from pgassay.importing.fields import parse_roles
-from pgassay.importing.files import READERS, TABLE, read_files
+from pgassay.importing.files import read_files
 from pgassay.importing.reader import Options
-from pgassay.testing.importers import check_reader
-from tests.importing.made import SAMPLES, hammerdb, postgresbench
+from tests.importing.made import postgresbench
 from tests.packages import Install
 
 NOTES = """
@@ -38,49 +36,6 @@ def results(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
     folder.mkdir()
     return folder
-
-
-def samples(name: str, folder: Path) -> list[Path]:
-    if name == "HammerDB":
-        return [hammerdb(folder / "hammer.DB")]
-    if name == "PostgresBench":
-        path = folder / "a.json"
-        path.write_text(postgresbench("a", (1.0, 2.0)), encoding="utf-8")
-        return [path]
-    found = {
-        "pgbench": ("pgbench15_N.txt", "pgbench18_tpcb.txt"),
-        "sysbench": ("sysbench_oltp_update_index.txt", "sbtpcc_RR.txt"),
-        "go-tpc": ("gotpc_run_json.txt",),
-    }
-    return [SAMPLES / each for each in found[name]]
-
-
-@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
-def test_a_reader_keeps_the_contract(reader: object, tmp_path: Path) -> None:
-    (ours,) = [each for each in READERS if each is reader]
-    readings = check_reader(ours, samples(ours.name, tmp_path))
-    fields = {field for reading in readings for run in reading.runs for field in run.fields}
-    assert fields & set(ours.suggested), "what it suggests tells no runs apart"
-
-
-def test_the_reader_of_tables_keeps_the_contract(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("size,tps\n1,100\n2,120\n", encoding="utf-8")
-    options = Options(roles=parse_roles(["treatment=size,value=tps"]))
-    (reading,) = check_reader(TABLE, [tmp_path / "t.csv"], options)
-    assert [run.responses for run in reading.runs] == [{"tps": 100.0}, {"tps": 120.0}]
-
-
-def test_the_contract_finds_a_reader_that_takes_any_text(tmp_path: Path) -> None:
-    class Greedy(type(TABLE)):  # type: ignore[misc]
-        name = "greedy"
-
-        def recognises(self, file: object, options: object) -> bool:
-            return True
-
-    (tmp_path / "t.csv").write_text("size,tps\n1,100\n2,120\n", encoding="utf-8")
-    options = Options(roles=parse_roles(["treatment=size,value=tps"]))
-    with pytest.raises(AssertionError, match="greedy recognises"):
-        check_reader(Greedy(), [tmp_path / "t.csv"], options)
 
 
 def test_another_package_s_reader_is_asked_before_the_one_of_tables(results: Path, install: Install) -> None:

@@ -39,6 +39,17 @@ class ImporterContract:
             other_name.write_bytes(path.read_bytes())
             assert reader.recognises(ForeignFile.open(other_name), Options()), path.name
 
+    def test_no_other_reader_recognises_its_files(self, reader: Reader, files: Sequence[Path]) -> None:
+        for path in files:
+            file = ForeignFile.open(path)
+            assert not [other.name for other in READERS if other is not reader and other.recognises(file, Options())]
+
+    def test_it_declares_the_responses_of_its_runs(self, reader: Reader, files: Sequence[Path]) -> None:
+        for reading in _readings(reader, files):
+            declared = {response.name for response in reading.responses}
+            for run in reading.runs:
+                assert set(run.responses) <= declared
+
     @pytest.mark.parametrize("text", STRANGERS, ids=["empty", "script", "table", "json", "word"])
     def test_it_leaves_other_files_to_others(self, reader: Reader, tmp_path: Path, text: str) -> None:
         path = tmp_path / "stranger"
