@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError, SpaceError
+from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
 from pgassay.bench.server import Server
-from pgassay.lab.failures import code_of, merged, of_drives, of_full_drive, of_load, of_log
+from pgassay.lab.failures import code_of, merged, of_drives, of_error, of_full_drive, of_load, of_log, of_window
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.drive import FakeDrive
 from tests.lab.machine import MachineLoad
@@ -123,3 +123,29 @@ def test_a_failure_of_which_the_drive_knows_nothing_stays_what_it_is() -> None:
         raise OSError(errno.EROFS, "Read-only file system")
     with pytest.raises(ClusterError), of_full_drive(FakeDrive(), PLACE):
         raise ClusterError("server did not start")
+
+
+def test_each_error_that_ends_a_trial_has_its_code() -> None:
+    pages = {"huge_pages": "on"}
+    no_pages = ClusterError("could not map anonymous shared memory: Cannot allocate memory")
+    assert of_error(no_pages, pages) == {"hugepage_error": no_pages.message}
+    assert list(of_error(no_pages, {})) == ["not_started"]
+    assert of_error(QueryError("row is too big: size 9, maximum size 8"), {}) == {
+        "row_too_large": "row is too big: size 9, maximum size 8"
+    }
+    assert list(of_error(QueryError("syntax error"), {})) == ["server"]
+    assert list(of_error(HostError("wanted 80, got 3", code="memory_error"), {})) == ["memory_error"]
+    for full in (SpaceError("no room"), OSError(errno.ENOSPC, "No space left on device")):
+        assert list(of_error(full, {})) == ["no_space"]
+    with pytest.raises(BenchError, match="permission denied"):
+        of_error(OSError(errno.EACCES, "Permission denied"), {})
+
+
+def test_a_windows_failures_are_those_of_load_log_and_drives_in_one() -> None:
+    counters = {"drive.rejected_writes": 2.0}
+    found = of_window({"aborted": "gone"}, "PANIC:  No space left on device\n", counters)
+    assert found == {
+        "no_space": "the drive had no physical space left and refused 2 blocks; PANIC:  No space left on device",
+        "aborted": "gone",
+    }
+    assert of_window({}, "", {}) == {}

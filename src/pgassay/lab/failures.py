@@ -4,16 +4,19 @@ PostgreSQL's own words ("row is too big: size 2424, maximum size 992") are kept 
 row and three index keys (manual, "Limits"; "B-Tree Implementation").
 """
 
+import errno
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, WAL
-from pgassay.bench.errors import BenchError, SpaceError
+from pgassay.bench.errors import BenchError, ClusterError, HostError, SpaceError
 from pgassay.bench.store import Clones
+from pgassay.lab import messages
 
 NO_SPACE = "no_space"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 THROTTLED = "drive_throttled"
 STORE_FULL = "drive_store_full"
 HUGE_PAGES_MISSING = "hugepage_error"
@@ -47,6 +50,32 @@ def of_drives(counters: Mapping[str, float | None]) -> dict[str, str]:
     if full := _sum(counters, "store_full_writes"):
         found[STORE_FULL] = f"the emulated drive's store was full in {full:.0f} writes: raise drive.data.store_bytes"
     return found
+
+
+def of_error(error: BenchError | OSError, settings: Mapping[str, str]) -> dict[str, str]:
+    """The treatment's failure, code to detail, that ended a trial early; `settings` are the server's.
+
+    Raises `BenchError` for an `OSError` that is no lack of space: that is a fault of the bench. What writes to the
+    record raises `RecordError`, so an `OSError` is of the place where servers live.
+    """
+    if isinstance(error, OSError):
+        if error.errno not in _FULL:
+            raise messages.operating_system(error) from error
+        return {NO_SPACE: messages.operating_system(error).message}
+    if isinstance(error, SpaceError):
+        return {NO_SPACE: error.message}
+    if isinstance(error, HostError):
+        return {error.code: error.message}
+    if isinstance(error, ClusterError):
+        return {code_of_start(error.message, settings): error.message}
+    return {code_of(error.message, "server"): error.message}
+
+
+def of_window(problems: Mapping[str, str], log: str, counters: Mapping[str, float | None]) -> dict[str, str]:
+    """The treatment's failures in a window, code to detail: the load's own problems, then what a dead server's log
+    says (empty for a living one), then what the drives counted.
+    """
+    return merged({**of_load(problems), **of_log(log)}, of_drives(counters))
 
 
 def merged(problems: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,6 @@ The public methods of `Trial` are the rows of docs/trial.md, in their order. Wha
 becomes part of the trial's record; only faults of the bench and of the record's own disk are raised.
 """
 
-import errno
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, regime
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.messages import operating_system
 from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.lab.settings import mode_of
 from pgassay.lab.start_state import settle
@@ -25,8 +23,6 @@ from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.regime import WORK
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass
@@ -71,19 +67,8 @@ class Trial:
         """
         try:
             self._on_a_clone()
-        except SpaceError as error:
-            self._notes.problems["no_space"] = error.message
-        except HostError as error:
-            self._notes.problems[error.code] = error.message
-        except ClusterError as error:
-            code = failures.code_of_start(error.message, self._arm.setup.settings)
-            self._notes.problems[code] = error.message
-        except QueryError as error:
-            self._notes.problems[failures.code_of(error.message, "server")] = error.message
-        except OSError as error:  # what writes to the record raises RecordError, so this is the servers' place
-            if error.errno not in _FULL:
-                raise operating_system(error) from error
-            self._notes.problems["no_space"] = operating_system(error).message
+        except (SpaceError, HostError, ClusterError, QueryError, OSError) as error:
+            self._notes.problems.update(failures.of_error(error, self._arm.setup.settings))
         return self._record(), self._notes.samples
 
     def not_prepared(self, failure: BenchError, seconds: float) -> TrialRecord:
@@ -146,7 +131,6 @@ class Trial:
                 with self._site.held():
                     sampling.close()
             notes.samples = (*warm_up, *series, *result.series)
-            notes.problems.update(failures.of_load(result.problems))
             self._keep_measures(before, after, result, sampling.meters())
             notes.responses.update(closing)
             for reference in self._site.references:
@@ -261,10 +245,9 @@ class Trial:
     ) -> None:
         """Set the readings at the window's edges and the load's own result together."""
         notes, server = self._notes, self._server
-        if not notes.alive:
-            notes.problems.update(failures.of_log(server.log_text()))
         counters = differences(before, after, meters)
-        notes.problems = failures.merged(notes.problems, failures.of_drives(counters))
+        log = "" if notes.alive else server.log_text()
+        notes.problems.update(failures.of_window(result.problems, log, counters))
         relations = page_space.relation_bytes(server) if notes.alive else {}
         notes.window = Window.of(result)
         notes.responses.update({**result.responses, **every_probe().costs(counters, result.transactions)})
