@@ -187,7 +187,7 @@ def test_an_output_that_exists_already(told: Told) -> None:
         ("host.cores=4096", '"host.cores" = 4096 needs more than the', "at most"),
         ("host.cores=cpu:4095", "this machine has no CPU 4095", "taskset"),
         ("host.cores=many", '"host.cores" cannot be "many"', "it takes all, 4"),
-        ("load.cores=4095", "names CPUs that are not available: 4095", "there are"),
+        ("load.cores=4095", "names CPUs that are not available: 4095", "CPUs are available"),
         ("host.huge_pages=3MB", "no huge pages of that size|needs root", "it has|root"),
         ("host.memory=100TB", "is more than this machine has|needs root", "give less|root"),
         ("host.transparent_huge_pages=yes", 'cannot be "yes"', "always, madvise, never"),
