@@ -14,9 +14,10 @@ from pathlib import Path
 import polars
 import pytest
 
-from tests.system.journeys import ANYWHERE, Place
+from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.timeout(700)]
+"""Longer than for other tests, since each does what takes half a minute on a quiet machine."""
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "pgassay-sample"
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
@@ -64,7 +65,8 @@ def test_a_study_runs_with_its_load_factor_and_probe(journey: Place) -> None:
         pytest.skip("vm.swappiness cannot be changed here")
     before = SWAPPINESS.read_text()
     study, out = str(SAMPLE / "swappiness.toml"), str(journey.runs / "sample")
-    done = journey.pgassay("run", study, "--set", "load.duration=1s", "--seed", "3", *ANYWHERE, "--out", out, "--json")
+    words = ("run", study, "--set", "load.duration=1s", "--seed", "3", *ANYWHERE, "--out", out, "--json")
+    done = finished(journey.start(*words), LONG_S)
     assert done.returncode == 0, done.stderr
     assert SWAPPINESS.read_text() == before, "given back"
     assert journey.left_behind() == []
