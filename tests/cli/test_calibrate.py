@@ -26,6 +26,13 @@ def test_what_could_tell_nothing_is_refused(words: list[str], error: str, capsys
     assert error in capsys.readouterr().err
 
 
+def test_a_place_that_is_taken_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", "--out", str(tmp_path)]) != 0
+    assert str(tmp_path) in capsys.readouterr().err
+
+
 @pytest.mark.system
 @pytest.mark.slow
 def test_a_calibration_is_kept_shown_and_used(

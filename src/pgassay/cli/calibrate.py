@@ -19,6 +19,7 @@ from pgassay.cli.compare import PGBENCH
 from pgassay.cli.parser import whole
 from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError
+from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pgassay.bench.places import Mount
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.workbench import BenchOptions, Workbench
-    from pgassay.record.calibrations import STUDY
     from pgassay.record.directory import RunDirectory
     from pgassay.record.reading import Run
     from pgassay.record.values import TrialRecord
