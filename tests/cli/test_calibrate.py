@@ -45,7 +45,7 @@ def test_a_calibration_is_kept_shown_and_used(
         assert main(["calibrate", *TINY, *BUSY, "--data-dir", str(data), "--out", str(out)]) == 0
         shown = capsys.readouterr().out
         assert "2 clusters × 2 restarts × 2 runs" in shown
-        assert "What two treatments from one snapshot can be told apart by" in shown
+        assert "The smallest difference between two treatments from one snapshot that a study can show" in shown
         assert not (data / "calibration").exists(), "its clusters are gone"
 
         beside = json.loads((out / "calibration.json").read_text(encoding="utf-8"))
