@@ -76,3 +76,13 @@ def test_one_arms_costs_have_the_intervals_that_they_have_among_all() -> None:
     every = cost_effects({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30)
     (alone,) = cost_effects({"wal_bytes": seen}, RESPONSES, "base", blocks_max=30, only=Place("b"))
     assert alone == next(each for each in every if each.treatment == "b")
+
+
+def test_below_five_blocks_nothing_is_said_to_be_alike() -> None:
+    """Imported data are looked at once and have intervals from two blocks on; a verdict takes five."""
+    speeds = columns({"base": [1000.0, 1010.0, 990.0], "a": [410.0, 420.0, 400.0]})
+    (effect,) = compare(speeds, TPS, "base", blocks_max=30, looks="once")
+    assert effect.high < 0.5
+    assert explain(effect, (), RESPONSES).text.startswith(
+        "a: transactions per second cannot be judged yet (3 blocks; a verdict takes 5)"
+    )

@@ -101,6 +101,8 @@ def _gain(cost: Effect, response: Response) -> int:
 def _change(effect: Effect, response: Response) -> str:
     if effect.refused:
         return f"was {messages.refused(effect.refused)}"
+    if effect.blocks < FIRST_LOOK:
+        return messages.not_judged_yet(effect.blocks, FIRST_LOOK)
     if not effect.bounded:
         return "cannot be judged yet"
     if not _differs(effect):

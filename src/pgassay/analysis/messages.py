@@ -114,6 +114,11 @@ def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
     return f"{text}; {why}" if why else text
 
 
+def not_judged_yet(blocks: int, least: int) -> str:
+    """What an explanation says of a response below the `least` number of blocks, whatever its interval."""
+    return f"cannot be judged yet ({blocks} {plural('block', blocks)}; a verdict takes {least})"
+
+
 def equivalent(margin: str) -> str:
     """The verdict that the difference is smaller than was asked for."""
     return f"equivalent within ±{margin}"

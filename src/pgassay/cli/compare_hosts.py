@@ -53,9 +53,9 @@ def text(found: "SideBySide", *, everything: bool) -> str:
                 lines.append(f"  {title}{'' if row.primary else ' (secondary)'}")
             if each.low == each.low:
                 shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
+                mark = "" if each.told_apart else "  cannot be distinguished"
             else:
-                shown = f"{words.MISSING} (one trial has no interval)"
-            mark = "" if each.told_apart else "  cannot be told apart"
+                shown, mark = f"{words.MISSING} (one trial has no interval)", "  not judged yet"
             lines.append(f"    {row.place}: {shown}  {each.trials[0]} and {each.trials[1]} trials{mark}")
         lines.append("")
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
