@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pgassay.analysis.messages import plural
 from pgassay.analysis.steadiness import UNKNOWN, Steadiness, TrialCourse, courses_of_samples
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
@@ -33,6 +34,11 @@ NAMED_MAX = 12
 """A sentence names no more trials than this."""
 TRIALS_MAX = 120
 POINTS_MAX = 240
+MEASURED, WARMING_UP = "measured", "warm-up"
+LEFT_OUT: Mapping[Status, str] = {Status.INVALID: "discarded trial", Status.OUTCOME: "failed trial"}
+"""Trials that are drawn, marked, although they do not count."""
+_SHADES = {MEASURED: "#0072B2", WARMING_UP: "#aaaaaa", "discarded trial": "#D55E00", "failed trial": "#CC79A7"}
+_DASHES = {MEASURED: [1, 0], WARMING_UP: [1, 0], "discarded trial": [5, 3], "failed trial": [2, 2]}
 POINTS_FOR_A_LINE = 3
 """A series shorter than this is marked by points, since a line needs two of them to be seen at all."""
 SOURCE = "pgbench"
@@ -144,18 +150,31 @@ def drawing(findings: "Findings") -> Drawing | None:
         y=alt.Y("value:Q", title="tps"),
         detail="trial:N",
     )
-    shades = alt.Scale(domain=["measured", "warm-up"], range=["#0072B2", "#aaaaaa"])
+    seen = {str(row["phase"]) for row in rows}
+    kinds = [each for each in _SHADES if each in seen]
+    legend = alt.Legend(orient="top")
+    shades = alt.Scale(domain=kinds, range=[_SHADES[each] for each in kinds])
+    dashes = alt.Scale(domain=kinds, range=[_DASHES[each] for each in kinds])
     shortest = min(Counter((row["trial"], row["phase"]) for row in rows).values())
     lines = base.mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE).encode(
-        color=alt.Color("phase:N", scale=shades, title=None, legend=alt.Legend(orient="top")),
+        color=alt.Color("phase:N", scale=shades, title=None, legend=legend),
+        strokeDash=alt.StrokeDash("phase:N", scale=dashes, title=None, legend=legend),
         tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
     )
     faceted = lines.properties(width=charts.WIDTH, height=110).facet(row=charts.panels("panel", names))
     return Drawing(
         "Transactions per second, second by second",
-        "Every trial is a line; grey: the warm-up, kept and marked. Dips that recur are checkpoints.",
+        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}Dips that recur are checkpoints.",
         faceted.resolve_scale(y="independent") if charts.apart(rows, "panel") else faceted,
     )
+
+
+def _marked(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A sentence on the lines that do not count; empty where all do."""
+    trials = {(int(row["trial"]), str(row["phase"])) for row in rows}
+    counts = Counter(phase for _, phase in trials)
+    named = [f"{counts[each]} {plural(each, counts[each])}" for each in LEFT_OUT.values() if counts[each]]
+    return f"Dashed, not counted: {' and '.join(named)}. " if named else ""
 
 
 def _panel(trial: TrialRecord) -> str:
@@ -205,7 +224,7 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
                 "block": trial.block,
                 "second": round(second, 2),
                 "value": round(value, 1),
-                "phase": "measured" if source == SOURCE else "warm-up",
+                "phase": LEFT_OUT.get(trial.status, MEASURED) if source == SOURCE else WARMING_UP,
             }
             for source, second, value in means.select("source", "second", "value").iter_rows()
         ]
