@@ -164,7 +164,7 @@ def test_a_log_alone_with_its_output_adds_quantiles_and_must_agree(capsys: pytes
     whole, cut = run.trials
     assert (whole.treatment, whole.responses["latency_p99_ms"], whole.responses["tps"]) == ("folder=a", 0.5, 100.0)
     assert whole.started_wall_ns // 10**9 == 1700000000
-    assert run.trial_series(1).collect()["value"].to_list() == [100.0] * 5
+    assert run.series().collect().filter(trial=1)["value"].to_list() == [100.0] * 5
     assert [reason.detail for reason in cut.reasons] == ["the log holds 500 of 600 transactions"]
 
 

@@ -10,7 +10,6 @@ from pgassay.study.units import (
     MS_PER_UNIT,
     canonical,
     format_bytes,
-    format_duration,
     format_number,
     format_size,
     parse_boolean,
@@ -124,17 +123,6 @@ def test_formatted_bytes_parse_back_exactly(size: int) -> None:
 )
 def test_sizes_for_people(size: int, text: str) -> None:
     assert format_size(size) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0ms"), (0.45, "450ms"), (0.9996, "1s"), (8.5, "8.5s"), (9.97, "10s"), (59.7, "1min"), (90, "1min 30s"),
-        (3600, "1h"), (7500, "2h 5min"), (270000, "3d 3h"), (86405, "1d"), (-90, "-1min 30s"),
-    ],
-)  # fmt: skip
-def test_durations_for_people(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text
 
 
 def test_numbers_and_splitting() -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # A command's options must be known without numpy and altair.
 
 FORMAT = 1
 """Of the JSON."""
-SUMMARY = "simulate what a load becomes inside a drive"
 
 # Options that are short for `--set KEY=VALUE`.
 _SHORTCUTS = {

@@ -77,11 +77,6 @@ class Description:
     service: Mapping[str, Any]
     life: Life
 
-    @property
-    def flash(self) -> Mapping[str, Any]:
-        """The drive's table in bytes, shares and words."""
-        return self.drive.tables()["drive"]
-
 
 _Table = TypeVar("_Table", Run, Requests, Life)
 

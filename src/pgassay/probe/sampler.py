@@ -27,7 +27,6 @@ class Sampler:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._readings: list[Reading] = []
-        self._late_ns: list[int] = []
 
     def meters(self) -> Mapping[str, Meter]:
         """`source.name` to meter, of all readers."""
@@ -72,15 +71,10 @@ class Sampler:
             for reader in self._readers:
                 reader.close()
 
-    def lateness_ms(self) -> float | None:
-        """By how much the worst reading of the series missed its moment; None without a series."""
-        return max(self._late_ns) / 1e6 if self._late_ns else None
-
     def _run(self, interval_s: float) -> None:
         step_ns = round(interval_s * 1e9)
         due_ns = self._clock.monotonic_ns()
         while True:
-            self._late_ns.append(self._clock.monotonic_ns() - due_ns)
             with self._lock:
                 if self._ended.is_set():
                     return

@@ -164,12 +164,6 @@ class Run:
             found[whole or self.trial_directory(number) / trials.SERIES_FILE] = None
         return tuple(found)
 
-    def trial_series(self, number: int) -> "pl.LazyFrame":
-        """One trial's series, from its own file."""
-        from pgassay.record.series import scan
-
-        return scan(self.disk, [self.trial_directory(number) / trials.SERIES_FILE], self.path)
-
     @cached_property
     def _journalled(self) -> dict[int, str]:
         return committed_in(self.journal, self.path)

@@ -106,20 +106,3 @@ def format_size(count: int) -> str:
     """For people, in PostgreSQL's units of 1024: `512B`, `72.2GB`, `108.3TB`."""
     unit = next((unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count >= BYTES_PER_UNIT[unit]), "B")
     return f"{count / BYTES_PER_UNIT[unit]:.1f}".removesuffix(".0") + unit
-
-
-def format_duration(seconds: float) -> str:
-    """For people, in PostgreSQL's units: `450ms`, `8.5s`, `1min 30s`, `2h 5min`, `3d 4h`."""
-    if seconds < 0:
-        return f"-{format_duration(-seconds)}"
-    if seconds < 0.9995:
-        return f"{seconds * 1e3:.0f}ms"
-    if seconds < 9.95:
-        return f"{seconds:.1f}".removesuffix(".0") + "s"
-    whole = round(seconds)
-    parts: list[tuple[int, str]] = []
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
-        count, whole = divmod(whole, length)
-        if count or parts:
-            parts.append((count, unit))
-    return " ".join(f"{count}{unit}" for count, unit in parts[:2] if count)
