@@ -35,6 +35,7 @@ def test_rates_and_latencies_of_a_mixed_run() -> None:
     assert found.responses["iops"] == pytest.approx(reads + writes)
     assert found.responses["flush_latency_ms"] is None
     assert set(found.responses) == {response.name for response in RESPONSES}
+    assert found.written_bytes == json.loads(sample("fio_randrw.json"))["jobs"][0]["write"]["io_bytes"] > 0
 
 
 def test_percentiles_of_all_lie_between_those_of_reads_and_writes() -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.probe import Target
 from pgassay.host.clock import SystemClock
-from pgassay.probe.processes import ProcessIo, ProcessTree
+from pgassay.probe.processes import LabFiles, ProcessIo, ProcessTree
 from pgassay.probe.procfs import US_PER_TICK, children_of
 from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes.server import FakeInstallation
 
 
 class Proc:
@@ -112,6 +114,35 @@ def test_children_without_the_kernel_s_help(proc: Proc) -> None:
     assert read(tree(proc))["user_us"] == 3 * US_PER_TICK
 
 
+def test_bytes_of_the_tree_without_another_one_in_it(proc: Proc) -> None:
+    for pid, (children, written) in {1: ((2, 3), 1), 2: ((4,), 10), 3: ((), 100), 4: ((), 1000)}.items():
+        proc.put(pid, *children)
+        (proc.folder / str(pid) / "io").write_text(f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 0\nread_bytes: 0\n")
+    passed = {}
+    for excluded in (frozenset[int](), frozenset({2})):
+        (reading,) = ProcessIo("lab_io", 1, FakeClock(), excluded=excluded, proc=proc.folder).read()
+        passed[len(excluded)] = reading.values["passed_written_bytes"]
+    assert passed == {0: 1111.0, 1: 101.0}
+
+
+@pytest.mark.system
+def test_what_a_load_program_has_written_stays_counted_after_its_end(tmp_path: Path) -> None:
+    installation = FakeInstallation()
+    installation.initialize(tmp_path / "data", {})
+    server = installation.start(tmp_path / "data", {}, tmp_path / "socket")
+    (reader,) = LabFiles().readers(Target(server, tmp_path / "data", SystemClock()))
+
+    def written() -> float:
+        (reading,) = reader.read()
+        return reading.values["passed_written_bytes"] or 0.0
+
+    before = written()
+    grandchild = f"open({str(tmp_path / 'file')!r}, 'wb').write(bytes(8 << 20))"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grandchild!r}], check=True)"
+    subprocess.run([sys.executable, "-c", child], check=True)
+    assert 8 << 20 <= written() - before < 9 << 20
+
+
 @pytest.mark.system
 def test_a_real_family() -> None:
     burn = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
@@ -129,7 +160,7 @@ def test_a_real_family() -> None:
         assert values["user_us"] is not None
         assert values["system_us"] is not None
         assert 0.3e6 <= values["user_us"] + values["system_us"] < 3e6
-        (reading,) = ProcessIo(family.pid, SystemClock()).read()
+        (reading,) = ProcessIo("tree", family.pid, SystemClock()).read()
         assert reading.values["read_calls"] is None or reading.values["read_calls"] > 0
     finally:
         family.kill()

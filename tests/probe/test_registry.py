@@ -106,6 +106,25 @@ def test_the_emulation_s_processor_time_is_neither_the_server_s_nor_a_stranger_s
     assert (alone["foreign_cpu_share"], beside["foreign_cpu_share"]) == (0.125, 0.0625)
 
 
+def test_what_the_load_writes_was_written_by_no_other_program() -> None:
+    mib = 1 << 20
+    idle = {**COUNTERS, "diskstats.written_bytes": 1000.0 * mib, "process_io.passed_written_bytes": 1.0 * mib}
+    share = {
+        told: costs({**idle, "lab_io.passed_written_bytes": lab, "load.written_bytes": load}, 1000)[
+            "foreign_write_share"
+        ]
+        for told, lab, load in (
+            ("by the kernel", 990.0 * mib, None),
+            ("by the load", 0.0, 990.0 * mib),
+            ("by both", 990.0 * mib, 990.0 * mib),
+            ("a tenth", 100.0 * mib, 90.0 * mib),
+            ("unknown", None, 990.0 * mib),
+        )
+    }
+    assert [share[told] for told in ("by the kernel", "by the load", "by both", "unknown")] == [0.0, 0.0, 0.0, None]
+    assert share["a tenth"] == pytest.approx(1 - 2 * 101 / 1000), "one write counts once, whoever counts it"
+
+
 def test_how_far_drives_kept_to_their_service_times() -> None:
     asked = {
         "drive.asked_us": 9_000.0,

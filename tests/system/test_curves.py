@@ -49,3 +49,31 @@ def test_disk_measures_and_leaves_no_file(journey: Place) -> None:
     assert (trial.responses["flushes_per_s"] or 0.0) > 0.0
     assert journey.left_behind() == []
     assert list(journey.data.rglob("pgassay_fio*")) == []
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.parametrize("depth", ["1", "8"])
+def test_what_fio_writes_is_not_taken_for_another_program_s(journey: Place, depth: str) -> None:
+    """At depth 1 by system calls that the kernel counts, deeper by io_uring, which it does not."""
+    quick = (
+        "--set",
+        "load.file_size=64MB",
+        "--set",
+        "load.duration=2s",
+        "--set",
+        f"load.depth={depth}",
+        "--blocks",
+        "1",
+    )
+    done = journey.pgassay(
+        "run", "disk", "--quick", "--levels", "load.pattern=write", "--levels", "load.threads=1", *quick, "--seed", "3",
+        "--json", "--out", str(journey.runs / "disk"), *ANYWHERE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (trial,) = journey.record("disk").trials
+    written, share = trial.counters["diskstats.written_bytes"], trial.responses["foreign_write_share"]
+    assert trial.status == "valid", trial.reasons
+    assert written is not None, "the clusters live on a block device here"
+    assert written > 64 << 20
+    assert share is not None
+    assert share < 0.25

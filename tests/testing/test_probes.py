@@ -41,7 +41,7 @@ class TestRealReaders(ReaderContract):
         gone, clock = tmp_path_factory.mktemp("empty"), SystemClock()
         orphaned = (
             ProcessTree("process_tree", NO_PROCESS, clock),
-            ProcessIo(NO_PROCESS, clock),
+            ProcessIo("process_io", NO_PROCESS, clock),
             MachineReader(clock, proc=gone, cpus=gone),
             Diskstats("diskstats", Device("1:1", "gone", "1:1"), clock, sys=gone),
             GroupIo(NO_PROCESS, Device("1:1", "gone", "1:1"), clock, root=gone),

@@ -31,7 +31,8 @@ class LoadResult:
 
     It lasted from `began` to `ended`. `responses` by name (None where not available), `series` per second, `problems`
     names what went wrong in the load's own words (code to detail: `aborted`, `failed_transactions` …), `read_back`
-    gives the options as the program echoed them (`load.clients` to `4`).
+    gives the options as the program echoed them (`load.clients` to `4`). `written_bytes` is what the program itself
+    wrote to files, where it says so: the kernel does not count asynchronous I/O.
     """
 
     status: int
@@ -42,6 +43,7 @@ class LoadResult:
     series: tuple[Sample, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     read_back: Mapping[str, str] = field(default_factory=dict)
+    written_bytes: float | None = None
 
     @property
     def started_monotonic_ns(self) -> int:

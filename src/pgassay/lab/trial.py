@@ -245,7 +245,7 @@ class Trial:
     ) -> None:
         """Set the readings at the window's edges and the load's own result together."""
         notes, server = self._notes, self._server
-        counters = differences(before, after, meters)
+        counters = {**differences(before, after, meters), **_written_by(result)}
         log = "" if notes.alive else server.log_text()
         notes.problems.update(failures.of_window(result.problems, log, counters))
         relations = page_space.relation_bytes(server) if notes.alive else {}
@@ -298,3 +298,8 @@ class Trial:
             timings_s=dict(notes.laps.timings_s),
             seed=assignment.seed,
         )
+
+
+def _written_by(result: LoadResult) -> dict[str, float | None]:
+    """What the load itself says that it wrote, as a counter; nothing for a load that does not say."""
+    return {} if result.written_bytes is None else {"load.written_bytes": result.written_bytes}

@@ -189,18 +189,21 @@ def _of_v1(text: str, number: str, names: Mapping[str, str]) -> dict[str, float 
 
 
 OWN_WRITES_MAX = 2.0
-"""A server's writes may at most double on their way to the device before they are attributed to another program."""
+"""Our own writes may at most double on their way to the device before they are attributed to another program."""
 
 
 def _foreign_writes(counters: Differences, _: int) -> float | None:
-    """What the device wrote beyond `OWN_WRITES_MAX` times what the server's processes passed to files, as a share.
+    """What the device wrote beyond `OWN_WRITES_MAX` times what the server, the load and the lab wrote, as a share.
 
     A file system writes its journal and metadata along, and pages that were dirtied before; so only a gross excess
-    points to another program.
+    points to another program. Of the load, the kernel's count or its own, whichever is more: the kernel leaves
+    asynchronous I/O out, and few loads say what they wrote.
     """
-    device, ours = counters.get("diskstats.written_bytes"), counters.get("process_io.passed_written_bytes")
-    if device is None or ours is None:
+    device, server = counters.get("diskstats.written_bytes"), counters.get("process_io.passed_written_bytes")
+    lab, load = counters.get("lab_io.passed_written_bytes"), counters.get("load.written_bytes")
+    if device is None or server is None or lab is None:
         return None
+    ours = server + max(lab, load or 0.0)
     return max(0.0, 1.0 - OWN_WRITES_MAX * ours / device) if device > 0 else 0.0
 
 
@@ -233,7 +236,7 @@ class Disks(Probe):
         Cost(
             Response(
                 "foreign_write_share",
-                "share of the bytes written to the device that the server cannot account for",
+                "share of the bytes written to the device that neither the server nor the load accounts for",
                 "share",
                 Better.LOWER,
                 Scale.DIFFERENCE,

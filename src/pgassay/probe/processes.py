@@ -121,7 +121,7 @@ class ProcessTree(FileReader):
 
     def _sum(self, root: ProcessTimes) -> _Look:
         look = _Look(root)
-        for pid in self._pids(self._pid):
+        for pid in _tree(self._pid, self._excluded, self._proc):
             times = root if pid == self._pid else self._times(pid)
             status = read_text(self._proc / str(pid) / "status")
             if times is None or status is None:
@@ -147,12 +147,14 @@ class ProcessTree(FileReader):
         text = read_text(self._proc / str(pid) / "stat")
         return parse_times(text) if text else None
 
-    def _pids(self, pid: int) -> Iterator[int]:
-        if pid in self._excluded:
-            return
-        yield pid
-        for child in children_of(pid, self._proc):
-            yield from self._pids(child)
+
+def _tree(pid: int, excluded: frozenset[int], proc: Path) -> Iterator[int]:
+    """`pid` and its living descendants, without the trees under `excluded`."""
+    if pid in excluded:
+        return
+    yield pid
+    for child in children_of(pid, proc):
+        yield from _tree(child, excluded, proc)
 
 
 def _reaped_us(times: ProcessTimes) -> float:
@@ -166,25 +168,31 @@ _IO_FIELDS = {
     "passed_written_bytes": ("wchar", "bytes"),
     "storage_read_bytes": ("read_bytes", "bytes"),
 }
+_IO_METERS = tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())
 
 
 class ProcessIo(FileReader):
-    """Bytes that a process and its descendants handed to the file system, from /proc/PID/io, at the window's edges.
+    """Bytes that a process and its descendants handed to the file system, from /proc/PID/io, as the source `source`.
 
-    None throughout where that file is closed to us. The kernel adds the counters of children that have been waited for
-    to their parent's, so nothing is lost when backends end. The kernel's `write_bytes` is left out: it counts a whole
-    large folio for every page dirtied in it: for WAL on a current ext4 twenty times too much.
+    Without the trees under `excluded`; None throughout where that file is closed to us. Read at the window's edges. The
+    kernel adds the counters of children that have been waited for to their parent's, so nothing is lost when backends
+    or a load's program end. Its `write_bytes` is left out: it counts a whole large folio for every page dirtied in it:
+    for WAL on a current ext4 twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
     """
 
-    def __init__(self, pid: int, clock: Clock, *, proc: Path = Path("/proc")) -> None:
+    def __init__(
+        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
+    ) -> None:
+        self._source = source
         self._pid = pid
         self._clock = clock
+        self._excluded = excluded
         self._proc = proc
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Calls and bytes, as source `process_io`."""
-        return {"process_io": tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())}
+        """Calls and bytes of the tree."""
+        return {self._source: _IO_METERS}
 
     @property
     def per_second(self) -> bool:
@@ -192,16 +200,15 @@ class ProcessIo(FileReader):
         return False
 
     def read(self) -> tuple[Reading, ...]:
-        """The root with its dead, and every living child."""
+        """The whole tree, with the dead that it has waited for."""
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
         values: dict[str, float | None] = dict.fromkeys(_IO_FIELDS)
-        root = self._io(self._pid)
-        if root is not None:
-            tables = [root, *filter(None, map(self._io, children_of(self._pid, self._proc)))]
+        if self._io(self._pid) is not None:
+            tables = [*filter(None, map(self._io, _tree(self._pid, self._excluded, self._proc)))]
             values = {
                 name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()
             }
-        return (Reading("process_io", *now, values),)
+        return (Reading(self._source, *now, values),)
 
     def _io(self, pid: int) -> dict[str, int] | None:
         text = read_text(self._proc / str(pid) / "io")
@@ -320,11 +327,32 @@ class ServerFiles(Probe):
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
         """Calls and bytes, as source `process_io`."""
-        return {self.name: tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())}
+        return {self.name: _IO_METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
         """A reader of the tree under the postmaster."""
-        return (ProcessIo(target.server.postmaster_pid, target.clock),)
+        return (ProcessIo(self.name, target.server.postmaster_pid, target.clock),)
+
+
+class LabFiles(Probe):
+    """What the lab and the load's program handed to the file system: their own work, not that of other programs.
+
+    `load.written_bytes` comes from the load itself (`LoadResult.written_bytes`): the kernel's counters leave
+    asynchronous I/O out.
+    """
+
+    name = "lab_io"
+    summary = "bytes that the load program and the lab passed to files"
+
+    @property
+    def meters(self) -> Mapping[str, tuple[Meter, ...]]:
+        """Calls and bytes, as source `lab_io`, and what the load says that it wrote."""
+        return {self.name: _IO_METERS, "load": (Meter("written_bytes", "bytes"),)}
+
+    def readers(self, target: Target) -> Sequence[Reader]:
+        """From ourselves down, without the server."""
+        excluded = frozenset({target.server.postmaster_pid})
+        return (ProcessIo(self.name, os.getpid(), target.clock, excluded=excluded),)
 
 
 def _foreign_cpu(counters: Differences, _: int) -> float | None:

@@ -66,6 +66,7 @@ class FioLoad(BaseLoad[FioOptions]):
             responses=found.responses,
             series=_series(output, began),
             problems=problems or program.short(self.options.tool, options.timed_s, ended[0] - began[0]),
+            written_bytes=found.written_bytes,
         )
 
     def _lay_out(self, file: Path) -> dict[str, str]:

@@ -49,11 +49,12 @@ _PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
 
 @dataclass(frozen=True)
 class Result:
-    """One run: the responses, all I/Os, and what fio says that it ran."""
+    """One run: the responses, all I/Os, fio's error number, and the bytes written, None where the tool does not say."""
 
     responses: Mapping[str, float | None]
     operations: int
     error: int
+    written_bytes: float | None = None
 
 
 def parse(text: str) -> Result:
@@ -72,10 +73,11 @@ def parse(text: str) -> Result:
         if len(jobs) > 1 and first["read"]["iops"]:
             found["reread_speedup"] = jobs[1]["read"]["iops"] / first["read"]["iops"]
         operations = sum(int(job[kind]["total_ios"]) for job in jobs for kind in ("read", "write"))
+        written_bytes = float(sum(int(job["write"]["io_bytes"]) for job in jobs))
         error = next((int(job["error"]) for job in jobs if job["error"]), 0)
     except (ValueError, LookupError, TypeError) as problem:
         raise messages.not_a_fio_result(f"{type(problem).__name__}: {problem}") from None
-    return Result(complete(found), operations, error)
+    return Result(complete(found), operations, error, written_bytes)
 
 
 def _rates(job: Mapping[str, Any]) -> dict[str, float | None]:
