@@ -75,3 +75,14 @@ def test_cells_never_mix() -> None:
     seen = columns({"a": [1.0]}, "threads=1") + columns({"a": [2.0]}, "threads=2")
     assert cells(seen) == (Cell("threads=1"), Cell("threads=2"))
     assert arrange(seen, Cell("threads=2"), Scale.RATIO).values == {"a": {1: pytest.approx(2.0)}}
+
+
+def test_a_trial_is_left_out_for_one_reason() -> None:
+    seen = columns({"base": [1.0, 0.0, 1.0, 1.0], "a": [0.0, 1.0, None, 1.0]})
+    pairing = contrast(arrange(seen, Cell("", ""), Scale.RATIO), "a", "base", Scale.RATIO)
+    assert pairing.blocks == (4,)
+    assert pairing.left_out == (
+        "block 1: a has the value 0, and a ratio needs a positive one",
+        "block 3: a has no value",
+        "block 2: base has the value 0, and a ratio needs a positive one",
+    )

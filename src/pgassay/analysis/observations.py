@@ -71,6 +71,8 @@ class Table:
 
     values: Mapping[str, Mapping[int, float]]
     left_out: Mapping[str, tuple[str, ...]]
+    unusable: Mapping[str, frozenset[int]]
+    """Treatment → blocks whose trial is named in `left_out` already."""
 
     @property
     def treatments(self) -> tuple[str, ...]:
@@ -101,6 +103,7 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
     """The usable values of `cell`. On a ratio scale a value must be positive."""
     values: dict[str, dict[int, float]] = {}
     left_out: dict[str, list[str]] = {}
+    unusable: dict[str, set[int]] = {}
     for seen in observations:
         if seen.condition != cell.condition or seen.covariate != cell.covariate:
             continue
@@ -109,11 +112,16 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
         reason = _unusable(seen, scale)
         if reason is not None:
             reasons.append(reason)
+            unusable.setdefault(seen.treatment, set()).add(seen.block)
         elif seen.value is not None:
             if seen.block in column:
                 reasons.append(messages.twice(seen.block, seen.treatment))
             column[seen.block] = float(seen.value)
-    return Table(values, {treatment: tuple(reasons) for treatment, reasons in left_out.items()})
+    return Table(
+        values,
+        {treatment: tuple(reasons) for treatment, reasons in left_out.items()},
+        {treatment: frozenset(blocks) for treatment, blocks in unusable.items()},
+    )
 
 
 def _unusable(seen: Observation, scale: Scale) -> str | None:
@@ -148,9 +156,12 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
     both = tuple(sorted(ours.keys() & theirs.keys()))
     if ours and theirs and not len(both) == len(ours) == len(theirs):
         # The baseline runs on after a treatment has been settled, which leaves no gap worth naming.
-        left_out += [messages.no_partner(block, baseline) for block in sorted(ours.keys() - theirs.keys())]
-        last = max(ours)
-        gaps = sorted(block for block in theirs.keys() - ours.keys() if block < last)
+        # A trial whose value cannot be used is named above, and has no second reason.
+        known = table.unusable.get(baseline, frozenset())
+        alone = sorted(ours.keys() - theirs.keys() - known)
+        left_out += [messages.no_partner(block, baseline) for block in alone]
+        last, known = max(ours), table.unusable.get(treatment, frozenset())
+        gaps = sorted(block for block in theirs.keys() - ours.keys() - known if block < last)
         left_out += [messages.no_partner(block, treatment) for block in gaps]
     mine = np.fromiter(map(ours.__getitem__, both), np.float64, len(both))
     base = np.fromiter(map(theirs.__getitem__, both), np.float64, len(both))
@@ -264,6 +275,7 @@ class ResponseColumn(Sequence[Observation]):
     ) -> Table:
         values: dict[str, Mapping[int, float]] = {}
         left_out: dict[str, tuple[str, ...]] = {}
+        unusable: dict[str, frozenset[int]] = {}
         for treatment, group in groups.items():
             if group.once and usable[group.rows].all():
                 values[treatment] = dict(zip(group.blocks, numbers[group.rows].tolist(), strict=True))
@@ -271,7 +283,8 @@ class ResponseColumn(Sequence[Observation]):
             else:  # something has to be named
                 named = arrange([self[row] for row in group.rows.tolist()], cell, scale)
                 values[treatment], left_out[treatment] = named.values[treatment], named.left_out[treatment]
-        return Table(values, left_out)
+                unusable |= named.unusable
+        return Table(values, left_out, unusable)
 
 
 def tables(observations: Sequence[Observation], scale: Scale) -> dict[Cell, Table]:

@@ -1,6 +1,7 @@
 """The published form of results: average, standard deviation, min, median and max of each treatment.
 
-Descriptive only: these numbers mix blocks, so their spread holds the drift that the block-wise effects take out.
+Descriptive only: these numbers mix blocks, so their spread holds the drift that the block-wise effects take out. A
+value of 0 counts here like any other, though an effect that is a ratio has to leave its block out.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from pgassay.analysis.boundaries import Floats
 from pgassay.analysis.observations import Observation, tables
 from pgassay.study.levels import Place
-from pgassay.study.responses import Response
+from pgassay.study.responses import Scale
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class Summary:
         return Place(self.treatment, self.condition, self.covariate)
 
 
-def summarise(observations: Sequence[Observation], response: Response) -> tuple[Summary, ...]:
+def summarise(observations: Sequence[Observation]) -> tuple[Summary, ...]:
     """A row for each treatment, condition and covariate point, in the order of first trials."""
     rows: list[Summary] = []
-    for cell, table in tables(observations, response.scale).items():
+    for cell, table in tables(observations, Scale.DIFFERENCE).items():
         numbers = _described([np.fromiter(column.values(), np.float64) for column in table.values.values()])
         rows += [
             Summary(treatment, cell.condition, cell.covariate, *described, left_out=table.left_out[treatment])

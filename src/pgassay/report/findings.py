@@ -147,7 +147,7 @@ class Findings:
     def summaries(self, response: Response) -> tuple[Summary, ...]:
         """The published form: average, standard deviation, minimum, median, maximum."""
         if response.name not in self._summed:
-            rows = summarise(self.observations(response.name), response)
+            rows = summarise(self.observations(response.name))
             places = list(dict.fromkeys(arm.place.cell for arm in self.study.arms))
             order = [treatment.name for treatment in self.study.treatments]
             self._summed[response.name] = tuple(
