@@ -43,7 +43,12 @@ warning: there are too few runs to tell an effect from noise [too-few]
   evidence: 2 of 2 treatments, as few as 2 runs; at their spread of 4.2 % a difference below 20 % is noise
   remedy:   at least 5 runs of each, better as many as an interval narrow enough needs
 
-3 reasons: 1 error, 2 warnings
+warning: identical runs differ by more than the effects that matter [noisy]
+  evidence: 1 of 1 treatments; the worst: build.block_size=8, 3 runs from 38084 to 41846.9, spread 5.1 %: they cannot \
+show effects below 12 %, and 5 % is asked for
+  remedy:   find what moves (neighbours, checkpoints, start state), or repeat until the interval is narrow enough
+
+4 reasons: 1 error, 3 warnings
 """
 
 

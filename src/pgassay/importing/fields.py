@@ -6,14 +6,14 @@ of any origin; NAME is the factor's name in the study (`treatment=bs:build.block
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from pgassay.importing import messages
-from pgassay.importing.values import FOLDER, ForeignRun, Reading
+from pgassay.importing.values import FILE, FOLDER, ForeignRun, Reading
 
 _FIELD = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 REPETITION = ("run", "block", "rep", "repetition", "iteration")
@@ -90,7 +90,7 @@ def natural(path: PurePath) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts)
 
 
-MANY = ("treatment", "condition", "covariate", "value")
+MANY = ("treatment", "condition", "covariate", "value", "ignore")
 ONE = ("block", "second", "started", "duration", "planned", "status")
 ALL = (*MANY, *ONE)
 
@@ -110,6 +110,7 @@ class Roles:
     condition: tuple[Use, ...] = ()
     covariate: tuple[Use, ...] = ()
     value: tuple[Use, ...] = ()
+    ignore: tuple[Use, ...] = ()
     block: str = ""
     second: str = ""
     started: str = ""
@@ -126,7 +127,7 @@ class Roles:
     def fields(self) -> tuple[str, ...]:
         """Every field that has a role."""
         single = (self.block, self.second, self.started, self.duration, self.planned, self.status)
-        return (*(use.field for use in (*self.levels, *self.value)), *(each for each in single if each))
+        return (*(use.field for use in (*self.levels, *self.value, *self.ignore)), *(each for each in single if each))
 
 
 def parse_roles(texts: Iterable[str]) -> Roles:
@@ -153,8 +154,9 @@ def settle_roles(
     """The roles with treatments filled in where none was given, and what to say of the choice.
 
     `named` are fields that options of the user's made (`--pattern`, `--treatment`): each without a role is a factor.
-    Else it is those of the reader's suggestions that differ between runs, and the first where none does. Raises
-    `UsageError` for a field that is not there, and where nothing at all tells treatments apart although it is `needed`.
+    Else it is those of the reader's suggestions that differ between runs, and the first where none does. Whatever else
+    differs between runs that would then count as repetitions becomes a condition. Raises `UsageError` for a field that
+    is not there, and where nothing at all tells treatments apart although it is `needed`.
     """
     known = {name for run in reading.runs for name in run.fields}
     if not roles.block and reading.repetition and reading.repetition not in roles.fields:
@@ -165,16 +167,18 @@ def settle_roles(
     taken = set(roles.fields)
     own = [name for name in dict.fromkeys(named) if name not in taken]
     if roles.treatment or own:
-        return _with_treatments(roles, (*roles.treatment, *(Use(name, name) for name in own))), ()
+        roles = _with_treatments(roles, (*roles.treatment, *(Use(name, name) for name in own)))
+        return _with_conditions(roles, reading, of_path=bool(own))
     free = [name for name in reading.suggested if name not in taken]
-    differing = [name for name in free if len({run.fields.get(name, "") for run in reading.runs}) > 1]
-    chosen = _without_copies(differing, reading.runs) or free[:1]
+    asked = [name for name in reading.conditions if name not in taken]
+    chosen = _differing(free, reading.runs)
+    if not chosen:
+        chosen = _differing(asked, reading.runs) or free[:1]
     if not chosen and needed:
         raise messages.no_treatment(known - {use.field for use in roles.value})
-    if not differing:
-        return _with_treatments(roles, tuple(Use(name, name) for name in chosen)), ()
     said = f"treatments differ by {' and '.join(chosen)}; no option says otherwise"
-    return _with_treatments(roles, tuple(Use(name, name) for name in chosen)), (said,)
+    roles, more = _with_conditions(_with_treatments(roles, tuple(Use(name, name) for name in chosen)), reading)
+    return roles, (said, *more) if _differing(chosen, reading.runs) else more
 
 
 def levels_of(uses: Iterable[Use], fields: Mapping[str, str]) -> dict[str, str]:
@@ -186,13 +190,73 @@ def _with_treatments(roles: Roles, treatment: tuple[Use, ...]) -> Roles:
     return replace(roles, treatment=treatment)
 
 
-def _without_copies(names: list[str], runs: Iterable[ForeignRun]) -> list[str]:
-    """Leave out the folder where it only repeats another field: `c16/` beside 16 clients says the same twice."""
-    listed = list(runs)
+_OF_PATH = (FOLDER, FILE)
+_SETTING = re.compile(
+    r"(scale|sf|scale_factor|scaling_factor|clients?|connections|threads|jobs|virtual_users|vus|warehouses|protocol"
+    r"|query_mode|mode|script|test|workload|benchmark|database|system|machine|instance(_type)?|host|version|drive)",
+    re.IGNORECASE,
+)
+"""Names of columns that say what was run, and never what came of it."""
 
-    def parts(name: str) -> tuple[int, ...]:
-        first: dict[str, int] = {}
-        return tuple(first.setdefault(run.fields.get(name, ""), len(first)) for run in listed)
 
-    others = {parts(name) for name in names if name != FOLDER}
-    return [name for name in names if name != FOLDER or parts(name) not in others]
+def _differing(names: Iterable[str], runs: Sequence[ForeignRun]) -> list[str]:
+    """Those that differ between runs; of a path only what the others do not say: `c16/` beside 16 clients is none."""
+    chosen = [name for name in names if name not in _OF_PATH and len(_seen((name,), runs)) > 1]
+    for name in _OF_PATH:
+        if name in names and len(_seen((*chosen, name), runs)) > len(_seen(chosen, runs)):
+            chosen.append(name)
+    return chosen
+
+
+def _seen(names: Iterable[str], runs: Iterable[ForeignRun]) -> set[tuple[str, ...]]:
+    listed = tuple(names)
+    return {tuple(run.fields.get(name, "") for name in listed) for run in runs}
+
+
+def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -> tuple[Roles, tuple[str, ...]]:
+    """What still differs between runs of one arm as conditions, with what to say of it.
+
+    `of_path` says that options took the path apart, so that what is left of it numbers repetitions.
+    """
+    known = [name for name in (*reading.suggested, *reading.conditions) if name != FOLDER]
+    if of_path:
+        known = [name for name in known if name not in _OF_PATH]
+    found: list[str] = []
+    levels = [use.field for use in roles.levels]
+    for name in (*known, *(each for each in reading.columns if _SETTING.fullmatch(each))):
+        if name in roles.fields or name in found:
+            continue
+        if len(_seen((*levels, *found, name), reading.runs)) > len(_seen((*levels, *found), reading.runs)):
+            found.append(name)
+    if not found:
+        return roles, ()
+    said = (
+        f"runs of one treatment differ by {' and '.join(found)}: conditions, which are never compared with each other"
+    )
+    return replace(roles, condition=(*roles.condition, *(Use(name, name) for name in found))), (said,)
+
+
+_MOMENT = re.compile(r"(?<!\d)(\d{4}-?\d{2}-?\d{2}([T_ -]?\d{2}[-:.]?\d{2}([-:.]?\d{2})?)?|\d{6,})Z?(?!\d)")
+_NUMBERED = re.compile(r"(?:[-_. ]|(?<![^\W\d_])(?:run|rep|iter|round|block))(\d+)$", re.IGNORECASE)
+
+
+def file_names(paths: Iterable[Path]) -> dict[Path, str]:
+    """What the names of files say of their contents: without suffix, moments, and numbers of repetitions.
+
+    A number at the end numbers repetitions if those of the same name go from 0 or 1 without a gap.
+    """
+    stems = {path: _MOMENT.sub("", path.stem).strip("-_. ") for path in paths}
+    numbers: dict[str, set[int]] = {}
+    for stem in stems.values():
+        if found := _NUMBERED.search(stem):
+            numbers.setdefault(stem[: found.start()], set()).add(int(found[1]))
+
+    def name_of(stem: str) -> str:
+        found = _NUMBERED.search(stem)
+        if found is None:
+            return stem
+        counted = numbers[stem[: found.start()]]
+        whole = min(counted) <= 1 and counted == set(range(min(counted), max(counted) + 1))
+        return stem[: found.start()].rstrip("-_. ") if whole else stem
+
+    return {path: name_of(stem) for path, stem in stems.items()}

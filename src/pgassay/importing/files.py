@@ -5,14 +5,14 @@ that a script in a folder of results does not stop the others.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from pgassay import plugins
 from pgassay.importing import messages
-from pgassay.importing.fields import REPETITION, Roles, fields_of_path, natural, settle_roles, with_fields
+from pgassay.importing.fields import REPETITION, Roles, fields_of_path, file_names, natural, settle_roles, with_fields
 from pgassay.importing.go_tpc import GoTpcReader
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
@@ -20,7 +20,7 @@ from pgassay.importing.postgresbench import PostgresBenchReader
 from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
 from pgassay.importing.sysbench import SysbenchReader
 from pgassay.importing.table import TableReader
-from pgassay.importing.values import FOLDER, LeftOut, Reading, combine
+from pgassay.importing.values import FILE, FOLDER, LeftOut, Reading, combine
 from pgassay.plugins import PluginError
 
 READERS: tuple[Reader, ...] = (
@@ -90,7 +90,7 @@ def read_files(paths: Sequence[Path], options: Options, *, compared: bool) -> tu
 
 def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> Iterator[Reading]:
     files = list(_files(paths))
-    folders = {path.parent for path in files}
+    names = file_names(files)
     together: dict[Reader, list[ForeignFile]] = {}
     for path in files:
         file = ForeignFile.open(path)
@@ -100,20 +100,26 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
         elif reader.reads_together:
             together.setdefault(reader, []).append(file)
         else:
-            yield from _read(reader, [file], options, folders)
+            yield from _read(reader, [file], options, names)
     for reader, group in together.items():
-        yield from _read(reader, group, options, folders)
+        yield from _read(reader, group, options, names)
 
 
-def _read(reader: Reader, files: Sequence[ForeignFile], options: Options, folders: set[Path]) -> Iterator[Reading]:
+def _read(
+    reader: Reader, files: Sequence[ForeignFile], options: Options, names: Mapping[Path, str]
+) -> Iterator[Reading]:
+    """The runs of these files; `names` has what the name of every file says of its contents."""
+    folders = {path.parent for path in names}
     common = os.path.commonpath([folder.absolute() for folder in folders])
     for path, found in reader.read(files, options):
         if isinstance(found, str):
             yield _nothing(str(path), found)
             continue
         fields = {FOLDER: path.parent.absolute().relative_to(common).as_posix()} if len(folders) > 1 else {}
+        if FILE in reader.suggested:
+            fields[FILE] = names[path]
         named = with_fields(found, {**fields, **fields_of_path(path, options.pattern, options.given)})
-        yield replace(named, suggested=reader.suggested)
+        yield replace(named, suggested=reader.suggested, conditions=reader.conditions)
 
 
 def _unrecognised(file: ForeignFile, names: Sequence[str]) -> str:

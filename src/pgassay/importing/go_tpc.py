@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second
+from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second
 from pgassay.load import go_tpc
 from pgassay.record.values import Reason
 
@@ -26,7 +26,7 @@ class GoTpcReader(Reader):
     """The output of `go-tpc tpcc run`."""
 
     name = "go-tpc"
-    suggested = ("threads", "folder")
+    suggested = ("threads", FOLDER, FILE)
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
         """Whether it holds a line of results that only go-tpc prints."""

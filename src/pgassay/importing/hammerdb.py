@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 
@@ -25,7 +25,8 @@ _MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
 _USERS = re.compile(r"(\d+) Active Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
 _DICT_WORD = re.compile(
-    r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(count_ware|rampup|duration|storedprocs|num_vu|allwarehouse) (\S+)"
+    r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(count_ware|rampup|duration|storedprocs|num_vu|allwarehouse"
+    r"|keyandthink|vacuum|partition|async_scale|async_client|host) (\S+)"
 )
 
 RESPONSES = (
@@ -41,7 +42,10 @@ class HammerDbReader(Reader):
     """HammerDB's job database, hammer.DB; an SQLite file of any other program is named and left out."""
 
     name = "HammerDB"
-    suggested = ("virtual_users", "database", "warehouses", "storedprocs", "allwarehouse", "folder")
+    suggested = (
+        *("virtual_users", "database", "benchmark", "warehouses", "storedprocs", "allwarehouse", "keyandthink"),
+        *("vacuum", "partition", "async_scale", "async_client", "rampup", "duration", FOLDER, FILE),
+    )
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
         """Whether its first bytes are those of SQLite 3."""

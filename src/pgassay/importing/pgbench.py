@@ -4,13 +4,14 @@ An output is a run; its log, alone with it in a folder, adds quantiles and secon
 whose tps is counted between its first and last transaction.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
 from pgassay.errors import PgassayError
 from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second
+from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second
 from pgassay.load.pgbench.log import latencies
 from pgassay.load.pgbench.output import Summary, first_abort, parse_progress, parse_summary
 from pgassay.load.pgbench.results import RESPONSES, of_summary, problems_of_log, problems_of_summary
@@ -26,7 +27,10 @@ class PgbenchReader(Reader):
     """pgbench's output (stdout, stderr or both) and its logs of `--log`."""
 
     name = "pgbench"
-    suggested = ("scale", "clients", "threads", "protocol", "script", "folder")
+    suggested = (
+        *("scale", "clients", "threads", "protocol", "script", "duration", "transactions_per_client", "max_tries"),
+        *("rate_limited", "latency_limit", "partitions", "version", FOLDER, FILE),
+    )
     reads_together = True
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
@@ -83,7 +87,7 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
             started_s = None if log.first_us is None else log.first_us / 1e6
     run = ForeignRun(
         place=place,
-        fields=_fields(said),
+        fields=_fields(said, text),
         responses=values,
         seconds=_length_s(said),
         planned_s=None if said.duration_s is None else float(said.duration_s),
@@ -159,8 +163,25 @@ def _not_every_transaction(rows: Sequence[Sequence[str]], width: int) -> str | N
     return None
 
 
-def _fields(said: Summary) -> dict[str, str]:
+_SAID_BESIDE = (
+    ("latency_limit", re.compile(r"^number of transactions above the (.+ ms) latency limit", re.MULTILINE)),
+    ("partitions", re.compile(r"^number of partitions: (\d+)", re.MULTILINE)),
+    ("version", re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9.a-z]+)", re.MULTILINE)),
+)
+
+
+def _fields(said: Summary, text: str) -> dict[str, str]:
+    """Every setting that an output tells of; runs that differ in one are no repetitions."""
+    beside = {name: found[1] for name, pattern in _SAID_BESIDE if (found := pattern.search(text))}
+    if said.duration_s is not None:
+        beside["duration"] = f"{said.duration_s} s"
+    if said.transactions_per_client is not None:
+        beside["transactions_per_client"] = str(said.transactions_per_client)
+    if said.max_tries is not None:
+        beside["max_tries"] = str(said.max_tries)
     return {
+        **beside,
+        "rate_limited": "no" if said.schedule_lag_ms is None else "yes",
         "script": said.transaction_type,
         "scale": str(said.scale),
         "protocol": said.protocol,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import FAILED_TRANSACTIONS, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.values import FAILED_TRANSACTIONS, FOLDER, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 
 RESPONSES = tuple(
@@ -26,7 +26,11 @@ class PostgresBenchReader(Reader):
     """A result file of the PostgresBench board."""
 
     name = "PostgresBench"
-    suggested = ("system", "machine", "instance_type", "cluster_size", "tuned", "region", "postgres_version", "folder")
+    suggested = (
+        *("system", "machine", "instance_type", "cluster_size", "tuned", "cloud", "region", "postgres_version"),
+        FOLDER,
+    )
+    conditions = (*_BENCHMARK, "duration")
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
         """Whether it is a JSON object with a system and results."""
@@ -54,6 +58,8 @@ def read_postgresbench(place: str, text: str) -> Reading:
     if instance:
         fields["instance_type"] = str(instance)
     planned_s = _number(benchmark.get("duration"))
+    if planned_s is not None:
+        fields["duration"] = f"{planned_s:g} s"
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
     for position, result in enumerate(document["results"], start=1):

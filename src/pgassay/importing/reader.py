@@ -80,12 +80,15 @@ class Reader(ABC):
     """One origin of results.
 
     `name` is what messages and records call it. `suggested` are the fields that tell treatments apart when the user
-    names none, the best first. `reads_together` says that several files may be one run (an output and its log): such
-    files are read last, all at once; all others one at a time.
+    names none, the best first; `conditions` those that are conditions as soon as one of `suggested` differs. The two
+    must hold every setting that a run tells of: runs that differ in one are no repetitions. `reads_together` says that
+    several files may be one run (an output and its log): such files are read last, all at once; all others one at a
+    time.
     """
 
     name: str
     suggested: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     reads_together: bool = False
 
     @abstractmethod

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, Reading, Second, response
+from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second, response
 from pgassay.load.sysbench import output as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
@@ -28,7 +28,7 @@ class SysbenchReader(Reader):
     """sysbench's standard output, with its errors or without."""
 
     name = "sysbench"
-    suggested = ("threads", "folder")
+    suggested = ("threads", "statements", FOLDER, FILE)
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
         """Whether it holds a line that only sysbench prints."""
@@ -53,7 +53,7 @@ def read_sysbench(place: str, text: str) -> Reading | str:
     known = {each.name for each in RESPONSES}
     run = ForeignRun(
         place=place,
-        fields={"threads": str(totals.threads) if totals.threads else ""},
+        fields={"threads": str(totals.threads) if totals.threads else "", "statements": _statements(totals)},
         responses={
             "tps": totals.tps,
             "qps": totals.qps,
@@ -66,6 +66,14 @@ def read_sysbench(place: str, text: str) -> Reading | str:
     )
     remark = "sysbench counts failed transactions separately, as ignored errors; its tps leaves them out"
     return Reading("sysbench", (run,), RESPONSES, remarks=(remark,) if totals.ignored_errors else ())
+
+
+def _statements(totals: summary.Totals) -> str:
+    """What a transaction does, as coarsely as chance cannot change: sysbench does not print the name of its test."""
+    kinds = [word for word, count in (("reads", totals.read), ("writes", totals.write)) if count]
+    queries = totals.read + totals.write + totals.other
+    several = queries > 1.5 * (totals.transactions + totals.ignored_errors)
+    return f"{' and '.join(kinds) or 'neither reads nor writes'}, {'several' if several else 'one'} a transaction"
 
 
 def _series(text: str) -> tuple[Second, ...]:

@@ -109,6 +109,7 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
         runs=tuple(runs),
         responses=responses,
         left_out=tuple(left_out),
+        columns=tuple(name for name in table.header if name not in roles.fields),
         ordered=True,
         remarks=() if roles.started else (remark,),
     )

@@ -18,6 +18,8 @@ NO_VALUE = "no_value"
 FAILED_TRANSACTIONS = "failed_transactions"
 FOLDER = "folder"
 """The field that holds the folder of a file, where several files are read."""
+FILE = "file"
+"""The field that holds the name of a file without what numbers a repetition, where a file is a run."""
 
 _HIGHER, _LOWER = Better.HIGHER, Better.LOWER
 _KNOWN: tuple[tuple[str, str, str, Better], ...] = (
@@ -77,9 +79,10 @@ class LeftOut:
 class Reading:
     """All that was read. `kind` names the format; the first of `responses` is the primary.
 
-    `suggested` are the fields that name a treatment when nobody says which do, the best first; `repetition` is the
-    field that numbers the runs of a treatment; `ordered` says that the runs stand in the order in which they ran;
-    `remarks` what a reader of the results must know.
+    `suggested` are the fields that name a treatment when nobody says which do, the best first; `conditions` those that
+    say what was asked of a system, across which systems are not compared; `columns` those of which nobody says whether
+    they are settings or results. `repetition` is the field that numbers the runs of a treatment; `ordered` says that
+    the runs stand in the order in which they ran; `remarks` what a reader of the results must know.
     """
 
     kind: str
@@ -87,6 +90,8 @@ class Reading:
     responses: tuple[Response, ...]
     left_out: tuple[LeftOut, ...] = ()
     suggested: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     repetition: str = ""
     ordered: bool = False
     remarks: tuple[str, ...] = field(default=())
@@ -103,6 +108,8 @@ def combine(readings: Iterable[Reading]) -> Reading:
         responses=tuple({each.name: each for reading in found for each in reading.responses}.values()),
         left_out=tuple(each for reading in found for each in reading.left_out),
         suggested=tuple(dict.fromkeys(name for reading in found for name in reading.suggested)),
+        conditions=tuple(dict.fromkeys(name for reading in found for name in reading.conditions)),
+        columns=tuple(dict.fromkeys(name for reading in found for name in reading.columns)),
         repetition=next((reading.repetition for reading in found if reading.repetition), ""),
         ordered=not several and any(reading.ordered for reading in found),
         remarks=tuple(dict.fromkeys(remark for reading in found for remark in reading.remarks)),

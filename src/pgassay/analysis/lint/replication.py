@@ -6,7 +6,7 @@ values of one run tell how that run went, not how the next one will.
 """
 
 from math import exp, log, sqrt
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pgassay.study.findings import Finding, Severity
 
 LEAST_FOR_SPREAD = 2
 """Values that a spread needs."""
+
+LEAST_FOR_NOISE = 3
+"""Runs of an arm from which its own spread is judged; fewer are only counted."""
 
 
 def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
@@ -101,16 +104,16 @@ def _half_width(mine: list[float], base: list[float]) -> float:
 
 
 def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Arms with enough runs by number whose spread nevertheless hides an effect of the asked resolution."""
+    """Arms of three runs and more whose own spread hides an effect of the asked resolution; the worst is named."""
     if benchmark.replicate != "run":
         return ()
     found: list[tuple[float, float, str, tuple[float, ...]]] = []
-    judged = 0
+    variations: list[float] = []
     for arm in benchmark.groups:
         values = tuple(value for value in benchmark.values(arm) if value > 0.0)
-        if len(values) < FIRST_LOOK:
+        if len(values) < LEAST_FOR_NOISE:
             continue  # too few: another finding says so, with its own numbers
-        judged += 1
+        variations.append(stdev(values) / mean(values))
         spread = stdev(map(log, values))
         tells = exp(fixed_critical(2 * len(values) - 1, 0.05) * spread * sqrt(2.0 / len(values))) - 1.0
         if tells > benchmark.resolution:
@@ -125,11 +128,17 @@ def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
             "identical runs differ by more than the effects that matter",
             remedy="find what moves (neighbours, checkpoints, start state), "
             "or repeat until the interval is narrow enough",
-            evidence=f"{len(found)} of {judged} treatments; the worst: {arm}, {len(values)} runs from "
+            evidence=f"{len(found)} of {len(variations)} treatments; the worst: {arm}, {len(values)} runs from "
             f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they cannot show effects below "
-            f"{percent(tells)}, and {percent(benchmark.resolution)} is asked for",
+            f"{percent(tells)}, and {percent(benchmark.resolution)} is asked for{_variation(values, variations)}",
         ),
     )
+
+
+def _variation(values: tuple[float, ...], all_of: list[float]) -> str:
+    """The coefficient of variation, as others compute it, beside that of a usual treatment."""
+    own = percent(stdev(values) / mean(values))
+    return f" (CV {own}; the median of {len(all_of)} is {percent(median(all_of))})" if len(all_of) > 1 else ""
 
 
 LEAST_FOR_CORRELATION = 30
