@@ -1,5 +1,6 @@
 """Marks: an interval that holds both answers gives neither."""
 
+from dataclasses import replace
 from math import exp
 
 import pytest
@@ -41,6 +42,32 @@ def test_marks(ratio: float, low: float | None, high: float | None, mark: Mark) 
     found = judge(claim(low, high), effect(ratio))
     assert found.mark is mark
     assert found.text.startswith(mark.value)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [
+        (1.1, 1.35, "inside 1.10–1.35"),
+        (1.1, None, "inside 1.10 or more"),
+        (None, 1.35, "inside 1.35 or less"),
+        (1.3, 1.5, "outside 1.30–1.50"),
+    ],
+)
+def test_the_band_is_printed_beside_the_mark(low: float | None, high: float | None, says: str) -> None:
+    assert judge(claim(low, high), effect(1.2)).text.endswith(f"], {says}")
+
+
+def test_a_magnitude_that_the_interval_excludes_is_contradicted_though_the_direction_is_open() -> None:
+    """Between -5 and +5 %: more or less than before is open, a third more it is not."""
+    found = judge(replace(claim(1.17, 1.5), magnitude=1.33), effect(1.0, noise=3.0))
+    assert found.mark is Mark.CONTRADICTED
+    assert found.text.endswith("outside 1.17–1.50")
+
+
+def test_a_magnitude_is_not_shown_by_a_band_that_holds_no_effect() -> None:
+    found = judge(replace(claim(1.0, 1.5), magnitude=1.33), effect(1.2))
+    assert found.mark is Mark.NOT_TESTABLE
+    assert "its range includes no effect" in found.text
 
 
 def test_a_wide_interval_says_how_many_blocks_more() -> None:

@@ -8,8 +8,9 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
-from pgassay.study.model import Study
+from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse
+from pgassay.study.responses import Scale
 
 SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
 
@@ -41,6 +42,56 @@ def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
                 assert found.parse(factor, typed).typed == typed, claim.text
             parts = {f"{factor}={typed}" for factor, typed in levels.items() if factor not in settable}
             assert claim.untestable or any(parts <= arm for arm in known), (claim.text, levels)
+
+
+FITTED = {"kink_per_core": None, "smt_gain": 0.0, "smt_gain_of_yardstick": 0.0}
+"""Figures of a fit, and which of their values is no effect."""
+FIGURE = re.compile(
+    r"\d %|ms against|\d times|a third\b|a quarter\b|a fifth\b|1/\d|by half|\bfar (more|fewer|less) \w+ (updates|reads)"
+)
+NO_DIFFERENCE = re.compile(r"\bwithin \d|not gain noticeably|costs little|takes far less")
+
+
+def no_effect_of(claim: Claim) -> float | None:
+    if claim.response in FITTED:
+        return FITTED[claim.response]
+    differences = {each.name for each in Probes().responses if each.scale is Scale.DIFFERENCE}
+    return 0.0 if claim.response in differences else 1.0
+
+
+@pytest.mark.parametrize(("name", "size"), SIZED)
+def test_the_words_of_a_claim_and_its_band_agree(name: str, size: str) -> None:
+    """A figure is published with an effect, which the band is around; no effect at all never reproduces it."""
+    for claim in study_of(name, size).claims:
+        if claim.untestable:
+            continue
+        none, low, high = no_effect_of(claim), claim.low, claim.high
+        if FIGURE.search(f"{claim.text} {claim.published}") and not NO_DIFFERENCE.search(claim.text):
+            assert claim.magnitude is not None, f"a figure, but no magnitude: {claim.text} ({claim.published})"
+        if claim.magnitude is not None and none is not None:
+            nearest = low if claim.magnitude > none else high
+            assert nearest is not None, f"open towards no effect: {claim.text}"
+            assert (nearest > none) == (claim.magnitude > none), f"no effect reproduces it: {claim.text}"
+            assert nearest != none, f"no effect reproduces it: {claim.text}"
+        elif none is not None and not NO_DIFFERENCE.search(claim.text):
+            assert none in (low, high), f"a direction is all on one side of no effect: {claim.text}"
+
+
+@pytest.mark.parametrize(("name", "size"), SIZED)
+def test_a_band_is_from_the_square_root_of_what_was_published_to_its_power_of_three_halves(
+    name: str, size: str
+) -> None:
+    """Unless the claim itself has a limit; docs/statistics.md says so."""
+    for claim in study_of(name, size).claims:
+        if (
+            claim.magnitude is None
+            or claim.response in FITTED
+            or re.search(r"at least|more than|less than", claim.text)
+        ):
+            continue
+        ends = sorted((claim.magnitude**0.5, claim.magnitude**1.5))
+        assert claim.low == pytest.approx(ends[0], abs=0.006), claim.text
+        assert claim.high == pytest.approx(ends[1], abs=0.006), claim.text
 
 
 @pytest.mark.parametrize("name", builtin.names())

@@ -40,7 +40,7 @@ def _commit(
 ) -> None:
     staging = run.begin_trial(run.next_number)
     size, huge = typed[BUFFERS], typed[PAGES] != "none"
-    idx1 = (0.08 if huge else 0.10) * (1 + chance.gauss(0, 0.02))
+    idx1 = (0.07 if huge else 0.10) * (1 + chance.gauss(0, 0.02))
     slowdown = SLOW[size] * (1 + chance.gauss(0, 0.02))
     found: dict[str, float | None] = {
         "idx1_ms": idx1, "idx1_trimmed_ms": idx1, "seq_ms": 1500.0 * (1 + chance.gauss(0, 0.02)),

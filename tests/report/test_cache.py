@@ -63,7 +63,7 @@ def test_the_claims_are_tested_one_by_one(run: Run) -> None:
         "idx2: after the scan index probes are slow while the index lives in the page cache",
         "idx2: they recover once shared_buffers can hold the index (without huge pages)",
         "idx2: they recover once shared_buffers can hold the index (with huge pages)",
-        "idx2: once recovered, probes are quicker with huge pages",
+        "idx2: once recovered, probes are a third quicker with huge pages",
     }
     assert marks["a quarter of the memory for shared_buffers is an unsupported ancient rule"] is Mark.NOT_TESTABLE
 

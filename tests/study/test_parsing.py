@@ -101,6 +101,8 @@ def test_a_switch_is_written_as_postgresql_does() -> None:
         ({"fixed": {"table.fillfactor": 90}}, "is in [factors] and in [fixed]", "varied or held"),
         ({"study": {"format": 2}}, "has format 2, this program reads format 1", "newer version"),
         ({"claims": [{"text": "x"}]}, 'missing key "source"', ""),
+        ({"claims": [{"text": "x", "source": "y", "magnitude": "a third"}]}, '"magnitude" in [[claims]] must be', ""),
+        ({"claims": [{"text": "x", "source": "y", "magnitude": 1.33, "low": 1.4}]}, "outside its own low and high", ""),
     ],
 )
 def test_what_is_wrong_is_named(changes: dict[str, Any], message: str, hint: str) -> None:

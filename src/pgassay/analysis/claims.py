@@ -50,29 +50,50 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
         return not_testable(claim, "this run has no block with valid trials of both treatments")
     if effect.blocks < FIRST_LOOK or not effect.bounded:
         return not_testable(claim, messages.few_blocks(effect.blocks, FIRST_LOOK))
-    low = -inf if claim.low is None else claim.low
-    high = inf if claim.high is None else claim.high
+    low, high = _ends(claim)
+    if claim.magnitude is not None and low <= effect.none <= high:
+        return not_testable(claim, "its range includes no effect, and a size was published")
     found = f"here {_number(effect, effect.estimate)} [{_number(effect, effect.low)}, {_number(effect, effect.high)}]"
-    if low <= effect.low and effect.high <= high:
-        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}")
-    if effect.high < low or effect.low > high:
-        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
+    clear = _marked(claim, effect.low, effect.high, found)
+    if clear is not None:
+        return clear
     blocks = _more_blocks(effect, low, high, blocks_max)
-    return not_testable(claim, f"the interval is too wide, {found}; it {messages.needs(blocks, None)}", blocks)
+    needed = messages.needs(blocks, None)
+    return not_testable(claim, f"the interval is too wide for {band(claim)}, {found}; it {needed}", blocks)
 
 
 def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJudgement:
     """Mark a claim on a figure that was fitted (a kink, a gain) by its interval; the claim's range is of the figure."""
     if claim.low is None and claim.high is None:
         return not_testable(claim, "the claim states no range that a run could test")
-    wanted_low = -inf if claim.low is None else claim.low
-    wanted_high = inf if claim.high is None else claim.high
     found = f"here {value:.3g} [{low:.3g}, {high:.3g}]"
-    if wanted_low <= low and high <= wanted_high:
-        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}")
-    if high < wanted_low or low > wanted_high:
-        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}")
-    return not_testable(claim, f"the interval is too wide, {found}")
+    return _marked(claim, low, high, found) or not_testable(
+        claim, f"the interval is too wide for {band(claim)}, {found}"
+    )
+
+
+def band(claim: Claim) -> str:
+    """The range that reproduces a claim, as printed beside its mark: `1.10–1.35`, `1.10 or more`, `0.90 or less`."""
+    low, high = (
+        "" if end is None else f"{end:.2f}" if round(end, 2) == end else f"{end:g}" for end in (claim.low, claim.high)
+    )
+    if low and high:
+        return f"{low}–{high}"
+    return f"{low} or more" if low else f"{high} or less"
+
+
+def _marked(claim: Claim, low: float, high: float, found: str) -> ClaimJudgement | None:
+    """Reproduced or contradicted, as the interval lies inside the claim's range or outside it; None for astride."""
+    least, most = _ends(claim)
+    if least <= low and high <= most:
+        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}, inside {band(claim)}")
+    if high < least or low > most:
+        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}, outside {band(claim)}")
+    return None
+
+
+def _ends(claim: Claim) -> tuple[float, float]:
+    return -inf if claim.low is None else claim.low, inf if claim.high is None else claim.high
 
 
 def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | None = None) -> Effect | None:

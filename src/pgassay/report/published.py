@@ -204,6 +204,9 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 "source": judged.claim.source,
                 "mark": judged.mark,
                 "found": judged.text,
+                "magnitude": judged.claim.magnitude,
+                "low": judged.claim.low,
+                "high": judged.claim.high,
                 "why": judged.why,
             }
             for judged in findings.claims

@@ -11,7 +11,8 @@ from pgassay.study import messages
 from pgassay.study.model import Claim, Published
 from pgassay.study.quantities import typed
 
-_KEYS = ("text", "source", "response", "treatment", "against", "low", "high", "published", "untestable", "otherwise")
+_BOUNDS = ("low", "high", "magnitude")
+_KEYS = ("text", "source", "response", "treatment", "against", *_BOUNDS, "published", "untestable", "otherwise")
 _BESIDE = ("treatment", "response")
 
 
@@ -45,18 +46,22 @@ def _claim(table: dict[str, Any]) -> Claim:
     for key in ("text", "source"):
         if key not in table:
             raise messages.missing_key("[[claims]]", key)
-    for key in ("low", "high"):
+    for key in _BOUNDS:
         bound = table.get(key)
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)):
             raise messages.wrong_type("[[claims]]", key, "a number", bound)
+    low, high, magnitude = (table.get(key) for key in _BOUNDS)
+    if magnitude is not None and ((low is not None and magnitude < low) or (high is not None and magnitude > high)):
+        raise messages.magnitude_outside(str(table["text"]), magnitude)
     return Claim(
         text=str(table["text"]),
         source=str(table["source"]),
         response=str(table.get("response", "")),
         treatment=_levels(table.get("treatment", {})),
         against=_levels(table.get("against", {})),
-        low=table.get("low"),
-        high=table.get("high"),
+        low=low,
+        high=high,
+        magnitude=magnitude,
         published=str(table.get("published", "")),
         untestable=str(table.get("untestable", "")),
         otherwise=str(table.get("otherwise", "")),

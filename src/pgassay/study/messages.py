@@ -41,6 +41,11 @@ def missing_key(where: str, key: str) -> UsageError:
     return UsageError(f'missing key "{key}" in {where}')
 
 
+def magnitude_outside(text: str, magnitude: float) -> UsageError:
+    """A claim whose own figure would not reproduce it."""
+    return UsageError(f'magnitude {magnitude:g} of claim "{text}" is outside its own low and high')
+
+
 def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError:
     """A value of another type than the key takes."""
     return UsageError(f'"{key}" in {where} must be {expected}, not {found!r}')

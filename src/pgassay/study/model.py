@@ -20,7 +20,9 @@ class Claim:
     """What a published study says it found, in a form that a run can test.
 
     `low` and `high` bound the effect (ratio, or difference) that counts as reproducing it; None leaves a side open.
-    `testable` says why it cannot be tested here when it cannot (another drive, another load).
+    `magnitude` is the effect that was published, on the same scale: the bounds are around it and exclude no effect. A
+    claim of a direction only, or of no difference, has none. `untestable` says why it cannot be tested here when it
+    cannot (another drive, another load).
     """
 
     text: str
@@ -31,6 +33,7 @@ class Claim:
     low: float | None = None
     high: float | None = None
     published: str = ""
+    magnitude: float | None = None
     untestable: str = ""
     otherwise: str = ""
     """Why it may come out otherwise here; `{response}` stands for the median measured for its treatment."""
