@@ -25,6 +25,7 @@ from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record import export
+from pgassay.record.directory import unused_path
 from pgassay.record.reading import Run as Record
 from pgassay.record.series import SCHEMA
 from pgassay.record.values import TrialRecord
@@ -217,10 +218,10 @@ def run(
     `path` is runs/STUDY-UTC by default, `pg_bindir` the first PostgreSQL found, `data_dir` where `pgassay run` keeps
     its clusters. Call it from the main thread. Ctrl-C ends it cleanly; `resume` goes on. Raises `PgassayError`.
     """
-    where = Path(path) if path else Path("runs", f"{study.study.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    where = Path(path).absolute() if path else unused_path(study.study.name, datetime.now(UTC))
     options = _options(pg_bindir, data_dir, allow_busy)
     watcher = _Reporter(on_progress) if on_progress else None
-    return Run(run_study(study, where.absolute(), options, watcher, ("pgassay.run",)).path)
+    return Run(run_study(study, where, options, watcher, ("pgassay.run",)).path)
 
 
 def resume(

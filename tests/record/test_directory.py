@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pgassay.record.directory import RunDirectory
+from pgassay.record.directory import RunDirectory, unused_path
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import DamagedError, InUseError, NewerFormatError, NotARunError, RecordError
 from pgassay.record.journal import Kind
@@ -236,3 +237,14 @@ def test_a_half_made_run_is_made_anew() -> None:
     disk.mkdir(ROOT / ".page-size.creating" / "trials")
     create(disk).close()
     assert disk.list(ROOT) == ("page-size",)
+
+
+def test_two_runs_of_one_second_have_places_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    first = unused_path("fillfactor", now)
+    assert first == tmp_path / "runs" / "fillfactor-20260102T030405Z"
+    first.mkdir(parents=True)
+    second = unused_path("fillfactor", now)
+    second.mkdir()
+    assert [second.name, unused_path("fillfactor", now).name] == [f"{first.name}-2", f"{first.name}-3"]

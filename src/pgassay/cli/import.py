@@ -37,9 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, write the run, print what was imported; returns the exit status."""
     from pgassay.importing.imported_run import Question, import_files
+    from pgassay.record.directory import unused_path
 
     options = _foreign_options.parse_options(arguments)
-    path = (arguments.out or Path("runs", f"imported-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")).absolute()
+    path = arguments.out.absolute() if arguments.out else unused_path("imported", datetime.now(UTC))
     question = Question(arguments.baseline, arguments.primary, arguments.resolution, arguments.title)
     imported = import_files(arguments.files, options, question, path, ("pgassay", *sys.argv[1:]))
     if arguments.json:

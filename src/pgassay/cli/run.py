@@ -193,10 +193,12 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
 
 def run_path(arguments: argparse.Namespace, name: str) -> Path:
     """`--out`, or `runs/STUDY-UTC`; raises `RecordError` where something is already, before a plan is told."""
+    from pgassay.record.directory import unused_path
     from pgassay.record.errors import already_there
 
-    made = arguments.out or Path("runs", f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
-    path: Path = made.absolute()
+    if arguments.out is None:
+        return unused_path(name, datetime.now(UTC))
+    path: Path = arguments.out.absolute()
     if os.path.lexists(path):
         raise already_there(path)
     return path

@@ -14,6 +14,8 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +77,13 @@ STUDY_FILE = "study.toml"
 HOST_FILE = "host.json"
 LOCK_FILE = "lock"
 OWN_FILES = frozenset({HEADER_FILE, STUDY_FILE, HOST_FILE, LOCK_FILE, JOURNAL_FILE, trials.DIRECTORY})
+
+
+def unused_path(name: str, now: datetime) -> Path:
+    """Where a run is kept unless the user says: `runs/NAME-UTC`, with a number behind it if that second has one."""
+    first = Path("runs", f"{name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}").absolute()
+    numbered = (first.with_name(f"{first.name}-{number}") for number in count(2))
+    return next(path for path in chain((first,), numbered) if not os.path.lexists(path))
 
 
 class RunDirectory:
