@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,6 +159,7 @@ def test_the_seed_makes_it_the_same_work(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
+    """A load that stayed for its whole hour would fail by the test's own limit."""
     with real.private_folder() as folder:
         installation = real.installation()
         installation.initialize(folder / "data", {})
@@ -169,12 +169,10 @@ def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
             pgbench(BASE).fill(server)
             killer = threading.Timer(1.5, os.kill, (server.postmaster_pid, signal.SIGQUIT))
             killer.start()
-            began = time.monotonic()
-            result = pgbench({**BASE, "duration": "60s"}).run(server, tmp_path / "out", 1)
+            result = pgbench({**BASE, "duration": "1h"}).run(server, tmp_path / "out", 1)
             killer.join()
         finally:
             server.stop()
-    assert time.monotonic() - began < 40, "not the whole minute"
     assert result.status != 0
     assert "aborted" in result.problems
     assert result.transactions > 0, "what was done before counts"

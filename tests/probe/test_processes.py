@@ -161,7 +161,9 @@ def test_a_real_family() -> None:
         assert values["system_us"] is not None
         assert 0.3e6 <= values["user_us"] + values["system_us"] < 3e6
         (reading,) = ProcessIo("tree", family.pid, SystemClock()).read()
-        assert reading.values["read_calls"] is None or reading.values["read_calls"] > 0
+        calls = reading.values["read_calls"]
+        assert calls is not None
+        assert calls > 0
     finally:
         family.kill()
         family.wait()

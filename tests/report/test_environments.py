@@ -30,6 +30,7 @@ def test_the_slower_guest_is_found_with_the_fact_that_differs(
     found = json.loads(capsys.readouterr().out)
     primary = [row for row in found["rows"] if row["primary"]]
     assert len(primary) == 16 == found["comparisons"]
+    assert all(len(row["differences"]) == 1 for row in primary)
     assert all(row["differences"][0]["low"] < 0.8 < row["differences"][0]["high"] for row in primary)
     assert found["hosts"] == [{"name": "cpu.cores", "values": [4, 8]}]
     assert main(["compare-hosts", str(runs[0]), str(runs[1])]) == 0
@@ -40,7 +41,9 @@ def test_the_slower_guest_is_found_with_the_fact_that_differs(
 
 def test_a_run_against_itself_cannot_be_told_apart(runs: tuple[Path, Path, Path]) -> None:
     found = side_by_side([_open(runs[0]), _open(runs[0])])
-    assert all(not each.told_apart for row in found.rows for each in row.differences if each is not None)
+    differences = [each for row in found.rows for each in row.differences if each is not None]
+    assert len(differences) == len(found.rows) == 16
+    assert not any(each.told_apart for each in differences)
     assert found.hosts == ()
 
 

@@ -75,7 +75,7 @@ def test_imported_runs_were_looked_at_once(tmp_path: Path) -> None:
     path = make_run(tmp_path / "run")
     ours = Findings(path)
     assert ours.looks == "every block"
-    assert "alpha spending" in ours.verdicts[0].effect.method or "one look at" in ours.verdicts[0].effect.method
+    assert "alpha spending over looks at 5 to 12 blocks" in ours.verdicts[0].effect.method
     imported = Findings(path)
     imported.imported = "imported, not measured by pgassay"
     assert imported.looks == "once"

@@ -37,7 +37,9 @@ def test_a_place_is_as_good_as_its_worst_trial(findings: Findings) -> None:
 
 
 def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> None:
-    assert not any(service_times.LABEL in each.verdict.text for each in findings.verdicts)
+    texts = [each.verdict.text for each in findings.verdicts]
+    assert texts
+    assert not any(service_times.LABEL in text for text in texts)
     chosen = {"drive.data": Level("ssd", "ssd"), "drive.timing": Level("sata-ssd", "sata-ssd")}
     findings.study = replace(findings.study, fixed={**findings.study.fixed, **chosen})
     speeds = findings.judged(findings.primary)
@@ -47,8 +49,10 @@ def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> Non
     late = dict.fromkeys(findings.service_errors, 0.5)
     findings.__dict__["service_errors"] = late
     told = findings.judged(findings.primary)
+    assert len(told) == len(speeds)
     assert all(each.verdict.text.endswith("emulated service times, which a drive missed by 50%)") for each in told)
     sizes = findings.judged(findings.responses["table_bytes"])
+    assert len(sizes) == len(speeds)
     assert not any(service_times.LABEL in each.verdict.text for each in sizes)
 
 

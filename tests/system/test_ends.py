@@ -167,8 +167,7 @@ def test_a_drive_that_fills_up_in_a_trial_is_an_outcome_and_the_study_goes_on(jo
         trials = journey.record("full").trials
         failed = trials[before]
         assert failed.status is Status.OUTCOME
-        told = " ".join(f"{reason.code} {reason.detail}" for reason in failed.reasons)
-        assert "no_space" in told or "No space left on device" in told, told
+        assert "no_space" in [reason.code for reason in failed.reasons], failed.reasons
         assert trials[-1].status is Status.VALID
         assert [trial.block for trial in trials].count(5) == 2, "the treatment stayed in play"
         assert journey.servers() == []
