@@ -114,3 +114,9 @@ def test_a_factor_of_the_host_says_itself_how_it_is_adopted() -> None:
     host = Combination({"host.numa": Level("0", "0")})
     assert advice(host, {"host.numa": "do this\nthen that"}) == ["do this", "then that"]
     assert "docs/host-factors.md" in advice(host, {})[0], "records of earlier versions have no steps"
+
+
+def test_an_interval_that_leaves_out_no_effect_is_shown_however_wide() -> None:
+    of = Response("x", "x", "us", Better.LOWER)
+    assert words.interval(0.05, 0.001, 0.9, Scale.RATIO, of) == "-95.0 % [-99.9, -10.0]"
+    assert words.interval(50.0, 3.0, 1041.6, Scale.RATIO, of) == "×50.00 [×3.00, ×1,042]"

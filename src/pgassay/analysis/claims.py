@@ -59,6 +59,8 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
         return clear
     blocks = _more_blocks(effect, low, high, blocks_max)
     needed = messages.needs(blocks, None)
+    if not effect.informative:
+        return not_testable(claim, f"the interval is too wide to say anything; it {needed}", blocks)
     return not_testable(claim, f"the interval is too wide for {band(claim)}, {found}; it {needed}", blocks)
 
 

@@ -15,6 +15,21 @@ from pgassay.analysis.observations import Contrasts
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
 
+WIDEST = 100.0
+"""Ends of an interval of ratios that are further apart than this leave anything possible."""
+
+
+def informative(low: float, high: float, scale: Scale) -> bool:
+    """Does an interval say how large something is? Without an end, or with ends `WIDEST` times apart, it does not."""
+    if not (isfinite(low) and isfinite(high)):
+        return False
+    return scale is Scale.DIFFERENCE or 0.0 < high <= WIDEST * low
+
+
+def informative_change(low: float, high: float, scale: Scale) -> bool:
+    """The same of a ratio or difference against a baseline, whose direction is worth something by itself."""
+    return informative(low, high, scale) or (scale is Scale.RATIO and isfinite(high) and not low <= 1.0 <= high)
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -61,6 +76,11 @@ class Effect:
     def bounded(self) -> bool:
         """Is there an interval, and an estimate, at all?"""
         return isfinite(self.high) and isfinite(self.estimate)
+
+    @property
+    def informative(self) -> bool:
+        """Does the interval say anything: how large the effect is, or at least its direction? Else it is not shown."""
+        return self.bounded and informative_change(self.low, self.high, self.scale)
 
     @property
     def none(self) -> float:

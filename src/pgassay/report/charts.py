@@ -254,8 +254,8 @@ def _reach(rows: Sequence[Mapping[str, Any]], most: float | None) -> float | Non
 
 
 def forest_row(effect: Effect, name: str) -> dict[str, Any] | None:
-    """An effect as a row of a forest; None without an interval, or where its bar would be endless."""
-    if not effect.bounded:
+    """An effect as a row of a forest; None without an interval, with one that says nothing, or an endless bar."""
+    if not effect.informative:
         return None
     ratio = effect.scale is Scale.RATIO
     shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]

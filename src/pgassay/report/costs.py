@@ -52,7 +52,7 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
         cells = []
         for name in treatments:
             text = words.quantity(medians.get(name), response)
-            if name in effects and effects[name].bounded:
+            if name in effects and effects[name].informative:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)
         rows.append((Cell(response.title, unit=words.unit(response)), *cells))
@@ -83,7 +83,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
     return Drawing(
         f"Costs of {findings.work.article} against the baseline",
         "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
-        " a bar that reaches the edge goes beyond it.",
+        " a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
         base.facet(row=charts.panels("panel", shown)) if len(shown) > 1 else base,
     )
 

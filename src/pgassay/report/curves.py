@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.curves import Curve, Point, curves
+from pgassay.analysis.effects import informative
 from pgassay.analysis.observations import ResponseColumn
 from pgassay.report import bottleneck, scaling, words
 from pgassay.report.covariates import in_order, number_of
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.study.model import Study
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -49,9 +50,10 @@ def _table(curve: Curve, response: Response) -> Table:
         (
             each.covariate,
             words.quantity(each.value, response),
-            *(words.quantity(end, response) if each.bounded else words.UNKNOWN for end in (each.low, each.high)),
+            *(words.quantity(end, response) if shown else words.UNKNOWN for end in (each.low, each.high)),
         )
         for each in curve.points
+        for shown in [has_band(each, response.scale)]
     ]
     name = words.place(curve.treatment, curve.condition)
     note = f"{curve.level:.0%} band, for all points together and at every look"
@@ -81,16 +83,28 @@ def sentences(findings: "Findings") -> Iterator[str]:
 
 def known(curve: Curve, resolution: float) -> str:
     """How many points are known as well as was asked, and how well the others are."""
-    reaches = [point.high / point.value - 1.0 for point in curve.points if point.bounded and point.value > 0.0]
-    if not reaches:
+    positive = [point for point in curve.points if point.bounded and point.value > 0.0]
+    if not positive:
         return "no point has an interval yet"
+    reaches = [point.high / point.value - 1.0 for point in positive if has_band(point, Scale.RATIO)]
+    unknown = len(positive) - len(reaches)
+    if not reaches:
+        return "the intervals of all points are too wide to say anything"
     asked = f"±{resolution * 100:.3g} %"
     good = sum(reach <= resolution for reach in reaches)
     if good == len(curve.points):
         return f"every point is known to {asked}"
     some = f"{good} of {len(curve.points)} points" if good else "no point"
     verb = "are" if good > 1 else "is"
-    return f"{some} {verb} known to {asked}, the least certain one to +{max(reaches):.0%}"
+    text = f"{some} {verb} known to {asked}"
+    if max(reaches) > resolution:
+        text += f", the least certain one to +{max(reaches):.0%}"
+    return f"{text}; of {words.counted(unknown, 'point')} nothing is known" if unknown else text
+
+
+def has_band(point: Point, scale: Scale) -> bool:
+    """Is a point's interval worth showing? One that leaves anything possible is neither printed nor drawn."""
+    return informative(point.low, point.high, scale)
 
 
 def beyond_linear(curve: Curve) -> str:
@@ -171,13 +185,14 @@ def rows_of(found: Sequence[Curve], response: Response) -> list[dict[str, Any]]:
             "condition": curve.condition,
             "at": point.covariate if (number := number_of(point.covariate)) is None else number,
             "value": point.value / divisor,
-            "low": point.low / divisor if point.bounded else None,
-            "high": point.high / divisor if point.bounded else None,
+            "low": point.low / divisor if shown else None,
+            "high": point.high / divisor if shown else None,
             "blocks": point.blocks,
         }
         for curve in found
         for point in curve.points
         if point.value == point.value
+        for shown in [has_band(point, response.scale)]
     ]
 
 

@@ -100,7 +100,7 @@ def _effects(findings: "Findings") -> Drawing | None:
     return Drawing(
         f"Effect on {findings.primary.title}",
         f"Point: estimate; bar: {effects[0].level:.0%} interval, valid for all comparisons together and at every look;"
-        " a bar that reaches the edge goes beyond it.",
+        " a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
         charts.forest(rows, [row["label"] for row in rows], title, colours),
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from pgassay.analysis.curves import Curve
 from pgassay.report import words
 from pgassay.report.covariates import number_of
+from pgassay.report.curves import has_band
 from pgassay.report.scaling import YARDSTICK, Scaling, place
 from pgassay.report.section import Drawing, Figure
 
@@ -95,7 +96,8 @@ def rows_of(findings: "Findings", curve: Curve, scaling: Scaling) -> Iterator[di
     points = [(number_of(point.covariate), point) for point in curve.points if point.value == point.value]
     for clients, point in points:
         row = {"clients": clients, "value": point.value, "series": MEASURED}
-        yield row | ({"low": point.low, "high": point.high} if point.bounded else {})
+        shown = has_band(point, findings.primary.scale)
+        yield row | ({"low": point.low, "high": point.high} if shown else {})
     last = max((clients for clients, _ in points if clients is not None), default=1.0)
     kink, law = scaling.usable_kink, scaling.usable_law
     if kink is not None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.observations import tables
 from pgassay.analysis.robust import RobustEstimate, bootstraps, chances_of_best, hodges_lehmann
@@ -18,7 +18,7 @@ from pgassay.report import words
 from pgassay.report.json_values import place_values
 from pgassay.report.section import Block, Section, Table
 from pgassay.study.levels import Cell
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -106,6 +106,8 @@ def _spread(found: Instability | None) -> str:
         return words.MISSING
     if not isfinite(found.high):
         return f"×{found.ratio:.2f}"
+    if not informative_change(found.low, found.high, Scale.RATIO):
+        return f"×{found.ratio:.2f} [{words.UNKNOWN}]"
     return f"×{found.ratio:.2f} [×{found.low:.2f}, ×{found.high:.2f}]"
 
 

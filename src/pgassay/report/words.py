@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from math import isfinite
 
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.messages import plural
 from pgassay.study.responses import Response, Scale
 
@@ -13,10 +13,6 @@ _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
 MISSING = "–"
 UNKNOWN = "not known"
 NO_COST = "no cost of a transaction explains space; the tables below show what takes it, and what changed with speed"
-WIDEST = 100.0
-"""An interval of ratios whose ends are further apart than this has no information, and is not shown."""
-
-
 BYTES = ("B", "bytes")
 KB_FROM, MB_FROM = 10240, 10485760
 """pg_size_pretty's steps: a unit from ten of it on."""
@@ -110,11 +106,11 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     """An estimate with its interval, as `effect` writes it."""
     values = (estimate, low, high)
     if scale is Scale.RATIO:
-        if low <= 0.0 or high / low > WIDEST:
+        if not informative_change(low, high, scale):
             shown = f"×{estimate:.2f}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
             return f"{shown} [{UNKNOWN}]"
         if max(values) >= 3:
-            return "×{:.2f} [×{:.2f}, ×{:.2f}]".format(*values)
+            return "×{} [×{}, ×{}]".format(*(f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" for value in values))
         return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
     if response.unit == "share":
         return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in values))
