@@ -35,11 +35,50 @@ def test_a_drive_settles_near_its_formula(capsys: pytest.CaptureFixture[str]) ->
     phases = [window["phase"] for window in found["windows"]]
     assert phases[0] == "fill"
     assert phases[-1] == "measured"
-    assert found["windows"][-1]["drive_writes"] == pytest.approx(phases.count("ageing") * 0.1 + 2, abs=0.01)
+    windows = phases.count("ageing") + phases.count("measured")
+    assert found["windows"][-1]["drive_writes"] == pytest.approx(1 + windows * 0.1, abs=0.01)
+    low, high = found["write_amplification_interval"]
+    assert low <= found["write_amplification"] <= high
+    assert (found["accuracy_reached"], found["run"]["accuracy"]) == (True, 0.005)
     measured = found["measured"]
     assert measured["nand_bytes_written"] == sum(
         measured[f"{part}_bytes_written"] for part in ("compressed", "gc", "wear_levelling", "padding")
     )
+
+
+def test_the_interval_stands_beside_every_write_amplification(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", *QUICK, "--over-provisioning", "28%", "--policy", "fifo", "--accuracy", "1%"]
+    (found,) = simulated(capsys, *words[len(QUICK) + 1 :])
+    low, high = found["write_amplification_interval"]
+    assert 0 < (high - low) / 2 <= 0.01 * found["write_amplification"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "\naged until write amplification settled: " in printed
+    assert f"write amplification   {found['write_amplification']:.2f}, 95 % [{low:.2f}, {high:.2f}]\n" in printed
+    assert main([*words, "--sweep", "drive.policy=fifo,greedy"]) == 0
+    assert f"  [{low:.2f}, {high:.2f}]  " in capsys.readouterr().out
+
+
+def test_a_limit_that_was_reached_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", *QUICK, "--pattern", "hot-cold", "--policy", "fifo", "--set", "run.limit=4"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "NOT settled after 3.1 drive writes of ageing" in printed
+    assert "--set run.limit=8" in printed
+    assert "write amplification is NOT known to ± 0.5 % after 4 drive writes of measuring" in printed
+    assert main([*words, "--sweep", "drive.policy=fifo,greedy"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines[1:3]] == ["no", "no"]
+    assert lines[3].startswith("an interval is wider than the accuracy")
+
+
+def test_a_drive_that_compresses_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", *QUICK, "--kind", "compressing"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "nothing is compressed: each block of this input keeps its 4096 bytes\nhint: " in printed
+    assert main([*words, "--compressed-to", "40%"]) == 0
+    assert "nothing is compressed" not in capsys.readouterr().out
 
 
 def test_counters_have_the_names_of_nvme_cli_and_life_is_reckoned(capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,6 +245,7 @@ def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) ->
         (["--drive-writes", "inf"], 'invalid value "inf" for run.drive_writes: must be finite'),
         (["--used-share", "0"], 'invalid value "0.0" for run.used_share: must be greater than 0'),
         (["--used-share", "120%"], "for run.used_share: must be at most 1"),
+        (["--accuracy", "0"], "for run.accuracy: must be greater than 0"),
         (["--set", "run.tolerance=0"], "for run.tolerance: must be greater than 0"),
         (["--set", "life.years=0"], "for life.years: must be greater than 0"),
         (["--over-provisioning=-7%"], "invalid over-provisioning -0.07"),

@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # A command's options must be known without numpy and altair.
 FORMAT = 1
 """Of the JSON."""
 
+_NOTHING_COMPRESSED = (
+    "nothing is compressed: each block of this input keeps its 4096 bytes",
+    "hint: say what is left of a block, for example --compressed-to 40%",
+)
 # Options that are short for `--set KEY=VALUE`.
 _SHORTCUTS = {
     "capacity": ("drive.user_bytes", "SIZE", "user capacity, such as 16GB"),
@@ -29,7 +33,8 @@ _SHORTCUTS = {
     "compressed-to": ("input.compressed_to", "SHARE", "what is left of each block after compression: 40%%"),
     "trace": ("run.trace", "FILE", "a recorded load in place of the pattern"),
     "used-share": ("run.used_share", "SHARE", "share of the drive that is in use: filled first, then written"),
-    "drive-writes": ("run.drive_writes", "NUMBER", "how much is written after ageing, in capacities"),
+    "drive-writes": ("run.drive_writes", "NUMBER", "how much is written after ageing at least, in capacities"),
+    "accuracy": ("run.accuracy", "SHARE", "measure until write amplification is known within this: 0.5%%, the default"),
     "seed": ("run.seed", "NUMBER", "seed of everything random"),
 }
 
@@ -90,14 +95,11 @@ def _one(found: "Simulation") -> Iterator[str]:
     size = format_bytes(found.logical_bytes)
     yield f"simulated {kind} drive of {size}, {policy}, {found.pages_per_block} pages a block"
     yield f"usable flash over logical capacity {found.alpha:.4f}, all flash {_bytes(found.physical_bytes)}"
-    if found.settled is not None and not found.stopped:
-        yield f"aged until write amplification {'settled' if found.settled else 'DID NOT settle'}"
-    if found.stopped:
-        yield f"stopped: {found.stopped}"
+    yield from _states(found)
     yield ""
     rows = [
-        ("write amplification", _number(found.write_amplification, 4)),
-        ("  by formula", _number(found.theory, 4)),
+        ("write amplification", f"{_amplification(found.write_amplification)}{_interval(found, before=', 95 % ')}"),
+        ("  by formula", _amplification(found.theory)),
         ("host writes", _bytes(measured["host_bytes_written"])),
         ("NAND writes", _bytes(measured["nand_bytes_written"])),
         ("  after compression", _bytes(measured["compressed_bytes_written"])),
@@ -114,6 +116,42 @@ def _one(found: "Simulation") -> Iterator[str]:
     if found.timing:
         yield ""
         yield from _latencies(found.timing)
+
+
+def _states(found: "Simulation") -> Iterator[str]:
+    """In what state the drive was, and what a reader must know before he believes the numbers."""
+    run = found.run
+    if found.stopped:
+        yield f"stopped: {found.stopped}"
+    elif found.settled:
+        yield f"aged until write amplification settled: {_written(found, 'ageing'):.3g} drive writes"
+    elif found.settled is not None:
+        yield f"NOT settled after {_written(found, 'ageing'):.3g} drive writes of ageing: write amplification may drift"
+        yield f"hint: age for longer with --set run.limit={2 * run.limit:g}, or take a larger drive, which is steadier"
+    if found.accuracy_reached is False and not found.stopped:
+        measured = f"{_written(found, 'measured'):.3g} drive writes"
+        yield f"write amplification is NOT known to ± {100 * run.accuracy:.3g} % after {measured} of measuring"
+    if _compresses_nothing(found):
+        yield from _NOTHING_COMPRESSED
+
+
+def _compresses_nothing(found: "Simulation") -> bool:
+    host = found.measured["host_bytes_written"]
+    return found.drive.get("kind") == "compressing" and 0 < host <= found.measured["compressed_bytes_written"]
+
+
+def _written(found: "Simulation", phase: str) -> float:
+    """Drive writes of a phase."""
+    return sum(one.counters["host_bytes_written"] for one in found.windows if one.phase == phase) / found.logical_bytes
+
+
+def _amplification(value: float | None) -> str:
+    return "-" if value is None else f"{value:#.3g}".rstrip(".")
+
+
+def _interval(found: "Simulation", before: str = "") -> str:
+    known = found.write_amplification_interval
+    return "" if known is None else f"{before}[{_amplification(known[0])}, {_amplification(known[1])}]"
 
 
 def _latencies(timing: Mapping[str, Any]) -> Iterator[str]:
@@ -133,7 +171,7 @@ def _many(outcomes: "Sequence[Outcome]") -> Iterator[str]:
     keys = list(outcomes[0].levels)
     timed = any(one.simulation.timing for one in outcomes)
     rows: list[tuple[str, ...]] = [
-        (*(key.rpartition(".")[2] for key in keys), "WA", "by formula", "GC / host", "DWPD", "settled")
+        (*(key.rpartition(".")[2] for key in keys), "WA", "95 % interval", "by formula", "GC / host", "DWPD", "settled")
     ]
     if timed:
         rows = [(*rows[0], "read p99, µs", "write p99, µs")]
@@ -143,9 +181,10 @@ def _many(outcomes: "Sequence[Outcome]") -> Iterator[str]:
         settled = {True: "yes", False: "no", None: ""}[found.settled]
         cells = [
             *(one.levels[key] for key in keys),
-            _number(found.write_amplification, 4),
-            _number(found.theory, 4),
-            _number(measured["gc_bytes_written"] / host if host else None, 4),
+            _amplification(found.write_amplification),
+            _interval(found) or "-",
+            _amplification(found.theory),
+            _amplification(measured["gc_bytes_written"] / host if host else None),
             _number(found.drive_writes_per_day, 2),
             "stopped" if found.stopped else settled,
         ]
@@ -157,6 +196,10 @@ def _many(outcomes: "Sequence[Outcome]") -> Iterator[str]:
         if one.simulation.stopped:
             where = ", ".join(f"{key}={level}" for key, level in one.levels.items())
             yield f"{where} stopped: {one.simulation.stopped}"
+    if all(_compresses_nothing(one.simulation) for one in outcomes):
+        yield from _NOTHING_COMPRESSED
+    if any(one.simulation.accuracy_reached is False and not one.simulation.stopped for one in outcomes):
+        yield "an interval is wider than the accuracy that was asked for: the limit of writes (run.limit) was reached"
     yield "simulated; docs/flash-model.md states every assumption"
 
 

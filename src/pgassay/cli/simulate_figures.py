@@ -163,13 +163,17 @@ def _latency(outcomes: Sequence[Outcome]) -> Any:
 def _sweep(outcomes: Sequence[Outcome]) -> Any:
     if len(outcomes) == 1:
         return None
-    rows: list[dict[str, Any]] = [
-        {"drive": _name(one), "wa": one.simulation.write_amplification, "formula": one.simulation.theory}
-        for one in outcomes
-    ]
+    rows: list[dict[str, Any]] = []
+    for one in outcomes:
+        found = one.simulation
+        low, high = found.write_amplification_interval or (None, None)
+        known = {"wa": found.write_amplification, "low": low, "high": high, "formula": found.theory}
+        rows.append({"drive": _name(one), **known})
     base = chart_of(rows).encode(y=alt.Y("drive:N", title=None, sort=[row["drive"] for row in rows]))
     points = base.mark_point(filled=True, size=90).encode(
-        x=alt.X("wa:Q", title="write amplification (tick: by formula)"), tooltip=["drive:N", "wa:Q", "formula:Q"]
+        x=alt.X("wa:Q", title="write amplification, 95 % interval (tick: by formula)"),
+        tooltip=["drive:N", "wa:Q", "low:Q", "high:Q", "formula:Q"],
     )
+    intervals = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     ticks = base.mark_tick(thickness=2, size=22, color="black").encode(x="formula:Q")
-    return (points + ticks).properties(width=WIDTH, height=alt.Step(32))
+    return (intervals + points + ticks).properties(width=WIDTH, height=alt.Step(32))

@@ -37,8 +37,9 @@ class Run:
     ageing: str = "overwrite"  # or "theory", "none"
     used_share: float = 1.0  # filled first, and how far a load reaches that gives no `blocks`
     tolerance: float = 0.01  # change of write amplification that counts as none
-    limit: float = 50.0  # after which ageing gives up
-    drive_writes: float = 2.0  # at least; and a turn of the flash
+    limit: float = 200.0  # after which ageing gives up, and then measuring
+    accuracy: float = 0.005  # half of the interval over the mean: measured until it is no wider
+    drive_writes: float = 2.0  # at least
     window: float = 0.1
     trace: str | None = None
     seed: int = 1
@@ -162,7 +163,7 @@ def _run(table: Mapping[str, Any]) -> Run:
     run = _values(Run(), "run", table)
     if run.ageing not in ("overwrite", "theory", "none"):
         raise messages.wrong_value("run.ageing", run.ageing, "must be overwrite, theory or none")
-    names = ("window", "drive_writes", "limit", "tolerance", "used_share")
+    names = ("window", "drive_writes", "limit", "tolerance", "accuracy", "used_share")
     _positive("run", {name: getattr(run, name) for name in names})
     if run.used_share > 1:
         raise messages.wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")

@@ -1,26 +1,36 @@
 """One simulation: age a drive, write a load window by window, read what the drive says, and time it if asked.
 
-The curve of write amplification over drive writes starts at the fresh drive, so that one sees where it settles.
+The curve of write amplification over drive writes starts at the fresh drive, so that one sees where it settles. Ageing
+and measuring end where `steady_state` says that the mean stands still and is known well enough, or at a limit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgassay import _core
 from pgassay.flash import formula, messages
 from pgassay.flash.memory import at_once
 from pgassay.flash.settings import Description, Life, Requests, Run, describe
+from pgassay.flash.steady_state import Estimate, estimate, is_steady
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
     from pgassay._core import FlashCounters, FlashHealth, FlashTimingReport
 
 _BLOCK_BYTES = 4096
 _WEAR_BINS = 40
+_NEXT_LOOK = 1.05
+"""Times as many windows before it is looked again: frequent looks would find by chance what they look for."""
+_POPULARITY = ("pattern", "exponent", "hot_blocks", "hot_writes", "blocks")
+"""Keys of an input that say how often its blocks are written."""
+_COLD_SHARE = 0.1
+"""Of the blocks that are written: the coldest, which take longest to come round."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +64,15 @@ class Simulation:
     alpha: float
     """Usable flash over user capacity."""
     settled: bool | None
-    """Whether write amplification settled while the drive was aged; None where that was not asked."""
+    """Whether the mean over whole waves stood still when ageing ended; None where that was not asked."""
     stopped: str | None
     """Why the simulation ended early; None if it did not."""
     write_amplification: float | None
     """Of what was measured; None if nothing was written."""
+    write_amplification_interval: tuple[float, float] | None
+    """95 % interval of its mean in the long run; None without a steady state or with too few waves to tell."""
+    accuracy_reached: bool | None
+    """Whether half of the interval is within `run.accuracy`; None without ageing, where there is nothing to reach."""
     theory: float | None
     """The same by formula, where one holds."""
     measured: Mapping[str, int]
@@ -119,23 +133,14 @@ class _State:
         amplification = window["nand_bytes_written"] / host
         self.windows.append(Window(phase, self.drive_writes, amplification, self.drive.free_blocks, window))
 
-    def settled(self, tolerance: float) -> bool:
-        """Whether two spans in a row agree. A span is a drive write, or a turn of the flash if that takes longer: on a
-        drive that compresses well, nothing is collected until all flash has been programmed once."""
-        spans: list[float] = []
-        host = nand = erased = 0
-        for window in reversed(self.windows):
-            host += window.counters["host_bytes_written"]
-            nand += window.counters["nand_bytes_written"]
-            erased += window.counters["blocks_erased"]
-            if host >= 0.999 * self.drive.logical_blocks * _BLOCK_BYTES and nand >= self.drive.usable_bytes:
-                if erased == 0:
-                    return False
-                spans.append(nand / host)
-                host = nand = erased = 0
-            if len(spans) == 2:
-                return abs(spans[0] / spans[1] - 1) < tolerance
-        return False
+    def amplifications(self, first: int) -> NDArray[np.float64]:
+        """Write amplification of each window from the given one on."""
+        return np.array([one.write_amplification for one in self.windows[first:]])
+
+    def wave(self, windows: NDArray[np.float64]) -> float:
+        """Windows that a turn of the flash takes at the mean of these; infinite where nothing is programmed."""
+        programmed = float(windows.mean()) * self.windows[-1].counters["host_bytes_written"] if len(windows) else 0.0
+        return self.drive.usable_bytes / programmed if programmed else math.inf
 
 
 def difference(now: FlashCounters, before: FlashCounters) -> dict[str, int]:
@@ -174,11 +179,9 @@ def _simulate(description: Description) -> Simulation:
     if description.requests is not None:
         _clock(drive, load, description, requests=0)  # What cannot be timed is refused before minutes of ageing.
     state = _State(drive, load, run.trace)
-    settled = _age(state, description)
+    settled = _age(state, description, parts)
     before = drive.counters()
-    first = len(state.windows)
-    while state.stopped is None and not _measured(state, first, run):
-        state.write("measured", run.window)
+    known = _measure(state, run)
     total = difference(drive.counters(), before)
     host = total["host_bytes_written"]
     measured = total["nand_bytes_written"] / host if host else None
@@ -193,6 +196,8 @@ def _simulate(description: Description) -> Simulation:
         settled=settled,
         stopped=state.stopped,
         write_amplification=measured,
+        write_amplification_interval=None if known is None else (known.low, known.high),
+        accuracy_reached=None if run.ageing == "none" else known is not None and known.reaches(run.accuracy),
         theory=formula.write_amplification(drive, described, load, parts, run),
         measured=total,
         windows=state.windows,
@@ -204,17 +209,28 @@ def _simulate(description: Description) -> Simulation:
     )
 
 
-def _measured(state: _State, first: int, run: Run) -> bool:
-    """Whether enough has been measured: what was asked for, and in steady state a whole turn of the flash, because data
-    that were written together come round together."""
-    written = state.drive_writes - (state.windows[first - 1].drive_writes if first else 0.0)
-    turned = sum(window.counters["nand_bytes_written"] for window in state.windows[first:]) >= state.drive.usable_bytes
-    return written > run.drive_writes - run.window / 2 and (
-        turned or run.ageing != "overwrite" or run.trace is not None
-    )
+def _measure(state: _State, run: Run) -> Estimate | None:
+    """Write what was asked for, and from a steady state on until the mean is known as well as was asked for, or up to
+    the limit. The mean with its interval; None where there is none."""
+    began, first = state.drive_writes, len(state.windows)
+    known, due = None, 0
+    while state.stopped is None:
+        written = state.drive_writes - began
+        if written > run.drive_writes - run.window / 2:
+            if run.ageing == "none":
+                return None
+            last = written > run.limit - run.window / 2
+            if last or len(state.windows) - first >= due:
+                windows = state.amplifications(first)
+                known = estimate(windows, state.wave(windows))
+                due = math.ceil(_NEXT_LOOK * len(windows))
+            if last or (known is not None and known.reaches(run.accuracy)):
+                return known
+        state.write("measured", run.window)
+    return known
 
 
-def _age(state: _State, description: Description) -> bool | None:
+def _age(state: _State, description: Description, parts: Sequence[Mapping[str, Any]]) -> bool | None:
     """Bring the drive to its start state; whether write amplification settled, None where that was not asked."""
     run = description.run
     if run.ageing == "none":
@@ -230,11 +246,38 @@ def _age(state: _State, description: Description) -> bool | None:
     state.note("fill", before)
     if run.ageing == "theory":
         return None
+    first, due = len(state.windows), 1
+    stretch = max(1.0, _coldest_turn(state, parts))
     while state.stopped is None and state.drive_writes < run.limit:
         state.write("ageing", run.window)
-        if state.settled(run.tolerance):
+        if len(state.windows) - first < due:
+            continue
+        windows = state.amplifications(first)
+        drive_writes = state.windows[-1].counters["host_bytes_written"] / (state.drive.logical_blocks * _BLOCK_BYTES)
+        if is_steady(windows, state.wave(windows), stretch / drive_writes, run.tolerance):
             return True
+        due = math.ceil(_NEXT_LOOK * len(windows))
     return False
+
+
+def _coldest_turn(state: _State, parts: Sequence[Mapping[str, Any]]) -> float:
+    """Drive writes in which the coldest tenth of what is written is written once over; 0 where that is not known."""
+    if state.trace is not None:
+        return 0.0
+    heats = []
+    weights = sum(float(part.get("share_of_writes", 1.0)) for part in parts)
+    for part in parts:
+        weight, blocks = float(part.get("share_of_writes", 1.0)) / weights, int(part["blocks"])
+        alone = {key: part[key] for key in _POPULARITY if key in part}
+        classes = _core.FlashInput(blocks, [_checked_by_model(alone)], 0).popularity() or [(blocks, 1.0, 0.0)]
+        heats += [(weight * share / count, count) for count, share, _ in classes if weight * share > 0]
+    blocks_left = cold = _COLD_SHARE * sum(count for _, count in heats)
+    writes = 0.0
+    for heat, count in sorted(heats):
+        taken = min(count, blocks_left)
+        blocks_left -= taken
+        writes += taken * heat
+    return cold / writes / state.drive.logical_blocks if writes else 0.0
 
 
 def _per_day(description: Description, drive: _core.FlashDrive, measured: float | None) -> float | None:
