@@ -148,7 +148,7 @@ def no_drive_of_ours(kind: str) -> UsageError:
 
 
 def negative_size(option: str, typed: str) -> UsageError:
-    """A size below zero."""
+    """A size below zero was typed for `option`."""
     return UsageError(f'{option} cannot be "{typed}"', "give a size such as 20GB, or 0")
 
 

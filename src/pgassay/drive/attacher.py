@@ -230,15 +230,15 @@ class PlannedDrive:
         return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), lambda key: snapshots.find(root, key) is not None)
 
     def mount(self) -> Mount:
-        """See `Drive`."""
+        """The file system that the run would use, with its free space now."""
         return self._mount()
 
     def has_snapshot(self, key: str) -> bool:
-        """See `Drive`."""
+        """Whether an earlier run kept a whole snapshot of this key; never for a device."""
         return self._has(key)
 
     def ageing(self) -> Ageing | None:
-        """See `Drive`."""
+        """None: a plan ages nothing."""
         return None
 
     def release(self) -> None:

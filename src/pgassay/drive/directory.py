@@ -81,7 +81,7 @@ class DirectoryDrive:
         return self._session.repaired
 
     def mount(self) -> Mount:
-        """See `Drive`."""
+        """The file system under the root, with its free space now."""
         return self._mount_of(self._root.path)
 
     def workspace(self, name: str) -> Path:
@@ -97,7 +97,7 @@ class DirectoryDrive:
         """See `Drive`: all stays here."""
 
     def has_snapshot(self, key: str) -> bool:
-        """See `Drive`."""
+        """Whether a whole snapshot of this key lies under the root."""
         return snapshots.find(self._root, key) is not None
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
@@ -127,7 +127,7 @@ class DirectoryDrive:
         return path
 
     def forget_snapshot(self, key: str) -> None:
-        """See `Drive`."""
+        """Delete the snapshot, harmless when there is none; raises `DriveError`."""
         with saying(self._root.path, "drop a snapshot"):
             snapshots.forget(self._root, key)
 
@@ -144,7 +144,7 @@ class DirectoryDrive:
         return {}
 
     def ageing(self) -> Ageing | None:
-        """See `Drive`."""
+        """None: nobody can age what lies under a directory."""
         return None
 
     def discard(self, directory: Path, *, check: bool = False) -> None:

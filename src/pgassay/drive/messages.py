@@ -199,7 +199,7 @@ def too_small(capacity: int, least: int) -> UsageError:
 
 
 def needs_drive(name: str, owner: str) -> UsageError:
-    """`drive.wal.filesystem` without `drive.wal`."""
+    """`drive.wal.filesystem` and the like without `drive.wal`."""
     return UsageError(f'"drive.{name}" needs "drive.{owner}"', f'set "drive.{owner}" too, or leave it out')
 
 
@@ -217,7 +217,7 @@ def other_filesystem(path: Path, found: str, wanted: str) -> UsageError:
 
 
 def only_emulated(name: str, kind: str) -> UsageError:
-    """Over-provisioning of an image."""
+    """Over-provisioning and the like of a drive that is not emulated."""
     return UsageError(
         f'"drive.{name}" does not apply to a drive of kind {kind}', "it applies to ssd, csd or a description"
     )
@@ -232,7 +232,7 @@ def disk_compresses(profile: str) -> UsageError:
 
 
 def only_devices(name: str, kind: str) -> UsageError:
-    """Preconditioning an image."""
+    """Preconditioning of a drive that is no real device."""
     return UsageError(
         f'"drive.{name}" does not apply to a drive of kind {kind}',
         "it applies to device:/dev/…; emulated drives are aged by drive.state=aged",

@@ -22,7 +22,7 @@ _SUFFIX = "-wal"
 
 
 class DriveSet:
-    """See `bench.store.Drive`."""
+    """Data and WAL on a drive of its own each, used as one drive."""
 
     def __init__(self, data: Drive, wal: Drive, account: Account) -> None:
         self._data = data
@@ -32,15 +32,15 @@ class DriveSet:
 
     @property
     def kind(self) -> str:
-        """See `Drive`."""
+        """Both kinds, data first: `ssd+image`."""
         return f"{self._data.kind}+{self._wal.kind}"
 
     def mount(self) -> Mount:
-        """See `Drive`: the data's."""
+        """The file system of the data's drive."""
         return self._data.mount()
 
     def workspace(self, name: str) -> Path:
-        """See `Drive`."""
+        """A place on each drive; returns the data's. Neither stays if one cannot be made."""
         path = self._data.workspace(name)
         try:
             self._places[path] = self._wal.workspace(name + _SUFFIX)
@@ -63,7 +63,7 @@ class DriveSet:
         self._link(directory, place)
 
     def has_snapshot(self, key: str) -> bool:
-        """See `Drive`: both halves."""
+        """Whether both drives keep a whole snapshot of this key."""
         return self._data.has_snapshot(key) and self._wal.has_snapshot(key)
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
@@ -78,7 +78,7 @@ class DriveSet:
         del self._places[directory]
 
     def clone(self, key: str, name: str) -> Path:
-        """See `Drive`."""
+        """A clone on each drive; returns the data's. Raises `DriveError` where the halves are of two snapshots."""
         path = self._data.clone(key, name)
         try:
             place = self._places[path] = self._wal.clone(key, name + _SUFFIX)
@@ -94,12 +94,12 @@ class DriveSet:
         return path
 
     def forget_snapshot(self, key: str) -> None:
-        """See `Drive`."""
+        """Drop both halves; harmless where there is none."""
         self._data.forget_snapshot(key)
         self._wal.forget_snapshot(key)
 
     def how_cloned(self) -> str:
-        """See `Drive`."""
+        """One word where both drives clone alike, else one for data and one for WAL."""
         words = (self._data.how_cloned(), self._wal.how_cloned())
         return words[0] if words[0] == words[1] else f"data by {words[0]}, WAL by {words[1]}"
 
@@ -169,17 +169,14 @@ class _AgeingOfBoth:
         self._parts = parts
 
     def begin(self) -> None:
-        """See `Ageing`."""
         for part in self._parts:
             part.begin()
 
     def finish(self, key: str) -> None:
-        """See `Ageing`."""
         for part in self._parts:
             part.finish(key)
 
     def abandon(self) -> None:
-        """See `Ageing`."""
         for part in self._parts:
             part.abandon()
 

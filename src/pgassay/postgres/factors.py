@@ -104,7 +104,7 @@ class DataChecksums(Factor):
         setup.init_options[name.removeprefix(_INITIAL)] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """What SHOW data_checksums prints."""
+        """What SHOW data_checksums prints: `on` or `off`."""
         return str(readable.server.query("SHOW data_checksums")[0][0])
 
 

@@ -58,7 +58,7 @@ class Canonical(Protocol):
 
     @property
     def canonical(self) -> str:
-        """Its canonical form."""
+        """The one form that agrees exactly where meanings do."""
 
 
 def kind_of(level: str) -> DriveKind | None:

@@ -24,7 +24,7 @@ def runner() -> LocalRunner:
 
 
 def finder() -> Finder:
-    """Looks on this machine."""
+    """Looks for PostgreSQL on this machine, as the commands do."""
     account = choose()
     return Finder(LocalRunner(account), SystemClock(), account, os.environ)
 

@@ -210,7 +210,7 @@ class SocketControl:
         self._directory = directory
 
     def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
-        """See `Control`."""
+        """Connect, send one line of JSON, wait at most `patience_s` for the answer; raises `DriveError`."""
         try:
             answer = self._exchange({"do": do, **values}, patience_s)
         except (OSError, ValueError) as failure:

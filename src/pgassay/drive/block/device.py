@@ -37,7 +37,7 @@ class DeviceDrive(DirectoryDrive):
     start = "as it was found"
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`."""
+        """The state that trials start from: as it was found, or preconditioned by so many drive writes."""
         return {f"{DATA}.start": Trait(self.start)}
 
     def release(self) -> None:

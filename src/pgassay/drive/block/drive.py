@@ -115,7 +115,7 @@ class BlockDrive:
 
     @property
     def kind(self) -> str:
-        """See `Drive`."""
+        """The volume's: `image`, `ssd`, `csd` or the name of a description."""
         return self.volume.kind
 
     @property
@@ -149,7 +149,7 @@ class BlockDrive:
         """See `Drive`: all stays here."""
 
     def has_snapshot(self, key: str) -> bool:
-        """See `Drive`."""
+        """Whether the volume keeps a whole disk under this key."""
         return self.volume.has(key)
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
@@ -174,25 +174,25 @@ class BlockDrive:
         return path
 
     def forget_snapshot(self, key: str) -> None:
-        """See `Drive`."""
+        """Drop the disk that the volume keeps under this key; harmless when there is none."""
         self.volume.forget(key)
 
     def how_cloned(self) -> str:
-        """See `Drive`."""
+        """How the volume restores a disk: `reflink`, `copy` or `copy-on-write`."""
         return self.volume.how_restored
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """See `Drive`."""
+        """The volume's counters by source `drive`; empty for a volume without any, or where nothing is mounted."""
         held = self._held is not None and directory.parent == self._point
         return {DATA: self.volume.counters} if held and self.volume.counts else {}
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`."""
+        """The volume's traits under `drive.NAME`; empty where nothing is mounted."""
         held = self._held is not None and directory.parent == self._point
         return {f"{DATA}.{name}": trait for name, trait in self.volume.traits().items()} if held else {}
 
     def ageing(self) -> Ageing | None:
-        """See `Drive`."""
+        """How the volume is aged before the first trial; None for one that starts fresh."""
         return self._ageing
 
     def discard(self, directory: Path, *, check: bool = False) -> None:

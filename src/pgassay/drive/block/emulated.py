@@ -49,7 +49,7 @@ class Daemon(Protocol):
 
 
 class EmulatedVolume:
-    """See `block.volume.Volume`; the daemon starts at the first use."""
+    """A volume that the emulated drive's daemon keeps; it starts at the first use."""
 
     counts = True
 
@@ -68,28 +68,28 @@ class EmulatedVolume:
 
     @property
     def kind(self) -> str:
-        """See `Volume`."""
+        """`ssd`, `csd` or the name of the description."""
         return self.description.kind
 
     @property
     def how_restored(self) -> str:
-        """See `Volume`."""
+        """`copy-on-write`, and for an aged drive how ageing ended."""
         worn = self._worn.get(self._present or "")
         return "copy-on-write" if worn is None else f"copy-on-write; {worn.sentence}"
 
     def facts(self) -> Mapping[str, str]:
-        """See `Volume`."""
+        """Every value of the description as text, and the capacity in bytes."""
         return {**self.description.facts(), "capacity_bytes": str(self.capacity_bytes)}
 
     def attach(self) -> Path:
-        """See `Volume`."""
+        """The loop device over the disk, by path; starts the daemon at the first call. Raises `DriveError`."""
         if self._device is None:
             self._open()
             self._device = self._kernel.attach(self._program.disk(self._home))
         return self._device
 
     def detach(self) -> None:
-        """See `Volume`."""
+        """Free the loop device; the daemon stays. Harmless without one."""
         if self._device is not None:
             self._kernel.detach(self._device)
             self._device = None
@@ -100,7 +100,7 @@ class EmulatedVolume:
         self._present = None
 
     def keep(self, key: str, what: str = "") -> None:
-        """See `Volume`."""
+        """Have the daemon take a snapshot, copy-on-write; a second one of a key is not taken."""
         if key not in self._kept:
             name = f"s{len(self._kept) + 1}-{time.monotonic_ns()}"
             self._at_rest("snapshot", name)
@@ -116,7 +116,7 @@ class EmulatedVolume:
         return key in self._kept
 
     def forget(self, key: str) -> None:
-        """See `Volume`."""
+        """Have the daemon drop the snapshot; harmless for an unknown key."""
         self._worn.pop(key, None)
         if key in self._kept:
             self._at_rest("drop", self._kept.pop(key))
@@ -130,7 +130,7 @@ class EmulatedVolume:
         return neutral(stats, compressing=self.description.core.kind == "compressing")
 
     def traits(self) -> Mapping[str, Trait]:
-        """See `Volume`."""
+        """What the daemon says of its model, codec, capacity and age, each with what was asked; raises `DriveError`."""
         return traits(self.description.core, self.stats(), self._worn.get(self._present or ""))
 
     def stats(self) -> Mapping[str, Any]:
@@ -161,7 +161,7 @@ class EmulatedVolume:
         self._open().ask("record", path=None if path is None else str(path))
 
     def close(self) -> None:
-        """See `Volume`."""
+        """End the daemon; all snapshots go with it."""
         self.detach()
         if self._control is not None:
             self._control = None
@@ -197,26 +197,26 @@ class EmulatedVolume:
 
 
 class RealDaemon:
-    """See `Daemon`: the program on this machine."""
+    """The program on this machine, a process for each drive's directory."""
 
     def __init__(self) -> None:
         self._processes: dict[Path, subprocess.Popen[bytes]] = {}
 
     def require(self) -> None:
-        """See `Daemon`."""
+        """Raise `DriveError` without root, FUSE or the program, or where memory is limited."""
         daemon.require()
 
     def check(self, description: Description) -> None:
-        """See `Daemon`."""
+        """Ask the program itself whether it accepts the description; raises `UsageError` with its complaint."""
         daemon.check(description.configuration(description.kind, Path("/")), description.kind)
 
     def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
-        """See `Daemon`."""
+        """Run the program until it answers; raises `DriveError` with the end of its log."""
         self._processes[directory] = daemon.start(directory, configuration)
         return SocketControl(directory)
 
     def end(self, directory: Path) -> None:
-        """See `Daemon`."""
+        """Ask it to end, wait for the process, and unmount its FUSE file system."""
         daemon.end(directory)
         process = self._processes.pop(directory, None)
         if process is not None:
@@ -224,7 +224,7 @@ class RealDaemon:
         kernel.unmount(directory / daemon.FUSE)
 
     def disk(self, directory: Path) -> Path:
-        """See `Daemon`."""
+        """The one file of its FUSE file system."""
         return directory / daemon.FUSE / daemon.DISK
 
 
@@ -353,7 +353,7 @@ TRACE = "ageing.trace"
 
 @dataclass
 class EmulatedAgeing:
-    """See `bench.store.Ageing`."""
+    """Ages an emulated drive by the write trace of a recorded run; `live_share` and `compressed_to` are shares."""
 
     volume: EmulatedVolume
     home: Path
@@ -361,11 +361,11 @@ class EmulatedAgeing:
     compressed_to: float
 
     def begin(self) -> None:
-        """See `Ageing`."""
+        """Have the daemon record its write trace into `home`."""
         self.volume.record(self.home / TRACE)
 
     def abandon(self) -> None:
-        """See `Ageing`."""
+        """End the record and delete it, also when the daemon no longer answers."""
         with contextlib.suppress(DriveError):  # it may be the drive that has failed
             self.volume.record(None)
         (self.home / TRACE).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ GROWTH_BYTES = 256 << 20
 
 
 class ImageVolume:
-    """See `block.volume.Volume`. `home` is a directory of our own session on the host's file system."""
+    """A disk in a file (`block.drive.Volume`); `home` is a directory of our own session on the host's file system."""
 
     kind = DriveKind.IMAGE
     counts = False
@@ -42,21 +42,21 @@ class ImageVolume:
 
     @property
     def how_restored(self) -> str:
-        """See `Volume`."""
+        """`reflink` where the host's file system can share blocks, else `copy`."""
         return "reflink" if self._shares() else "copy"
 
     def facts(self) -> Mapping[str, str]:
-        """See `Volume`."""
+        """The kind, and the capacity in bytes."""
         return {"kind": self.kind, "capacity_bytes": str(self.capacity_bytes)}
 
     def attach(self) -> Path:
-        """See `Volume`."""
+        """The loop device over the file, by path; raises `DriveError`."""
         if self._device is None:
             self._device = self._kernel.attach(self._home / DISK)
         return self._device
 
     def detach(self) -> None:
-        """See `Volume`."""
+        """Free the loop device; harmless without one."""
         if self._device is not None:
             self._kernel.detach(self._device)
             self._device = None
@@ -80,7 +80,7 @@ class ImageVolume:
             shutil.rmtree(folder, ignore_errors=True)
 
     def restore(self, key: str) -> None:
-        """See `Volume`."""
+        """Copy or reflink the kept file; raises `DriveError` for an unknown key, `SpaceError` for too little room."""
         kept = snapshots.require(self._root, self._key(key))
         self._remove()
         needed = GROWTH_BYTES + (0 if self._shares() else kept.size_bytes)
@@ -91,11 +91,11 @@ class ImageVolume:
         snapshots.used(self._root, self._key(key))
 
     def has(self, key: str) -> bool:
-        """See `Volume`."""
+        """Whether a whole image of this capacity is kept under the key."""
         return snapshots.find(self._root, self._key(key)) is not None
 
     def forget(self, key: str) -> None:
-        """See `Volume`."""
+        """Delete the kept image; harmless when there is none."""
         snapshots.forget(self._root, self._key(key))
 
     def counters(self) -> Counted:
@@ -110,7 +110,7 @@ class ImageVolume:
         """See `Volume`: there is nothing to a file."""
 
     def close(self) -> None:
-        """See `Volume`."""
+        """Free the loop device and delete the working image; kept images stay."""
         self.detach()
         self._remove()
 

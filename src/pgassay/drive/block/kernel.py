@@ -54,13 +54,13 @@ class Kernel(Protocol):
 
 
 class LinuxKernel:
-    """See `Kernel`."""
+    """The system itself, by losetup, mkfs, mount, fsck and system calls."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
     def require(self, filesystem: Filesystem) -> None:
-        """See `Kernel`."""
+        """Raise `DriveError` without the right to mount, loop devices, or the file system's programs."""
         if not may_mount():
             raise messages.not_privileged("a drive with a file system of its own")
         if not os.access(_LOOP_CONTROL, os.R_OK | os.W_OK):
@@ -74,7 +74,7 @@ class LinuxKernel:
                 raise messages.no_program(program, package)
 
     def attach(self, file: Path) -> Path:
-        """See `Kernel`."""
+        """Run losetup, again where another process took the free device first; raises `DriveError`."""
         command = ["losetup", "--find", "--show", "--direct-io=on", f"--sector-size={SECTOR_BYTES}", str(file)]
         for _ in range(_ATTEMPTS):  # between finding a free device and taking it another process may be quicker
             outcome = self._run(command)
@@ -83,32 +83,32 @@ class LinuxKernel:
         raise messages.command_failed(f'put a loop device over "{file}"', outcome.stderr)
 
     def detach(self, device: Path) -> None:
-        """See `Kernel`."""
+        """Free the loop device and wait until udev and others have closed it."""
         detach_loop(device)
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
-        """See `Kernel`."""
+        """Run the file system's mkfs; raises `DriveError` with what it said."""
         self._do(filesystem.make_command(device, label), f"make {filesystem.name} on {device}")
 
     def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
-        """See `Kernel`."""
+        """Run mount with the options of `filesystem`; raises `DriveError` with what it said."""
         options = filesystem.all_mount_options()
         command = ["mount", "-t", filesystem.name, *(["-o", options] if options else []), str(device), str(point)]
         self._do(command, f"mount {device}")
 
     def unmount(self, point: Path) -> None:
-        """See `Kernel`."""
+        """Call umount2, waiting up to `PATIENCE_S` for the last user; raises `DriveError` naming who stays."""
         unmount(point)
 
     def check(self, device: Path, filesystem: Filesystem) -> None:
-        """See `Kernel`."""
+        """Run the file system's fsck, read-only; raises `DamagedError` with its last line."""
         outcome = self._run([*filesystem.kind.check, str(device)])
         if outcome.status != 0:
             said = (outcome.stdout + outcome.stderr).strip().splitlines()
             raise messages.damaged_filesystem(device, said[-1] if said else f"status {outcome.status}")
 
     def question(self, device: Path, filesystem: Filesystem) -> str:
-        """See `Kernel`."""
+        """The output of the file system's own program (dumpe2fs, xfs_info)."""
         return self._run([*filesystem.kind.question, str(device)]).stdout
 
     def _do(self, command: Sequence[str], doing: str) -> None:

@@ -18,7 +18,7 @@ class FactorContract:
 
     @pytest.fixture
     def factor(self) -> Factor:
-        """The factor under test."""
+        """The factor under test; a subclass overrides this fixture."""
         raise NotImplementedError("the test class must have a fixture `factor`")
 
     @pytest.fixture

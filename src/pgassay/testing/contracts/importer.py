@@ -19,7 +19,7 @@ class ImporterContract:
 
     @pytest.fixture
     def reader(self) -> Reader:
-        """The reader under test."""
+        """The reader under test; a subclass overrides this fixture."""
         raise NotImplementedError("the test class must have a fixture `reader`")
 
     @pytest.fixture

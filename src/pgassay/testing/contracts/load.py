@@ -105,7 +105,7 @@ class LoadContract:
     @pytest.fixture(scope="class")
     @classmethod
     def bench(cls) -> Iterator[LoadOnServer]:
-        """The load under test."""
+        """The load under test with a server to run on; a subclass overrides this fixture."""
         raise NotImplementedError("the test class must have a fixture `bench`")
 
     def test_it_says_what_it_is(self, bench: LoadOnServer) -> None:

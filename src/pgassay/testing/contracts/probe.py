@@ -86,7 +86,7 @@ class ProbeContract:
 
     @pytest.fixture
     def probe(self) -> Probe:
-        """The probe under test."""
+        """The probe under test; a subclass overrides this fixture."""
         raise NotImplementedError("the test class must have a fixture `probe`")
 
     def test_it_says_what_it_is(self, probe: Probe) -> None:

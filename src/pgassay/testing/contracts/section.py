@@ -17,7 +17,7 @@ class SectionContract:
 
     @pytest.fixture
     def section(self) -> Section:
-        """The section under test."""
+        """The section under test; a subclass overrides this fixture."""
         raise NotImplementedError("the test class must have a fixture `section`")
 
     @pytest.fixture(scope="class")

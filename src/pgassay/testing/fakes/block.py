@@ -27,10 +27,10 @@ class FakeKernel:
         self._count = 0
 
     def require(self, filesystem: Filesystem) -> None:
-        """See `Kernel`."""
+        """Every file system can be made here."""
 
     def attach(self, file: Path) -> Path:
-        """See `Kernel`."""
+        """A device of a new number, `/dev/fakeN`, over a file that exists."""
         assert file.exists()
         self._count += 1
         device = Path(f"/dev/fake{self._count}")
@@ -38,23 +38,23 @@ class FakeKernel:
         return device
 
     def detach(self, device: Path) -> None:
-        """See `Kernel`."""
+        """Free a device that is not mounted."""
         assert device not in self.mounted.values()
         del self.devices[device]
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
-        """See `Kernel`."""
+        """Write an empty tar archive into the file."""
         with self.devices[device].open("r+b") as file, tarfile.open(fileobj=file, mode="w"):
             pass
 
     def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
-        """See `Kernel`."""
+        """Unpack the archive into `point`."""
         with tarfile.open(self.devices[device], mode="r:") as archive:
             archive.extractall(point, filter="fully_trusted")
         self.mounted[point] = device
 
     def unmount(self, point: Path) -> None:
-        """See `Kernel`."""
+        """Pack `point` into the archive and empty it; harmless when it is not mounted."""
         if point not in self.mounted:
             return
         with self.devices[self.mounted.pop(point)].open("r+b") as file, tarfile.open(fileobj=file, mode="w") as archive:
@@ -64,17 +64,17 @@ class FakeKernel:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def check(self, device: Path, filesystem: Filesystem) -> None:
-        """See `Kernel`."""
+        """Raises `DamagedError` if it was constructed `damaged`."""
         if self.damaged:
             raise DamagedError(f'the file system on "{device}" is damaged: as planned')
 
     def question(self, device: Path, filesystem: Filesystem) -> str:
-        """See `Kernel`."""
+        """An empty text: tar archives tell nothing."""
         return ""
 
 
 class FakeControl:
-    """See `block.control.Control`: a disk in `directory`/fuse/disk, snapshots beside it. `problems`: what it finds."""
+    """See `block.daemon.Control`: a disk in `directory`/fuse/disk, snapshots beside it. `problems`: what it finds."""
 
     def __init__(self, directory: Path, configuration: Mapping[str, Any]) -> None:
         self._configuration = configuration
@@ -88,7 +88,7 @@ class FakeControl:
             file.truncate(configuration["capacity_bytes"])
 
     def ask(self, do: str, *, patience_s: float = 0.0, **values: Any) -> Mapping[str, Any]:
-        """See `Control`."""
+        """The values of `answer`; raises `DriveError` for its errors."""
         answer = self.answer({"do": do, **values})
         if "error" in answer:
             raise DriveError(f'the emulated drive refused "{do}": {answer["error"]}', answer.get("hint"))
@@ -156,23 +156,23 @@ class FakeDaemon:
         self.running: dict[Path, FakeControl] = {}
 
     def require(self) -> None:
-        """See `Daemon`."""
+        """Such drives can run anywhere."""
 
     def check(self, description: Description) -> None:
-        """See `Daemon`."""
+        """Accept every description, and note it in `checked`."""
         self.checked.append(description)
 
     def start(self, directory: Path, configuration: Mapping[str, Any]) -> Control:
-        """See `Daemon`."""
+        """A new `FakeControl`, noted in `running`."""
         self.running[directory] = FakeControl(directory, configuration)
         return self.running[directory]
 
     def end(self, directory: Path) -> None:
-        """See `Daemon`."""
+        """Take it out of `running`; harmless when it has ended."""
         self.running.pop(directory, None)
 
     def disk(self, directory: Path) -> Path:
-        """See `Daemon`."""
+        """The plain file that its control keeps the disk in."""
         return directory / daemon.FUSE / daemon.DISK
 
 

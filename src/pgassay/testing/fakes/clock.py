@@ -11,11 +11,11 @@ class FakeClock:
         self._monotonic_ns = monotonic_ns
 
     def monotonic_ns(self) -> int:
-        """For lengths."""
+        """Nanoseconds that only `advance` and `sleep` move."""
         return self._monotonic_ns
 
     def wall_ns(self) -> int:
-        """Nanoseconds since the epoch."""
+        """Nanoseconds since the epoch, which `jump` moves too."""
         return self._wall_ns
 
     def sleep(self, seconds: float) -> None:

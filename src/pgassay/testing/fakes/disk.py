@@ -74,7 +74,7 @@ class FakeDisk:
     # The interface of `Disk`.
 
     def mkdir(self, path: Path) -> None:
-        """See `Disk`."""
+        """One step; the name lasts after an fsync of its directory."""
         self._step("mkdir", path)
         self._link(path, Directory())
 
@@ -130,7 +130,7 @@ class FakeDisk:
         self.sync_directory(path)
 
     def sync_directory(self, path: Path) -> None:
-        """See `Disk`."""
+        """One step; afterwards the names in it outlast a crash."""
         self._step("fsync directory", path)
         directory = self._directory(path)
         for change in self._changes:
@@ -139,7 +139,7 @@ class FakeDisk:
         self._changes = [change for change in self._changes if not change.touches(directory)]
 
     def remove(self, path: Path) -> None:
-        """See `Disk`."""
+        """One step; raises `FileNotFoundError` where there is no such file."""
         self._step("unlink", path)
         self._file(path)
         self._unlink(path)
@@ -156,33 +156,33 @@ class FakeDisk:
         self._unlink(path)
 
     def read(self, path: Path) -> bytes:
-        """See `Disk`."""
+        """What a running program sees, synced or not; raises `FileNotFoundError`."""
         self._alive()
         return self._file(path).cached
 
     def blocks(self, path: Path) -> Iterator[bytes]:
-        """See `Disk`."""
+        """The same in pieces of `BLOCK_BYTES`."""
         data = self.read(path)
         for start in range(0, len(data), BLOCK_BYTES):
             yield data[start : start + BLOCK_BYTES]
 
     def list(self, path: Path) -> tuple[str, ...]:
-        """See `Disk`."""
+        """The names in a directory, in alphabetical order."""
         self._alive()
         return tuple(sorted(self._directory(path).cached))
 
     def exists(self, path: Path) -> bool:
-        """See `Disk`."""
+        """Whether a running program sees a file or directory there."""
         self._alive()
         return self._find(path) is not None
 
     def is_directory(self, path: Path) -> bool:
-        """See `Disk`."""
+        """Whether a running program sees a directory there."""
         self._alive()
         return isinstance(self._find(path), Directory)
 
     def source(self, path: Path) -> Path | bytes:
-        """See `Disk`."""
+        """The contents: polars cannot open a file of this disk."""
         return self.read(path)
 
     def lock(self, path: Path, owner: str) -> Lock:
@@ -290,7 +290,6 @@ class _FakeLock:
         self.former = former
 
     def release(self) -> None:
-        """See `Lock`."""
         self._disk.let_go(self._node)
 
 

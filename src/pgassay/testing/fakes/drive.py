@@ -54,32 +54,32 @@ class FakeDrive:
         self.contents.clear()
 
     def mount(self) -> Mount:
-        """See `Drive`."""
+        """An xfs of 200 GiB with the free space that was given."""
         return Mount(self._root, self._root, "xfs", "/dev/fake", "rw", 200 << 30, self._free_bytes, self._reflink)
 
     def workspace(self, name: str) -> Path:
-        """See `Drive`."""
+        """A path with empty contents; raises `DriveError` for a name in use."""
         path = self._place(name)
         self.calls.append(f"workspace {name}")
         self.contents[path] = {}
         return path
 
     def lay_out(self, directory: Path) -> None:
-        """See `Drive`."""
+        """Nothing moves: there is one drive."""
 
     def has_snapshot(self, key: str) -> bool:
-        """See `Drive`."""
+        """Whether `take_snapshot` was called for this key."""
         return key in self._snapshots
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
-        """See `Drive`."""
+        """Keep the contents of the workspace, which is gone then; the first of a key stays."""
         self._require_ours(directory)
         self.calls.append(f"snapshot {key}")
         taken = self.contents.pop(directory)
         self._snapshots.setdefault(key, taken)
 
     def clone(self, key: str, name: str) -> Path:
-        """See `Drive`."""
+        """A path with a copy of the snapshot's contents; raises the planned fault, `DriveError` or `SpaceError`."""
         self._clones += 1
         if self._clones in self.faults:
             raise self.faults[self._clones]
@@ -93,27 +93,27 @@ class FakeDrive:
         return path
 
     def forget_snapshot(self, key: str) -> None:
-        """See `Drive`."""
+        """Drop it; harmless when there is none."""
         self._snapshots.pop(key, None)
 
     def how_cloned(self) -> str:
-        """See `Drive`."""
+        """`reflink` or `copy`, as constructed."""
         return "reflink" if self._reflink else "copy"
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
-        """See `Drive`."""
+        """What the test put into `counts`."""
         return self.counts
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`."""
+        """What the test put into `told`."""
         return dict(self.told)
 
     def ageing(self) -> Ageing | None:
-        """See `Drive`."""
+        """What the test put into `wears`."""
         return self.wears
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
-        """See `Drive`."""
+        """Forget its contents; with `check`, raises `DamagedError` where the test set `unsound`."""
         self._require_ours(directory)
         self.calls.append(f"discard {directory.name}")
         self.contents.pop(directory, None)
@@ -121,7 +121,7 @@ class FakeDrive:
             raise DamagedError(self.unsound)
 
     def release(self) -> None:
-        """See `Drive`."""
+        """Forget all contents, and the snapshots unless they are kept."""
         self.calls.append("release")
         self.contents.clear()
         if not self._keep_snapshots:

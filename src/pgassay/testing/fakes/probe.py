@@ -34,18 +34,18 @@ class FakeReader:
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """Counters before gauges."""
+        """One source, its counters before its gauges."""
         counters = (Meter(name, "count") for name in self._rates)
         gauges = (Meter(name, "count", cumulative=False) for name in self._gauges)
         return {self._source: (*counters, *gauges)}
 
     @property
     def per_second(self) -> bool:
-        """As constructed."""
+        """Whether a series reads it, as constructed."""
         return self._per_second
 
     def settle(self) -> None:
-        """Counts its calls."""
+        """Only counts its calls, in `settled`."""
         self.settled += 1
 
     def read(self) -> tuple[Reading, ...]:

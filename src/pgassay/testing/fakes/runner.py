@@ -38,17 +38,17 @@ class FakeRunning:
         return self._completed
 
     def send(self, number: int) -> None:
-        """Every signal ends it."""
+        """End a program that still runs, with the negative number as its status."""
         if self._completed is None:
             self._completed = Completed(self._command, -int(number), "", "")
 
     def terminate(self) -> None:
-        """End it."""
+        """End a program that still runs by SIGTERM."""
         self.send(signal.SIGTERM)
 
 
 class FakeRunner:
-    """See `bench.running.Runner`."""
+    """Calls a Python function in a program's place; `calls` has every command."""
 
     def __init__(self, programs: Mapping[str, Program] | None = None) -> None:
         self._programs = {**BUILT_IN, **(programs or {})}
@@ -64,7 +64,7 @@ class FakeRunner:
         timeout_s: float | None = None,
         input_text: str | None = None,
     ) -> Completed:
-        """Call the program's function."""
+        """The outcome of the program's function; raises `TimeoutError` for one that never ends."""
         completed = self._outcome(command, input_text or "")
         if completed is None:
             raise TimeoutError(f"{command[0]} did not end within {timeout_s} s")

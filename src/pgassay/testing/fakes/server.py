@@ -58,7 +58,7 @@ class FakeServer:
 
     @property
     def version(self) -> Version:
-        """What the installation says."""
+        """The installation's, as it was constructed."""
         return self._version
 
     @property
@@ -68,7 +68,7 @@ class FakeServer:
         return state
 
     def keep(self, state: Mapping[str, Mapping[str, str]]) -> None:
-        """Write the cluster's file."""
+        """Write the state into the cluster's file."""
         (self._directory / STATE).write_text(json.dumps(state), encoding="utf-8")
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -83,7 +83,7 @@ class FakeServer:
         raise QueryError(f'the fake server does not know "{sql}"', "give it an answer in `answers`")
 
     def execute(self, sql: str) -> None:
-        """As `query`, without rows."""
+        """As `query`, without the rows."""
         self.query(sql)
 
     def alive(self) -> bool:
@@ -184,17 +184,17 @@ class FakeInstallation:
 
     @property
     def bindir(self) -> Path:
-        """Not on this machine."""
+        """A directory that does not exist on this machine."""
         return Path(f"/nowhere/postgresql/{self._version.major}/bin")
 
     @property
     def version(self) -> Version:
-        """As constructed."""
+        """17.5, or the one that was given."""
         return self._version
 
     @property
     def found_by(self) -> str:
-        """`fake`."""
+        """The word `fake`, in the place of how it was found."""
         return "fake"
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
