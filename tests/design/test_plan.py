@@ -22,6 +22,11 @@ def test_a_budget_that_will_not_do_is_said_before() -> None:
     assert warning == "the budget of 2 min is too small: it holds about 3 blocks, a verdict needs at least 5 (2 min)"
 
 
+def test_blocks_from_which_no_verdict_can_come_are_said_before() -> None:
+    (warning,) = plan(study(3, blocks_min=3, blocks_max=3), 10.0).warnings
+    assert warning == "no verdict can come from 3 blocks: the first comparison needs 5"
+
+
 def test_a_resolution_out_of_reach_is_said_before() -> None:
     found = plan(study(3, blocks_max=30), 60.0, noise=0.03)
     assert found.equivalence_needed is not None

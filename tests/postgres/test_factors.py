@@ -102,7 +102,25 @@ def test_adoption_asks_the_server(server: FakeServer) -> None:
     setting, any_level = _factor("server.*"), Level("75", "75")
     assert setting.adopt_by("server.shared_buffers", any_level, server) == "restart"
     assert setting.adopt_by("server.work_mem", any_level, server) == "reload"
-    assert _factor("table.fillfactor").adopt_by("table.fillfactor", any_level, server) is None
+    assert _factor("table.fillfactor").adopt_by("table.fillfactor", any_level, server) is None, "nothing was updated"
+
+
+def test_a_fillfactor_is_adopted_for_updated_tables_by_name_and_says_where_it_is_of_no_use(tmp_path: Path) -> None:
+    written = [("early", 7), ("late", 0)]
+    installation = FakeInstallation(answers={r"SELECT relid": lambda *_: list(written)})
+    installation.initialize(tmp_path / "data", {})
+    server = installation.start(tmp_path / "data", {}, tmp_path / "socket")
+    for table, _ in written:
+        server.execute(f"CREATE TABLE {table} (i int)")
+    alter, rewrite, aside = _adopt("table.fillfactor", "75", server).splitlines()
+    assert alter == "ALTER TABLE early SET (fillfactor = 75)"
+    assert "VACUUM FULL" in rewrite
+    assert aside.startswith("table.fillfactor was also set on late, into which this load only inserts")
+    assert "late" not in _adopt("table.fillfactor", "100", server), "the default takes no room"
+
+
+def _adopt(name: str, typed: str, server: FakeServer) -> str:
+    return _factor(name).adopt_by(name, Level(typed, typed), server) or ""
 
 
 def test_fillfactor_is_set_on_the_empty_schema_and_not_rewritten_after(server: FakeServer) -> None:

@@ -1,10 +1,16 @@
 """Another page size is adopted with its own numbers, each step named once; what is not crash-safe is marked."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from pgassay.report.adoption import advice, build_steps, crash_risks, crash_warnings
+from pgassay.report.adoption import SECTION, advice, build_steps, crash_risks, crash_warnings, side_effects
+from pgassay.report.findings import Findings
+from pgassay.report.section import Listing, Sentences
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
+from pgassay.testing.planted import make_run
 
 
 def test_a_page_size_names_its_option_its_move_and_its_limits() -> None:
@@ -50,6 +56,34 @@ def test_a_level_that_gives_up_crash_safety_is_named_once(name: str) -> None:
     assert warning.startswith(f"{name} = off is not crash-safe: a power failure can")
     assert warning.endswith("never recommended")
     assert crash_risks(study.treatments[0].levels) == ()
+
+
+def test_a_fillfactor_of_an_old_record_names_no_table_called_table() -> None:
+    (step,) = advice(Combination({"table.fillfactor": Level("75", "75")}), {})
+    assert "TABLE TABLE" not in step
+    assert step.startswith("of each table that is updated: ALTER TABLE NAME SET (fillfactor = 75)")
+
+
+def test_what_was_not_shown_to_be_better_is_not_applied(tmp_path: Path) -> None:
+    """Planted: 75 is a fifth faster, 50 is not."""
+    findings = Findings(make_run(tmp_path / "run"))
+    assert {each.verdict.kind for each in findings.verdicts} > {"better"}, "one is undecided or alike"
+    listings = [block for block in SECTION.blocks(findings) if isinstance(block, Listing)]
+    assert [each.title for each in listings] == ["table.fillfactor=75"]
+    findings.verdicts = tuple(each for each in findings.verdicts if each.verdict.kind != "better")
+    (said,) = SECTION.blocks(findings)
+    assert isinstance(said, Sentences)
+    assert said.texts == (
+        "no treatment was shown to be better than table.fillfactor=100, so there is nothing to apply",
+    )
+
+
+def test_where_a_level_was_of_no_use_is_among_what_to_distrust(tmp_path: Path) -> None:
+    aside = "table.fillfactor was also set on pgbench_history, into which this load only inserts: leave it at 100 there"
+    findings = Findings(make_run(tmp_path / "run"))
+    (first, *rest) = findings.trials
+    level = replace(first.levels["table.fillfactor"], adopt=f"ALTER TABLE pgbench_accounts\n{aside}")
+    assert side_effects([replace(first, levels={"table.fillfactor": level}), *rest]) == (aside,)
 
 
 def test_what_only_loses_the_last_transactions_is_crash_safe() -> None:

@@ -100,8 +100,8 @@ class Factor:
     def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
         """What an administrator does to put a level into practice on a server of their own, for record and report.
 
-        The steps in words, one a line; of a setting just `reload` or `restart`, as the running server says. None where
-        the factor has nothing to say.
+        Asked once the trial's load has ended. The steps in words, one a line; of a setting just `reload` or `restart`,
+        as the running server says. None where the factor has nothing to say.
         """
         return None
 

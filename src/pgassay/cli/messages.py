@@ -92,16 +92,18 @@ def operating_system(error: OSError) -> PgassayError:
 
 
 def nothing_compared(levels: Sequence[str]) -> UsageError:
-    """`compare` with one level of each factor; two names that are nearly one are a typo."""
+    """`compare` with one level of each factor; two names that are nearly one are a typo, of either."""
     first, *others = levels
     name = first.partition("=")[0]
     for other in others:
-        found, _, value = other.partition("=")
+        found = other.partition("=")[0]
         if get_close_matches(found, [name], n=1, cutoff=0.8):
-            return UsageError(f'"{name}" and "{found}" have one level each', f'did you mean "{name}={value}"?')
+            return UsageError(
+                f'"{name}" and "{found}" have one level each', "one of the two is mistyped: give both levels one name"
+            )
     return UsageError(
         f'"{first}" alone varies nothing',
-        f"name two levels or more, the baseline first: pgassay compare {first} {name}=OTHER",
+        "name two levels of it or more, the baseline first: pgassay compare NAME=VALUE NAME=OTHER",
     )
 
 

@@ -94,6 +94,11 @@ def budget_short(budget_s: float, affordable: int, least: int, least_s: float) -
     )
 
 
+def too_few_blocks(blocks: int, least: int) -> str:
+    """A warning before the run: so few blocks are allowed that no comparison is judged."""
+    return f"no verdict can come from {blocks} {plural('block', blocks)}: the first comparison needs {least}"
+
+
 def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
     """A warning before the run: the resolution needs more blocks than are allowed. `resolution` is a share."""
     if needed is None:

@@ -101,12 +101,6 @@ class Trial:
         with notes.laps("settle"):
             notes.settings = dict(self._site.effective(server))
             self._read_back(Readable(server), *(stage for stage in Stage if stage is not Stage.RUN))
-            varied = self._assignment.arm.levels
-            notes.adopt = {
-                bound.name: bound.factor.adopt_by(bound.name, bound.level, server)
-                for bound in arm.bound
-                if bound.name in varied
-            }
             if arm.setup.load.page_space:
                 notes.page_space.update(page_space.as_loaded(server))
             notes.cache = settle(server, arm.setup.load, self._clone, self._site.caches, limited=self._memory_limited)
@@ -137,6 +131,7 @@ class Trial:
                 notes.responses.update(reference.measure(options))
             if notes.alive:
                 self._read_back(Readable(server, result), Stage.RUN)
+                self._ask_how_to_adopt()
                 notes.problems.update(self._arm.load.verify(server))
                 self._look_into_files()
 
@@ -220,6 +215,15 @@ class Trial:
     def _read_back(self, readable: Readable, *stages: Stage) -> None:
         for bound in self._arm.at(*stages):
             self._notes.read_back[bound.name] = bound.factor.read_back(bound.name, bound.level, readable)
+
+    def _ask_how_to_adopt(self) -> None:
+        """After the load, since a factor may look at what the load did to its tables."""
+        varied = self._assignment.arm.levels
+        self._notes.adopt = {
+            bound.name: bound.factor.adopt_by(bound.name, bound.level, self._server)
+            for bound in self._arm.bound
+            if bound.name in varied
+        }
 
     def _warm_up(self) -> tuple[Sample, ...]:
         load = self._arm.warm_up

@@ -10,6 +10,8 @@ from pgassay.postgres import messages
 from pgassay.study.levels import Level
 
 LOW, HIGH = 10, 100
+_LISTED = 4
+"""Tables that a step for administrators names one by one."""
 
 _USERS = (
     " AND c.relpersistence <> 't' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
@@ -24,6 +26,7 @@ _INDEXES = (
     f"{_COLUMNS} JOIN pg_am a ON a.oid = c.relam"
     f" WHERE c.relkind = 'i' AND a.amname IN ('btree', 'hash', 'gist', 'spgist'){_USERS} ORDER BY 1"
 )
+_WRITTEN = "SELECT relid::regclass::text, n_tup_upd FROM pg_stat_user_tables WHERE n_tup_ins + n_tup_upd > 0"
 _NAMED = "pgassay.tables_with_their_own_fillfactor"
 """Kept as a setting of the database, so that `table.fillfactor` passes over tables that have a factor of their own."""
 
@@ -99,6 +102,29 @@ class TableFillFactor(FillFactor):
     def alter(self, relation: str, value: str, server: Server) -> None:
         """ALTER TABLE; names come quoted from the server."""
         server.execute(f"ALTER TABLE {relation} SET (fillfactor = {value})")
+
+    def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
+        """ALTER TABLE for the tables that were updated, by name; says which were only inserted into.
+
+        Asked after the load, as pg_stat_user_tables has it. Room that a table keeps for updates which never come makes
+        it larger for nothing. None where nothing was updated.
+        """
+        written = {str(table): int(updates) for table, updates in server.query(_WRITTEN)}
+        mine = [table for table, _ in self.relations(name, server)]
+        updated = [table for table in mine if written.get(table, 0) > 0]
+        inserted = [table for table in mine if written.get(table) == 0]
+        if not updated:
+            return None
+        steps = [f"ALTER TABLE {table} SET (fillfactor = {level.canonical})" for table in updated[:_LISTED]]
+        if len(updated) > _LISTED:
+            steps.append(f"the same for {len(updated) - _LISTED} other tables that are updated")
+        steps.append(
+            "it holds for new pages only: VACUUM FULL rewrites the old ones under an ACCESS EXCLUSIVE lock and needs"
+            " room for a second copy (pg_repack does it online)"
+        )
+        if inserted and level.canonical != str(HIGH):
+            steps.append(messages.only_inserted(name, inserted[:_LISTED]))
+        return "\n".join(steps)
 
     def rewrite(self, relation: str, server: Server) -> None:
         """VACUUM FULL packs the pages; the plain VACUUM after it sets the visibility map."""

@@ -5,7 +5,7 @@ followed by `DETAIL:` and `HINT:` lines (manual, "Error Reporting and Logging").
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -156,6 +156,14 @@ def unknown_setting(name: str, known: Iterable[str]) -> SettingError:
     found = get_close_matches(name, list(known), n=1, cutoff=0.6)
     hint = f'did you mean "{found[0]}"?' if found else "SHOW ALL lists the settings of this version"
     return SettingError(f'PostgreSQL has no setting "{name}"', hint)
+
+
+def only_inserted(name: str, tables: Sequence[str]) -> str:
+    """Tables to which a fillfactor gives room that no update uses."""
+    return (
+        f"{name} was also set on {', '.join(tables)}, into which this load only inserts: leave it at 100 there, since"
+        " room for updates that never come makes a table larger for nothing"
+    )
 
 
 def library_not_loaded(name: str, library: str) -> SettingError:

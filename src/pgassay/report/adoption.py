@@ -34,6 +34,8 @@ _HOW = {
     "restart": "restart the server",
     "reload": "reload (SELECT pg_reload_conf()); sessions that set it themselves keep their value",
 }
+_ALSO = " was also set on "
+"""In the step of a factor that took hold where it is of no use (fillfactor on tables that are only inserted into)."""
 _PAGE_HEADER_BYTES = 32
 """Of a page beside its largest row: header and one line pointer (MaxHeapTupleSize)."""
 
@@ -82,10 +84,12 @@ def advice(treatment: Combination, adopted: Mapping[str, str]) -> Sequence[str]:
 def _step(name: str, value: str, how: str) -> str:
     space, _, rest = name.partition(".")
     if name == "table.fillfactor" or (space == "table" and rest.endswith(".fillfactor")):
-        table = rest.removesuffix(".fillfactor") if rest != "fillfactor" else "TABLE"
+        table = rest.removesuffix(".fillfactor") if rest != "fillfactor" else "NAME"
+        which = "of each table that is updated: " if table == "NAME" else ""
         return (
-            f"ALTER TABLE {table} SET (fillfactor = {value}); it holds for new pages only: VACUUM FULL {table} rewrites"
-            " the old ones under an ACCESS EXCLUSIVE lock and needs room for a second copy (pg_repack does it online)"
+            f"{which}ALTER TABLE {table} SET (fillfactor = {value}); it holds for new pages only: VACUUM FULL {table}"
+            " rewrites the old ones under an ACCESS EXCLUSIVE lock and needs room for a second copy (pg_repack does it"
+            " online)"
         )
     if name == "index.fillfactor":
         return (
@@ -151,16 +155,17 @@ def build_steps(name: str, typed: str) -> list[str]:
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    """Treatments that won somewhere, or if none did every one, each once with its verdicts and how to apply it.
+    """Treatments that won somewhere, each once with its verdicts and how to apply it.
 
-    None that gives up crash safety, whatever it won.
+    None that gives up crash safety, whatever it won, and none that is undecided: there is nothing to apply yet.
     """
     every = findings.study.treatments
     by_name = {treatment.name: treatment for treatment in every if not crash_risks(treatment.levels)}
     texts: dict[str, list[str]] = {}
-    safe = [judged for judged in findings.verdicts if judged.effect.treatment in by_name]
-    won = [judged for judged in safe if judged.verdict.kind == "better"]
-    for judged in won or safe:
+    better = [judged for judged in findings.verdicts if judged.verdict.kind == "better"]
+    for judged in better:
+        if judged.effect.treatment not in by_name:
+            continue
         place = words.place(judged.effect.condition, judged.effect.covariate)
         text = f"{place}: {judged.verdict.text}" if place else judged.verdict.text
         texts.setdefault(judged.effect.treatment, []).append(text)
@@ -168,9 +173,22 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     for name, found in texts.items():
         yield Listing(name, advice(by_name[name], adopted), "; ".join(found))
     if not texts:
-        alone = len(every) < 2
-        none = "one treatment was run, so there is nothing to choose between"
-        yield Sentences((none if alone else "none of these treatments is one to recommend",))
+        yield Sentences((_nothing(findings, bool(better)),))
+
+
+def _nothing(findings: "Findings", unsafe: bool) -> str:
+    """Why there is nothing to apply; `unsafe` says that what won is not crash-safe."""
+    if len(findings.study.treatments) < 2:
+        return "one treatment was run, so there is nothing to choose between"
+    if unsafe:
+        return "none of these treatments is one to recommend: what was better is not crash-safe"
+    return f"no treatment was shown to be better than {findings.baseline}, so there is nothing to apply"
+
+
+def side_effects(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
+    """What a level was set on to no use, as its factor recorded it: part of what a treatment costs here."""
+    steps = (step for name, how in adopted_by(trials).items() for step in how.splitlines() if _ALSO in step)
+    return tuple(dict.fromkeys(steps))
 
 
 SECTION = Section("apply", "Applying it", _blocks, link="Applying it", on=Surface.PAGE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, words
-from pgassay.report.adoption import crash_warnings
+from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Section, Sentences, Table
 from pgassay.study.responses import Status
@@ -43,7 +43,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     if findings.study.design.fixed_order and not findings.imported:
         yield Sentences((comparison.order(findings.study),))
     warnings = crash_warnings(findings.study)
-    yield Sentences((*warnings, *overloads(findings.trials), *steadiness, *findings.seconds.unread))
+    aside = side_effects(findings.trials)
+    yield Sentences((*warnings, *aside, *overloads(findings.trials), *steadiness, *findings.seconds.unread))
     lost = (*findings.discarded, *findings.outcomes)
     if lost:
         rows = [

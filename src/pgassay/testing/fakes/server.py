@@ -148,6 +148,7 @@ def _create(server: FakeServer, found: re.Match[str], parameters: Sequence[Any])
 
 KNOWN: Answers = {
     r"SELECT 1$": lambda server, found, parameters: [(1,)],
+    r"SELECT relid::regclass::text, n_tup_upd ": lambda server, found, parameters: [],
     r"SELECT %s::int$": lambda server, found, parameters: [(int(parameters[0]),)],
     r"SHOW (?P<name>\w+)$": _show,
     r"SELECT current_setting\(%s\)$": _show,
