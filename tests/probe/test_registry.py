@@ -151,7 +151,6 @@ def test_what_the_server_wrote_is_told_by_io_or_by_its_buffers() -> None:
     assert costs(new, 1000)["relation_written_bytes_per_transaction"] == 5.0
     untold = {**old, "checkpoints.buffers_backend": None}
     assert costs(untold, 1000)["relation_written_bytes_per_transaction"] is None
-    assert costs(old, 1000)["full_page_bytes_per_transaction"] == pytest.approx(0.25 * 8192)
 
 
 def test_nothing_done_has_no_cost() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pgassay.probe.registry import Probes
-from pgassay.report import ladder
+from pgassay.report import costs, ladder
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
 from pgassay.testing.planted import WAL, make_run
@@ -35,3 +35,14 @@ def test_what_the_server_tells_is_declared_by_the_probes() -> None:
     declared = {response.name for response in Probes().responses}
     own = {step.response for step in ladder.STEPS if not step.title.endswith(("to the drive", "NAND writes"))}
     assert own <= declared
+
+
+def test_no_rung_is_a_bound_that_may_exceed_the_whole(tmp_path: Path) -> None:
+    """A count of images times the block size is no measurement: with holes it comes to more than all of the WAL."""
+    whole = {"full_page_bytes_per_transaction": dict.fromkeys(WAL, 10_600.0)}
+    findings = Findings(make_run(tmp_path / "run", more=whole))
+    (found,) = ladder.ladders_of(findings)
+    assert not [rung.title for rung in found.rungs if "at most" in rung.title]
+    for section in (ladder.SECTION, costs.SECTION):
+        shown = [str(cell) for table in tables(section, findings) for row in table.rows for cell in row]
+        assert not [cell for cell in shown if "10.4 kB" in cell or "whole size" in cell]

@@ -160,7 +160,8 @@ def _wal_bytes(counters: Differences) -> float | None:
 class Wal(ViewProbe):
     """Records, full-page images and bytes from pg_stat_wal, and always bytes by position.
 
-    `lsn_bytes` counts page headers and switched segments too, so it is a little more than `wal_bytes`.
+    `lsn_bytes` counts page headers and switched segments too, so it is a little more than `wal_bytes`. Full-page images
+    are counted: no view tells their bytes, since the hole in a page is left out and `wal_compression` shrinks the rest.
     """
 
     name = "wal"
@@ -169,12 +170,6 @@ class Wal(ViewProbe):
         per_transaction("wal_bytes", "WAL", "bytes", _wal_bytes, Scale.RATIO),
         per_transaction("wal_records", "WAL records", "count", "wal.wal_records", Scale.RATIO),
         per_transaction("full_page_images", "full-page images", "count", "wal.wal_fpi"),
-        per_transaction(
-            "full_page_bytes",
-            "full-page images at their whole size",
-            "bytes",
-            lambda counters: product(counters.get("wal.wal_fpi"), counters.get(_BLOCK_BYTES)),
-        ),
     )
 
     def view(self, version: int) -> View:

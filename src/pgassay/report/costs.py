@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _PANELS_MAX = 12
 """Of costs, a panel an arm: more are for the tables."""
+_BOUNDS = ("full_page_bytes_per_transaction",)
+"""In older records: an upper bound, often more than all WAL. The images are counted in a row of theirs."""
 _REACH = 300.0
 """Per cent beyond which a cost is drawn at the edge: blocks found in a cache may be fifty times as many."""
 
@@ -41,7 +43,7 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
     here = (condition, covariate)
     rows: list[Sequence[str | Cell]] = []
     for response in findings.responses.values():
-        if not response.cost:
+        if not response.cost or response.name in _BOUNDS:
             continue
         summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
         medians = {row.treatment: row.median for row in summaries}
@@ -68,6 +70,8 @@ def _drawing(findings: "Findings") -> Drawing | None:
     for effect in findings.costs:
         response = findings.responses[effect.response]
         row = None
+        if response.name in _BOUNDS:
+            continue
         if response.scale is Scale.RATIO or response.unit == "share":
             row = charts.forest_row(effect, response.title)
         if row:

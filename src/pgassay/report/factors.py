@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SPEED = ("qps", "tps")
 _SPACE_OPTION = "fillfactor"
-MECHANISM = ("hot_share", "wal_bytes_per_transaction", "full_page_bytes_per_transaction")
+MECHANISM = ("hot_share", "wal_bytes_per_transaction", "full_page_images_per_transaction")
 """What room in a table's pages works by: updates stay in their page, so indexes and WAL are spared."""
 
 

@@ -1,6 +1,6 @@
 """The write ladder: what one transaction's row versions become on their way down to the flash, rung by rung.
 
-Row versions, tables and indexes, WAL and its full-page images, file system, block layer, host writes, NAND writes:
+Row versions, tables and indexes, WAL, file system, block layer, host writes, NAND writes:
 bytes per transaction (medians over the valid trials), each with the source of the number. A rung that was not
 measured says so.
 """
@@ -40,11 +40,6 @@ STEPS: tuple[Step, ...] = (
         "pg_stat_io (from 16), before it buffers written × block size",
     ),
     Step("WAL", "wal_bytes_per_transaction", "pg_stat_wal, in 13 the distance of positions"),
-    Step(
-        "of which full-page images, at most",
-        "full_page_bytes_per_transaction",
-        "pg_stat_wal's count × block size; holes and compression make them smaller",
-    ),
     Step("handed to the file system", "file_written_bytes_per_transaction", "/proc/PID/io of the server's processes"),
     Step(
         "block layer, data",
@@ -59,7 +54,7 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-OF_THE_SERVER = frozenset(step.title for step in STEPS[:5])
+OF_THE_SERVER = frozenset(step.title for step in STEPS[:4])
 """No rungs of a disk study, which asks the drive past a server that idles."""
 
 
