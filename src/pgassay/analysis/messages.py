@@ -119,6 +119,20 @@ def not_judged_yet(blocks: int, least: int) -> str:
     return f"cannot be judged yet ({blocks} {plural('block', blocks)}; a verdict takes {least})"
 
 
+def unresolved_of_others(blocks: int, least: int, why: str, objections: Sequence[str]) -> str:
+    """The verdict on runs of others that show neither a difference nor equivalence: nobody can add blocks to them."""
+    if blocks < least:
+        text = f"unresolved: {blocks} {plural('block', blocks)}, and a verdict takes {least}"
+    else:
+        text = "unresolved: these runs show neither a difference nor equivalence"
+    return "; ".join([text, *([why] if why else []), *objections])
+
+
+def objected(text: str, objections: Sequence[str]) -> str:
+    """What the runs of others would say (`better: …`), and lint's reasons why they cannot."""
+    return f"unresolved: {text.replace(': ', ' by the numbers alone: ', 1)}, but {'; '.join(objections)}"
+
+
 def equivalent(margin: str) -> str:
     """The verdict that the difference is smaller than was asked for."""
     return f"equivalent within ±{margin}"

@@ -4,6 +4,7 @@ Equivalence is judged first, by two one-sided tests (Schuirmann 1987): a differe
 asked resolution is of no use, even where its sign is certain. Below five blocks nothing is ever decided.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite, log
@@ -95,6 +96,21 @@ def verdict(
     )
     needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
     return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
+
+
+def of_others(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verdict:
+    """The verdict `found` on runs that somebody else made: none where lint objects, and nobody can add blocks to them.
+
+    `objections` are lint's reasons against the whole comparison, each with its code.
+    """
+    if found.kind in (Kind.FAILED, Kind.NOT_COMPARED):
+        return found
+    if found.kind is Kind.UNRESOLVED:
+        text = messages.unresolved_of_others(effect.blocks, FIRST_LOOK, effect.nothing_in_common, objections)
+        return Verdict(Kind.UNRESOLVED, text, against=found.against)
+    if objections:
+        return Verdict(Kind.UNRESOLVED, messages.objected(found.text, objections), against=found.against)
+    return found
 
 
 def margin(mean: float, response: Response, resolution: float) -> float:

@@ -12,12 +12,11 @@ from pgassay.importing import placement
 from pgassay.importing.files import read_files
 from pgassay.importing.messages import no_such_response
 from pgassay.importing.reader import Options
-from pgassay.importing.values import NO_VALUE, SHORT
 from pgassay.record.formats import IMPORTED
+from pgassay.record.linted import benchmark_of, gave_up, results_of
 from pgassay.record.reading import Run as Recorded
-from pgassay.record.values import Reason, TrialRecord
+from pgassay.record.values import TrialRecord
 from pgassay.study.parsing import parse_recorded
-from pgassay.study.responses import Status
 
 ALL_RUNS = "all runs"
 """What the one treatment is called when nothing tells treatments apart."""
@@ -53,7 +52,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
             levels={**each.treatment, **each.condition, **each.covariate},
             seconds=each.run.seconds,
             planned_s=each.planned_s,
-            aborted=_gave_up(each.reasons),
+            aborted=gave_up(each.reasons),
             condition=each.place.cell.name,
             place=each.run.place,
         )
@@ -82,15 +81,11 @@ def of_run(path: Path, primary: str) -> Judged:
         raise no_such_response(chosen, names)
     source = record.host.get(IMPORTED)
     imported = isinstance(source, dict)
-    trials = [trial for trial in record.trials if imported or trial.status is Status.VALID]
-    ordered = bool(source.get("order_known")) if isinstance(source, dict) else True
-    varied = {name for arm in study.arms for name in arm.levels}
-    found = tuple(_of_trial(trial, chosen, varied, ordered) for trial in trials)
-    benchmark = Benchmark(
-        found, baseline=study.design.baseline.name, resolution=study.design.resolution, ordered=ordered or imported
-    )
+    benchmark = benchmark_of(record, study, chosen)
     remarks = tuple(map(str, source.get("remarks", ()))) if isinstance(source, dict) else ()
-    return Judged(benchmark, "imported run" if imported else "run", chosen, _left_out(record, trials), remarks)
+    return Judged(
+        benchmark, "imported run" if imported else "run", chosen, _left_out(record, results_of(record)), remarks
+    )
 
 
 def _left_out(record: Recorded, counted: Sequence[TrialRecord]) -> tuple[tuple[str, str], ...]:
@@ -107,30 +102,6 @@ def _detail(trial: TrialRecord) -> str:
 def with_resolution(judged: Judged, resolution: float) -> Judged:
     """The same, judged at another resolution."""
     return replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
-
-
-def _of_trial(trial: TrialRecord, response: str, varied: set[str], ordered: bool) -> Run:
-    return Run(
-        treatment=trial.treatment,
-        value=trial.responses.get(response),
-        position=trial.number if ordered else None,
-        levels={name: level.typed for name, level in trial.levels.items() if name in varied},
-        seconds=_seconds(trial, "window_s"),
-        planned_s=_seconds(trial, "planned_s"),
-        aborted=_gave_up(trial.reasons),
-        condition=", ".join(part for part in (trial.condition, trial.covariate) if part),
-        place=str(trial.regime.get("imported_from") or f"trial {trial.number}"),
-    )
-
-
-def _gave_up(reasons: Sequence[Reason]) -> str:
-    """The reasons that no other check tells."""
-    return "; ".join(reason.detail for reason in reasons if reason.code not in (SHORT, NO_VALUE))
-
-
-def _seconds(trial: TrialRecord, name: str) -> float | None:
-    value = trial.regime.get(name)
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _number(text: str) -> tuple[int, str]:

@@ -8,6 +8,7 @@ has the treatments, conditions and covariates of the runs, and neither load nor 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pgassay.importing.values import LeftOut, Reading
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
-from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.record.values import UNKNOWN_TIME_NS, LevelRecord, TrialRecord
 from pgassay.study import document
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
@@ -163,7 +164,9 @@ def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
     """The run as a trial: valid, or an outcome with its reasons."""
     treatment, condition, covariate = each.place
     levels = {**each.treatment, **each.condition, **each.covariate}
-    started = round((each.run.started_s or 0.0) * _NS)
+    started_s, length_s = each.run.started_s, each.run.seconds
+    started = UNKNOWN_TIME_NS if started_s is None else round(started_s * _NS)
+    known = started_s is not None and length_s is not None
     return TrialRecord(
         number=number,
         block=block,
@@ -174,7 +177,7 @@ def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
         levels={name: LevelRecord(typed, typed) for name, typed in levels.items()},
         status=Status.VALID if each.counts else Status.OUTCOME,
         started_wall_ns=started,
-        finished_wall_ns=started + round((each.run.seconds or 0.0) * _NS),
+        finished_wall_ns=started + round((length_s or 0.0) * _NS) if known else UNKNOWN_TIME_NS,
         responses=dict(each.run.responses),
         reasons=each.reasons,
         regime=_regime(each),
@@ -248,4 +251,7 @@ def study_document(
                     levels[name].append(value)
         if levels:
             document[key] = levels
+    points = list({each.place.condition: dict(each.condition) for each in placed}.values())
+    if "conditions" in document and len(points) < prod(map(len, document["conditions"].values())):
+        document["conditions"] = points
     return document

@@ -17,8 +17,8 @@ from statistics import fmean
 from pgassay.analysis.lint.benchmark import Length, fell_short_of
 from pgassay.importing import messages
 from pgassay.importing.fields import Roles, levels_of
-from pgassay.importing.values import NO_VALUE, SHORT, ForeignRun, Second
-from pgassay.record.values import Reason
+from pgassay.importing.values import ForeignRun, Second
+from pgassay.record.values import NO_VALUE, SHORT, Reason
 from pgassay.study.levels import Level, Place, label
 
 _NS = 1_000_000_000

@@ -13,8 +13,6 @@ from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 
 ABORTED = "aborted"
-SHORT = "short"
-NO_VALUE = "no_value"
 FAILED_TRANSACTIONS = "failed_transactions"
 FOLDER = "folder"
 """The field that holds the folder of a file, where several files are read."""

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from pgassay.record.errors import wrong_load
 from pgassay.record.reading import Run
-from pgassay.record.values import TrialRecord
+from pgassay.record.values import UNKNOWN_TIME_NS, TrialRecord
 from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory, split_quantity
 
@@ -54,8 +54,10 @@ def _level(trial: TrialRecord, name: str) -> tuple[Cell, Cell]:
     return (None, None) if level is None else (level.typed, level.read_back)
 
 
-def _utc(wall_ns: int) -> str:
-    """ISO 8601 in UTC, to the microsecond, without going through a float."""
+def _utc(wall_ns: int) -> str | None:
+    """ISO 8601 in UTC, to the microsecond, without going through a float; None for a moment that nobody told."""
+    if wall_ns == UNKNOWN_TIME_NS:
+        return None
     seconds, rest = divmod(wall_ns, _NS)
     moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000, tzinfo=None)
     return f"{moment.isoformat(timespec='microseconds')}Z"

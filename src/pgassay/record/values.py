@@ -12,6 +12,14 @@ from pgassay.study.responses import Status
 FORMAT = 1
 """The version of every file of a run directory."""
 
+UNKNOWN_TIME_NS = 0
+"""What stands for a moment that nobody told, in runs that others made; it is exported as empty."""
+
+SHORT = "short"
+"""Code of the reason that an imported run ended early."""
+NO_VALUE = "no_value"
+"""Code of the reason that an imported run has no number."""
+
 CHUNK_TRIALS = 500
 """How many trials' series are compacted into one file."""
 
@@ -40,7 +48,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """One trial. Times in ns since the epoch (wall); `responses` by name, None where not available.
+    """One trial. Times in ns since the epoch (wall), `UNKNOWN_TIME_NS` where nobody told.
+
+    `responses` by name, None where not available.
 
     `counters` holds `source.name` to the difference over the measured window (gauges: the last value); `settings` the
     server's effective configuration that is not the built-in default; `regime` what the numbers are true for

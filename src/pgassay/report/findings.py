@@ -16,18 +16,21 @@ from pgassay.analysis.compare import Looks, compare, cost_effects
 from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
+from pgassay.analysis.lint import lint
 from pgassay.analysis.observations import Layout, ResponseColumn
 from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
-from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, verdict
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
 from pgassay.record.decisions import Decision, Step, decisions_in
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
+from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import bottleneck, curves, disk, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
+from pgassay.study.findings import Severity
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse_recorded
@@ -35,6 +38,8 @@ from pgassay.study.responses import Response, Status
 from pgassay.study.work import recorded_work
 
 T = TypeVar("T")
+_RESPECTED = ("aborted", "short", "missing", "too-few", "noisy", "below-resolution")
+"""Reasons of lint that import and verdicts already respect: such runs are no results, and such intervals are wide."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,13 @@ class Findings:
         """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
         self.run = run
         self.study: Study = parse_recorded(run.header.study, run.study)
+        if self.imported:
+            self.study = replace(self.study, ran=frozenset(trial.place for trial in run.trials))
         self.work = run.header.work or recorded_work(self.study)
         self.baseline = self.study.design.baseline.name
         self._disk = disk
         self._observed: dict[str, ResponseColumn] = {}
+        self._objected: dict[str, Sequence[str]] = {}
         self.seconds = Seconds(run)
         self._summed: dict[str, tuple[Summary, ...]] = {}
         self._kept: dict[object, Any] = {}
@@ -203,7 +211,20 @@ class Findings:
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         resolution, most, failure = self.study.design.resolution, self.study.design.blocks_max, self._failure(effect)
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
+        if self.imported:
+            return of_others(found, effect, self._objections(response))
         return service_times.labelled(self.study, response, effect, found, self.service_errors)
+
+    def _objections(self, response: Response) -> Sequence[str]:
+        """Lint's reasons against a verdict on runs that others made; what verdicts themselves respect is left out."""
+        if response.name not in self._objected:
+            found = lint(benchmark_of(self.run, self.study, response.name))
+            self._objected[response.name] = [
+                f"{each.code}: {each.text}"
+                for each in found
+                if each.severity in (Severity.WARNING, Severity.ERROR) and each.code not in _RESPECTED
+            ]
+        return self._objected[response.name]
 
     @cached_property
     def verdicts(self) -> tuple[Judged, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
-from pgassay.study.levels import Arm, Combination, Level
+from pgassay.study.levels import Arm, Combination, Level, Place
 
 PINNED = "pinned"
 PLAIN = "plain"
@@ -82,6 +82,8 @@ class Study:
     conditions: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     linked_conditions: tuple[Combination, ...] = ()
     """The conditions that are run, where those are not all combinations of `conditions`."""
+    ran: frozenset[Place] = frozenset()
+    """The places of the arms that were run, where others made the runs and left some out; empty for all."""
     covariates: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     fixed: Mapping[str, Level] = field(default_factory=dict)
     """Every held level, the `[load]` table included (as `load.NAME`)."""
@@ -95,12 +97,13 @@ class Study:
     @property
     def arms(self) -> tuple[Arm, ...]:
         """Every arm of a whole block: treatments inside conditions, at each covariate point."""
-        return tuple(
+        arms = (
             Arm(treatment, condition, covariate)
             for condition in self.linked_conditions or combinations(self.conditions)
             for covariate in combinations(self.covariates)
             for treatment in self.treatments
         )
+        return tuple(arm for arm in arms if not self.ran or arm.place in self.ran)
 
     def levels_of(self, arm: Arm) -> dict[str, Level]:
         """All levels that hold in a trial of `arm`: the fixed ones first, then the arm's own."""
