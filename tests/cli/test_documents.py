@@ -1,6 +1,6 @@
 """Studies made by the command line: `compare` and `init` write documents that parse."""
 
-from pgassay.cli.compare import add_arguments, document_of
+from pgassay.cli.compare import add_arguments, document_of, with_full_names
 from pgassay.cli.init import study_text
 from pgassay.cli.parser import Parser
 from pgassay.lab.catalogue import every_factor
@@ -13,7 +13,7 @@ from pgassay.study.parsing import parse, parse_recorded
 def _compare(*words: str) -> dict[str, object]:
     parser = Parser("pgassay compare", "")
     add_arguments(parser)
-    return document_of(parser.parse_args(words))
+    return document_of(with_full_names(parser.parse_args(words)))
 
 
 def test_compare_makes_a_study_whose_first_level_is_the_baseline() -> None:
@@ -23,6 +23,19 @@ def test_compare_makes_a_study_whose_first_level_is_the_baseline() -> None:
     assert study.fixed["load.scale"].canonical == "5"
     assert study.fixed["load.clients"].canonical == "8"
     assert study.fixed["load.script"].typed == "select-only"
+
+
+def test_a_bare_name_is_a_setting_of_the_server() -> None:
+    study = parse("compare", _compare("work_mem=4MB", "work_mem=64MB", "load.clients=2"), every_factor())
+    assert [arm.name for arm in study.arms] == [
+        *(f"server.work_mem={level}, load.clients=2" for level in ("4MB", "64MB")),
+    ]
+    parser = Parser("pgassay compare", "")
+    add_arguments(parser)
+    words = ["jit=on", "jit=off", "--set", "work_mem=1MB", "--set", "load.scale=3", "--levels", "wal_level=a.b,c"]
+    arguments = with_full_names(parser.parse_args(words))
+    assert arguments.set == ["server.work_mem=1MB", "load.scale=3"]
+    assert arguments.levels == ["server.wal_level=a.b,c"]
 
 
 def test_transactions_replace_the_duration() -> None:

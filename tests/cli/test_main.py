@@ -1,6 +1,8 @@
 """The program's manners: help, version, errors with hints on standard error, exit status 2."""
 
+import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -89,6 +91,51 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
     assert f"usage: pgassay {name}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["run"], ["drive", "create"]])
+def test_help_of_a_command_is_its_own(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for asked in (["help", *words], [*words, "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(asked)
+        assert ended.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert f"usage: pgassay {' '.join(words)}" in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_terminal", "coloured"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"PG_COLOR": "always"}, False, True),
+        ({"PG_COLOR": "never"}, True, False),
+        ({"PG_COLOR": "always", "NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"TERM": "dumb"}, True, False),
+    ],
+)
+def test_colour_on_a_terminal_unless_it_is_refused(
+    environment: dict[str, str], is_terminal: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PG_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    out, error = (io.StringIO() for _ in range(2))
+    monkeypatch.setattr(out, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(error, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", error)
+    assert main(["doctor"]) == 0
+    assert main(["rnu"]) == 2
+    assert ("\x1b[" in out.getvalue()) is coloured
+    assert ("\x1b[" in error.getvalue()) is coloured
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert re.match(r"(ok|note|warning|error) +\S", plain), "the word says it too, whoever sees no colour"
+
+
 @pytest.mark.parametrize(
     ("words", "error", "hint"),
     [
@@ -104,8 +151,11 @@ def test_every_command_has_help_without_doing_anything(name: str, capsys: pytest
         (["run", "fillfactor", "--out", "/", "--dry-run"], '"/" exists already', "name a directory that does not"),
         (["compare", "server.jit=on", "server.jit=off", "--out", "/"], '"/" exists already', "pgassay resume"),
         (["compare", "server.jit=on", "server.jit=off", "--quick"], 'unrecognized argument "--quick"', ""),
-        (["compare", "a=1", "a=2"], 'unknown factor "a"', "pgassay studies --factors"),
-        (["compare", "a=1"], '"a=1" alone varies nothing', "the baseline first"),
+        (["compare", "a.b=1", "a.b=2"], 'unknown factor "a.b"', "pgassay studies --factors"),
+        (["help", "rnu"], 'unknown command "rnu"', 'did you mean "run"?'),
+        (["export", "/x", "--csv", "--json"], "not allowed with argument --csv", "--help"),
+        (["export", "/x", "--as", "cache-csv", "--json"], "--as cache-csv and --json cannot be used together", ""),
+        (["compare", "a=1"], '"server.a=1" alone varies nothing', "the baseline first"),
         (
             ["run", "fillfactor", "--quick", "--dry-run", "--allow-busy", "--data-dir", "/etc/passwd/x/y"],
             'could not make "/etc/passwd/x/y" for clusters: not a directory',

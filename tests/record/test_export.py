@@ -1,27 +1,37 @@
-"""The CSV of a run: a row a trial, read back exactly."""
+"""A run as CSV (a row a trial), JSON (an object a trial) and Prometheus text, all read back exactly."""
 
 import csv
 import io
+import json
+import re
 from dataclasses import replace
 
-from pgassay.record.export import write_csv
+from pgassay.record.export import write_csv, write_json, write_prometheus
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord
 from pgassay.study.responses import Status
 from tests.record.runs import RUN, create, fake_disk, trial
 
 
-def test_every_trial_is_a_row_with_all_levels_and_responses() -> None:
+def two_trials() -> Run:
+    """One valid trial, and one that was discarded, with a level that has no read-back and an undeclared response."""
     disk = fake_disk()
     second = trial(2, Status.INVALID, None)
     second = replace(
-        second, levels={**second.levels, 'a "quoted", name': LevelRecord("1", "1")}, responses={"extra": 0.1}
+        second,
+        levels={**second.levels, 'a "quoted", name': LevelRecord("1", "1")},
+        responses={"extra": 0.1},
+        condition='load.file=C:\\a "b"',
     )
     with create(disk) as run:
         run.commit_trial(run.begin_trial(1), replace(trial(1), started_wall_ns=1_700_000_000_123_456_789), [])
         run.commit_trial(run.begin_trial(2), second, [])
+    return Run.open(RUN, disk)
+
+
+def test_every_trial_is_a_row_with_all_levels_and_responses() -> None:
     text = io.StringIO(newline="")
-    write_csv(Run.open(RUN, disk), text)
+    write_csv(two_trials(), text)
     first, last = csv.DictReader(io.StringIO(text.getvalue()))
     assert text.getvalue().count("\n") == 3
     assert first["started"] == "2023-11-14T22:13:20.123456Z"
@@ -33,3 +43,39 @@ def test_every_trial_is_a_row_with_all_levels_and_responses() -> None:
     assert list(first)[:8] == [
         *("number", "block", "attempt", "treatment", "condition", "covariate", "status", "reasons")
     ]
+
+
+def test_every_trial_is_an_object() -> None:
+    text = io.StringIO()
+    write_json(two_trials(), text)
+    first, last = json.loads(text.getvalue())
+    assert (first["number"], first["status"], first["reasons"]) == (1, "valid", [])
+    assert first["started"] == "2023-11-14T22:13:20.123456Z"
+    assert first["levels"]["build.block_size"] == {"typed": "8kB", "canonical": "8192", "read_back": "8192"}
+    assert first["responses"] == {"tps": 1000.0, "wal_bytes_per_transaction": 512.5, "extra": None}
+    assert last["reasons"] == [{"code": "steal", "detail": "9 % of CPU time was stolen"}]
+    assert last["levels"]['a "quoted", name']["read_back"] is None
+    assert (last["responses"]["tps"], last["responses"]["extra"]) == (None, 0.1)
+    assert list(first) == list(last)
+
+
+SAMPLE = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*\{([a-z_]+="(\\.|[^"\\])*",?)*\} \S+')
+
+
+def test_prometheus_gets_a_metric_a_response_and_a_sample_a_trial() -> None:
+    text = io.StringIO()
+    write_prometheus(two_trials(), text)
+    lines = text.getvalue().splitlines()
+    samples = [line for line in lines if not line.startswith("#")]
+    assert all(SAMPLE.fullmatch(line) for line in samples), samples
+    assert lines.count("# TYPE pgassay_tps gauge") == 1
+    (tps,) = [line for line in samples if line.startswith("pgassay_tps{")]
+    assert 'trial="1"' in tps
+    assert 'status="valid"' in tps
+    assert tps.endswith("} 1000.0"), "a missing value has no sample"
+    (extra,) = [line for line in samples if line.startswith("pgassay_extra{")]
+    assert 'status="invalid"' in extra
+    assert r'condition="load.file=C:\\a \"b\""' in extra
+    names = [line.partition("{")[0] for line in samples]
+    assert names == sorted(names, key=names.index), "all samples of a metric stand together"
+    assert text.getvalue().endswith("\n")

@@ -26,7 +26,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
     "compare-hosts": "compare runs of one study from several machines or environments",
     "check": "check a run's record for damage and doubtful trials",
-    "export": "write a run's trials as CSV",
+    "export": "write a run's trials as CSV, JSON or Prometheus text",
     "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, PostgresBench, go-tpc, CSV",
     "lint": "give reasons why a benchmark cannot support its claim",
     "calibrate": "measure this machine's noise, and which effects it can resolve in how much time",
@@ -57,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
+    if len(words) > 1 and words[0] == "help" and not words[1].startswith("-"):
+        words = [*words[1:], "--help"]
     if not words or words[0] in ("-?", "-h", "--help", "help"):
         print(messages.help_text(COMMANDS, plugins.installed(plugins.Group.COMMANDS)), end="")
         return messages.SUCCESS if words else messages.FAULT

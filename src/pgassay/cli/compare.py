@@ -1,6 +1,7 @@
 """`pgassay compare NAME=A NAME=B …`: levels of one factor (or of several, crossed) without a study file.
 
-The first level named of each factor is its baseline; pgbench's short options mean what they mean there.
+The first level named of each factor is its baseline; pgbench's short options mean what they mean there, and a name
+without a dot is a setting of the server: `work_mem` is `server.work_mem`.
 """
 
 import argparse
@@ -20,7 +21,10 @@ PGBENCH = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument(
-        "levels_given", nargs="+", metavar="NAME=VALUE", help="levels to compare; the first is the baseline"
+        "levels_given",
+        nargs="+",
+        metavar="NAME=VALUE",
+        help="levels to compare; the first is the baseline; a setting needs no prefix (work_mem=4MB)",
     )
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
@@ -34,11 +38,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a study of the words and run it."""
+    arguments = with_full_names(arguments)
     return run_document("compare", document_of(arguments), arguments)
 
 
+def with_full_names(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with `server.` before every bare name among the levels, `--set` and `--levels`."""
+    lists = {option: [*map(_full, getattr(arguments, option))] for option in ("levels_given", "set", "levels")}
+    return argparse.Namespace(**{**vars(arguments), **lists})
+
+
+def _full(text: str) -> str:
+    """`work_mem=4MB` as `server.work_mem=4MB`; every factor that is no setting has a dot in its name."""
+    name, equals, _ = text.partition("=")
+    return f"server.{text.strip()}" if equals and name.strip() and "." not in name else text
+
+
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
-    """The study document that the command line describes."""
+    """The study document that the command line describes, its names in full."""
     factors: dict[str, list[str]] = {}
     for text in arguments.levels_given:
         name, equals, value = text.partition("=")

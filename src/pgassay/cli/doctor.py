@@ -5,6 +5,7 @@ With `--repair`, what a killed pgassay left changed (huge pages, control groups 
 
 import argparse
 import json
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from pgassay.plugins import Group
+
+COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Severity.ERROR: "01;31"}
+"""Of the word that begins each line; warnings and errors as on standard error."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         return messages.SUCCESS
     width = max(len(finding.code) for finding in findings)
     for finding in findings:
-        print(f"{finding.severity:<7}  {finding.code:<{width}}  {finding.text}")
+        severity = messages.paint(f"{finding.severity:<7}", COLOURS[finding.severity], sys.stdout)
+        print(f"{severity}  {finding.code:<{width}}  {finding.text}")
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
     return messages.SUCCESS

@@ -1,4 +1,4 @@
-"""`pgassay export RUN --csv`: a row a trial, with every level, response and its status; COPY takes it as it is."""
+"""`pgassay export RUN`: every trial with its levels, responses and status, as CSV, JSON or Prometheus text."""
 
 import argparse
 import sys
@@ -13,7 +13,12 @@ FORMS = ("trials", "cache-csv")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
-    parser.add_argument("--csv", action="store_true", help="as CSV with a header (the default)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="a row a trial, with a header (the default); COPY takes it")
+    form.add_argument("--json", action="store_true", help="an array with an object a trial")
+    form.add_argument(
+        "--prometheus", action="store_true", help="Prometheus' text format: a metric a response, a sample a trial"
+    )
     parser.add_argument(
         "--as",
         dest="form",
@@ -26,10 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write a row for each trial; returns the exit status. Raises `RecordError`."""
-    from pgassay.record.export import write_cacheprobe_csv, write_csv
+    """Write all trials; returns the exit status. Raises `RecordError`, and `UsageError` for two forms at once."""
+    from pgassay.record.export import write_cacheprobe_csv, write_csv, write_json, write_prometheus
 
-    write = write_cacheprobe_csv if arguments.form == "cache-csv" else write_csv
+    write = write_json if arguments.json else write_prometheus if arguments.prometheus else write_csv
+    if arguments.form == "cache-csv":
+        if arguments.json or arguments.prometheus:
+            raise messages.excluded("--as cache-csv", "--json" if arguments.json else "--prometheus")
+        write = write_cacheprobe_csv
     found = open_run(arguments.run)
     if arguments.out is None:
         write(found, sys.stdout)

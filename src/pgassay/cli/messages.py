@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TextIO
 
 from pgassay.errors import PgassayError, UsageError
 from pgassay.plugins import Plugin
@@ -33,10 +34,19 @@ def warn(message: str, hint: str | None = None) -> None:
 
 
 def _say(word: str, colour: str, text: str, program: str = "pgassay: ") -> None:
-    wanted = os.environ.get("PG_COLOR", "never")
-    coloured = wanted == "always" or (wanted == "auto" and sys.stderr.isatty())
-    shown = f"\x1b[{colour}m{word}:\x1b[0m" if coloured else f"{word}:"
-    print(f"{program}{shown} {text}", file=sys.stderr)
+    print(f"{program}{paint(f'{word}:', colour, sys.stderr)} {text}", file=sys.stderr)
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    """The text in a colour (a code of ECMA-48, such as `01;31`) where `stream` shows colours.
+
+    That is a terminal, or anything with `PG_COLOR=always`; not with `PG_COLOR=never`, nor with NO_COLOR.
+    """
+    wanted = os.environ.get("PG_COLOR", "auto")
+    on_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+    if os.environ.get("NO_COLOR") or not (wanted == "always" or (wanted == "auto" and on_terminal)):
+        return text
+    return f"\x1b[{colour}m{text}\x1b[0m"
 
 
 def help_text(commands: Mapping[str, str], others: Sequence[Plugin]) -> str:

@@ -1,13 +1,16 @@
-"""A run as CSV: a row a trial, with all levels and responses, or a cacheprobe run in its authors' published form.
+"""A run for other programs: every trial as a row of CSV, an object of JSON or samples of Prometheus.
 
-Missing values are empty, which `COPY … FROM … CSV HEADER` reads as NULL; numbers are written so that they read back
-exactly. The published form, column for column, is taken by its authors' own spreadsheets.
+And a cacheprobe run in its authors' published form, column for column, as their own spreadsheets take it. In CSV
+missing values are empty, which `COPY … FROM … CSV HEADER` reads as NULL; numbers read back exactly.
 """
 
 import csv
-from collections.abc import Iterator
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Any, TextIO
 
 from pgassay.record.errors import wrong_load
 from pgassay.record.reading import Run
@@ -18,6 +21,8 @@ from pgassay.study.units import parse_memory, split_quantity
 _NS = 1_000_000_000
 
 Cell = str | int | float | None
+_PLACE = ("number", "block", "attempt", "treatment", "condition", "covariate")
+"""What says which trial it is, and of which arm."""
 
 
 def rows(run: Run) -> Iterator[list[Cell]]:
@@ -26,17 +31,16 @@ def rows(run: Run) -> Iterator[list[Cell]]:
     Responses come in the order of their declaration, then undeclared ones; each level as typed and as read back.
     """
     levels = list(dict.fromkeys(name for trial in run.trials for name in trial.levels))
-    declared = [response.name for response in run.responses]
-    responses = list(dict.fromkeys([*declared, *(name for trial in run.trials for name in trial.responses)]))
+    responses = _responses(run)
     yield [
-        *("number", "block", "attempt", "treatment", "condition", "covariate", "status", "reasons"),
+        *(*_PLACE, "status", "reasons"),
         *("started", "finished", "seed"),
         *(column for name in levels for column in (name, f"{name} read back")),
         *responses,
     ]
     for trial in run.trials:
         yield [
-            *(trial.number, trial.block, trial.attempt, trial.treatment, trial.condition, trial.covariate),
+            *_place(trial).values(),
             *(trial.status.value, "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)),
             *(_utc(trial.started_wall_ns), _utc(trial.finished_wall_ns), trial.seed),
             *(cell for name in levels for cell in _level(trial, name)),
@@ -47,6 +51,87 @@ def rows(run: Run) -> Iterator[list[Cell]]:
 def write_csv(run: Run, file: TextIO) -> None:
     """Write all rows; open the file with `newline=""`."""
     csv.writer(file, lineterminator="\n").writerows(rows(run))
+
+
+def _place(trial: TrialRecord) -> dict[str, str | int]:
+    return dict(
+        zip(
+            _PLACE,
+            (trial.number, trial.block, trial.attempt, trial.treatment, trial.condition, trial.covariate),
+            strict=True,
+        )
+    )
+
+
+def _responses(run: Run) -> list[str]:
+    """The names of all responses: in the order of their declaration, then undeclared ones."""
+    declared = [response.name for response in run.responses]
+    return list(dict.fromkeys([*declared, *(name for trial in run.trials for name in trial.responses)]))
+
+
+def write_json(run: Run, file: TextIO) -> None:
+    """Write an array with an object for every committed trial, whatever its status; a missing response is null."""
+    responses = _responses(run)
+    json.dump([_plain(trial, responses) for trial in run.trials], file, indent=2, ensure_ascii=False, allow_nan=False)
+    file.write("\n")
+
+
+def _plain(trial: TrialRecord, responses: list[str]) -> dict[str, Any]:
+    return {
+        **_place(trial),
+        "status": trial.status.value,
+        "reasons": [{"code": reason.code, "detail": reason.detail} for reason in trial.reasons],
+        "started": _utc(trial.started_wall_ns),
+        "finished": _utc(trial.finished_wall_ns),
+        "seed": trial.seed,
+        "levels": {
+            name: {"typed": level.typed, "canonical": level.canonical, "read_back": level.read_back}
+            for name, level in trial.levels.items()
+        },
+        "responses": {name: _finite(trial.responses.get(name)) for name in responses},
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON and Prometheus' users have no use for what is not a number."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def write_prometheus(run: Run, file: TextIO) -> None:
+    """Write Prometheus' text format: a gauge `pgassay_NAME` a response, with one sample for each trial that has it.
+
+    The labels say which run, study and trial it is, its arm and its status; a missing value has no sample. There are no
+    time stamps, since node_exporter's textfile collector refuses them.
+    """
+    about = {response.name: f"{response.title} [{response.unit or '1'}]" for response in run.responses}
+    labels = {trial.number: _labels(run, trial) for trial in run.trials}
+    for name in _responses(run):
+        metric = f"pgassay_{re.sub(r'[^a-zA-Z0-9_]', '_', name)}"
+        samples = [
+            f"{metric}{{{labels[trial.number]}}} {value}\n"
+            for trial in run.trials
+            if (value := _finite(trial.responses.get(name))) is not None
+        ]
+        if samples:
+            file.write(f"# HELP {metric} {_escaped(about.get(name, name), quote=False)}\n# TYPE {metric} gauge\n")
+            file.writelines(samples)
+
+
+def _labels(run: Run, trial: TrialRecord) -> str:
+    labels: Mapping[str, object] = {
+        "run": run.path.name,
+        "study": run.study.get("study", {}).get("title", ""),
+        "trial": trial.number,
+        **{name: value for name, value in _place(trial).items() if name != "number"},
+        "status": trial.status.value,
+    }
+    return ",".join(f'{name}="{_escaped(str(value), quote=True)}"' for name, value in labels.items())
+
+
+def _escaped(text: str, *, quote: bool) -> str:
+    """Backslashes and line ends, and in a label's value quotes, as the format wants them."""
+    text = text.replace("\\", r"\\").replace("\n", r"\n")
+    return text.replace('"', r"\"") if quote else text
 
 
 def _level(trial: TrialRecord, name: str) -> tuple[Cell, Cell]:
