@@ -211,9 +211,10 @@ def _simulate(description: Description) -> Simulation:
 
 def _measure(state: _State, run: Run) -> Estimate | None:
     """Write what was asked for, and from a steady state on until the mean is known as well as was asked for, or up to
-    the limit. The mean with its interval; None where there is none."""
+    the limit. The mean with its interval; None where there is none, as on a drive that stopped."""
     began, first = state.drive_writes, len(state.windows)
-    known, due = None, 0
+    due = 0
+    known: Estimate | None = None
     while state.stopped is None:
         written = state.drive_writes - began
         if written > run.drive_writes - run.window / 2:
@@ -227,7 +228,7 @@ def _measure(state: _State, run: Run) -> Estimate | None:
             if last or (known is not None and known.reaches(run.accuracy)):
                 return known
         state.write("measured", run.window)
-    return known
+    return None
 
 
 def _age(state: _State, description: Description, parts: Sequence[Mapping[str, Any]]) -> bool | None:

@@ -41,11 +41,12 @@ class Estimate:
 def estimate(windows: Windows, wave: float) -> Estimate | None:
     """The mean and its interval by batch means; None for fewer than ten batches of one wave (in windows) or more.
 
-    The windows are cut into 10 to 20 batches; the interval is Student's t over their means. It holds as far as those
-    are independent, so batches are made longer until their lag-one correlation is one that chance gives. Method and
-    number of batches: Conway, Management Science 10 (1963) 47-61; Law and Carson, Operations Research 27 (1979)
-    1011-1025, who let batches grow until the interval is narrow enough; Schmeiser, Operations Research 30 (1982)
-    556-568, for whom 10 to 30 batches are enough. Batches that end inside a wave only make the interval wider.
+    The windows are cut into 10 to 20 batches; the interval is Student's t over their means, around the mean of all
+    windows. It holds as far as the batches are independent, so they are made longer until their lag-one correlation is
+    one that chance gives. Method and number of batches: Conway, Management Science 10 (1963) 47-61; Law and Carson,
+    Operations Research 27 (1979) 1011-1025, who let batches grow until the interval is narrow enough; Schmeiser,
+    Operations Research 30 (1982) 556-568, for whom 10 to 30 batches are enough. Batches that end inside a wave only
+    make the interval wider.
     """
     count = len(windows)
     longest = count // _BATCHES
@@ -57,7 +58,7 @@ def estimate(windows: Windows, wave: float) -> Estimate | None:
         independent = _independent(means)
         if independent:
             break
-    mean = float(means.mean())
+    mean = float(windows.mean())
     half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * _standard_error(means)
     return Estimate(mean, mean - half, mean + half, independent)
 
