@@ -191,3 +191,21 @@ def no_lua(folder: Path | None) -> UsageError:
         f'"{folder}" has no tpcc.lua' if folder else "there is no tpcc.lua in PATH",
         'name the folder of github.com/Percona-Lab/sysbench-tpcc with load.lua, or use load.driver = "tpcc"',
     )
+
+
+def no_player() -> LoadError:
+    """The program that plays loads in slices was not built."""
+    return LoadError(
+        "the program pgassay-player, which plays loads in slices, is not installed",
+        "build it with: make setup; or name it in $PGASSAY_PLAYER",
+    )
+
+
+def cannot_play(said: str) -> UsageError:
+    """A script that the player does not know, in its own words."""
+    return UsageError(said, "pgbench itself may know it; the player takes the rest of pgbench's script language")
+
+
+def player_ended(said: str) -> LoadError:
+    """The player could not connect, or ended before it was asked to."""
+    return LoadError(f"the player of slices ended: {said or 'it said nothing'}")

@@ -1,0 +1,117 @@
+"""The player of slices against pgbench: the same scripts on one server, in turns; transactions for each CPU second.
+
+At equal CPU means that what is compared is transactions per CPU second of the client program, the server's share apart:
+on a machine whose cores are shared, transactions a second tell who got the cores. Both are printed, as ratios with
+intervals over pairs. pgbench's scripts are asked of the installed program (`--show-script`).
+
+    python -m benchmarks.player [--scale 10] [--seconds 2] [--pairs 6] [--clients 1,4,16] [--directory DIR]
+"""
+
+import argparse
+import itertools
+import resource
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+
+from benchmarks.private_server import Bench, serving
+from benchmarks.ratios import interval
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
+
+SCRIPTS = {"-S": "select-only", "-N": "simple-update"}
+PROTOCOLS = ("prepared", "simple")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What both play."""
+
+    flag: str
+    protocol: str
+    clients: int
+
+    @property
+    def threads(self) -> int:
+        """As many as the machine of the promise has cores."""
+        return min(2, self.clients)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Transactions per second by the clock, and per CPU second of the client program."""
+
+    tps: float
+    per_cpu_s: float
+
+
+def by_pgbench(bench: Bench, case: Case, seconds: int) -> Rate:
+    """One run of pgbench."""
+    before = _children_cpu_s()
+    done = bench.runner.run(
+        [
+            *(str(bench.installation.bindir / "pgbench"), "-n", case.flag, "-M", case.protocol),
+            *("-c", str(case.clients), "-j", str(case.threads), "-T", str(seconds)),
+            *("-h", str(bench.server.endpoint.socket_directory), "-p", str(bench.server.endpoint.port)),
+            *("-U", bench.server.endpoint.user, bench.server.endpoint.database),
+        ]
+    )
+    words = done.stdout.split()
+    tps = float(words[words.index("tps") + 2])
+    count = int(words[words.index("processed:") + 1].partition("/")[0])
+    return Rate(tps, count / (_children_cpu_s() - before))
+
+
+def by_player(player: Player, seconds: int) -> Rate:
+    """One slice."""
+    played = player.play(duration_ms=seconds * 1000)
+    return Rate(played.tps, played.transactions / (played.cpu_ns / 1e9))
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> None:
+    """Pairs of runs, the first side changing; prints one line."""
+    program = str(bench.installation.bindir / "pgbench")
+    shown = bench.runner.run([program, f"--show-script={SCRIPTS[case.flag]}"])
+    script = PlayedScript(SCRIPTS[case.flag], shown.stderr or shown.stdout)
+    load = PlayedLoad((script,), case.clients, case.threads, case.protocol, seed=1, variables={"scale": str(scale)})
+    tps, cpu = list[float](), list[float]()
+    with Player(load, bench.server.endpoint, bench.runner, bench.clock) as player:
+        player.play(duration_ms=500)
+        for pair in range(pairs):
+            if pair % 2 == 0:
+                ours, theirs = by_player(player, seconds), by_pgbench(bench, case, seconds)
+            else:
+                theirs, ours = by_pgbench(bench, case, seconds), by_player(player, seconds)
+            tps.append(log(ours.tps / theirs.tps))
+            cpu.append(log(ours.per_cpu_s / theirs.per_cpu_s))
+    print(
+        f"{case.flag} {case.protocol:8} {case.clients:2} clients: player / pgbench"
+        f" tps {interval(tps)}, transactions per CPU second of the client {interval(cpu)}"
+    )
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """All cases."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=int, default=10)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--clients", default="1,4,16")
+    parser.add_argument("--directory", type=Path)
+    given = parser.parse_args(words)
+    with serving(given.directory, "player") as bench:
+        endpoint = bench.server.endpoint
+        program = str(bench.installation.bindir / "pgbench")
+        bench.runner.run([program, "-i", "-q", "-s", str(given.scale)], environment=endpoint.environment())
+        clients = [int(each) for each in given.clients.split(",")]
+        for flag, protocol, count in itertools.product(SCRIPTS, PROTOCOLS, clients):
+            compare(bench, Case(flag, protocol, count), given.scale, given.seconds, given.pairs)
+
+
+if __name__ == "__main__":
+    main()

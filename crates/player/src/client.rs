@@ -1,0 +1,322 @@
+//! One client: a connection and its place in the script that it plays.
+//!
+//! `go_on` runs commands until there is something to wait for: an answer, a moment, or the next transaction.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::clock::monotonic_ns;
+use crate::connection::{Connection, Refusal};
+use crate::error::PlayerError;
+use crate::script::functions::Source;
+use crate::script::value::Value;
+use crate::script::{Command, Rows, Script, Statement};
+use crate::specification::{Protocol, Specification};
+use crate::tally::Tally;
+
+const SERIALIZATION_FAILURE: &str = "40001";
+const DEADLOCK_DETECTED: &str = "40P01";
+const PREDECLARED: [&str; 4] = ["scale", "client_id", "random_seed", "default_seed"];
+
+/// What a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The gate: no transaction is under way.
+    Idle,
+    /// A moment by the monotonic clock, in a transaction or before one that is due then.
+    Until(u64),
+    /// The server's answer.
+    Answer,
+    /// Nothing any more.
+    Ended,
+}
+
+/// One client.
+pub struct Client {
+    /// From 0, over all threads.
+    pub number: u32,
+    /// Its connection.
+    pub connection: Connection,
+    /// What it waits for.
+    pub state: State,
+    /// When its transaction was due (open loop), or began.
+    pub due_ns: u64,
+    /// Transactions that it has ended, in its life.
+    pub done: u64,
+    /// The script of its transaction.
+    pub script: usize,
+    scripts: Arc<Vec<Script>>,
+    protocol: Protocol,
+    max_tries: u32,
+    variables: Vec<Vec<Option<Value>>>,
+    prepared: Vec<bool>,
+    source: Source,
+    command: usize,
+    sent_ns: u64,
+    tries: u32,
+    rolling_back: Option<Refusal>,
+    text: String,
+}
+
+/// How a transaction ended.
+pub enum Ended {
+    /// Well, at that moment.
+    Well(u64),
+    /// Given up after failures that may be tried again, at that moment, with the SQLSTATE.
+    Failed(u64, String),
+}
+
+impl Client {
+    /// Connect.
+    ///
+    /// # Errors
+    /// `PlayerError::Connection`.
+    pub fn connect(
+        number: u32,
+        specification: &Specification,
+        scripts: &Arc<Vec<Script>>,
+    ) -> Result<Self, PlayerError> {
+        let connection = Connection::open(specification)?;
+        let seed = specification
+            .seed
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(u64::from(number));
+        let first = |name: &str| -> Option<Value> {
+            let given = specification
+                .variables
+                .iter()
+                .find(|(known, _)| known == name);
+            given.map(|(_, text)| Value::from_text(text)).or_else(|| {
+                PREDECLARED.contains(&name).then(|| match name {
+                    "client_id" => Value::Integer(i64::from(number)),
+                    "random_seed" | "default_seed" => {
+                        Value::Integer(i64::try_from(specification.seed >> 1).unwrap_or(0))
+                    }
+                    _ => Value::Integer(1),
+                })
+            })
+        };
+        Ok(Self {
+            number,
+            connection,
+            state: State::Idle,
+            due_ns: 0,
+            done: 0,
+            script: 0,
+            variables: scripts
+                .iter()
+                .map(|each| each.variables.iter().map(|name| first(name)).collect())
+                .collect(),
+            prepared: vec![false; scripts.len()],
+            scripts: Arc::clone(scripts),
+            protocol: specification.protocol,
+            max_tries: specification.max_tries,
+            source: Source::new(seed),
+            command: 0,
+            sent_ns: 0,
+            tries: 1,
+            rolling_back: None,
+            text: String::new(),
+        })
+    }
+
+    /// Draw the next script and begin at its first command.
+    pub fn begin(&mut self, weights: &[u32], due_ns: u64) {
+        self.script = if weights.len() == 1 {
+            0
+        } else {
+            drawn(weights, &mut self.source)
+        };
+        self.command = 0;
+        self.tries = 1;
+        self.due_ns = due_ns;
+    }
+
+    /// Exponentially distributed, with mean 1.
+    pub fn draw_exponential(&mut self) -> f64 {
+        -(1.0 - self.source.uniform()).ln()
+    }
+
+    /// Take what the server sent; true once the statement has its whole answer.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn receive(&mut self) -> io::Result<bool> {
+        let keeps = match &self.scripts[self.script].commands.get(self.command) {
+            Some(Command::Sql(statement)) => statement.rows != Rows::Ignored,
+            _ => false,
+        };
+        self.connection.receive(keeps)
+    }
+
+    /// After a whole answer: count the statement, look at what came. Some once the transaction has ended with it.
+    ///
+    /// # Errors
+    /// What ends this client: a refusal that is no serialization failure, `\gset` without one row.
+    pub fn answered(&mut self, tally: &mut Tally) -> Result<Option<Ended>, String> {
+        let now = monotonic_ns();
+        if let Some(refusal) = self.rolling_back.take() {
+            return Ok(self.try_again(now, refusal, tally));
+        }
+        let scripts = Arc::clone(&self.scripts);
+        let Command::Sql(statement) = &scripts[self.script].commands[self.command] else {
+            return Err("an answer came that nobody waits for".into());
+        };
+        tally.scripts[self.script].statements[statement.number].record(now - self.sent_ns);
+        if let Some(refusal) = self.connection.answer.refusal.take() {
+            return self.refused(now, refusal, tally);
+        }
+        self.keep_rows(statement)?;
+        self.command += 1;
+        Ok(None)
+    }
+
+    fn refused(
+        &mut self,
+        now: u64,
+        refusal: Refusal,
+        tally: &mut Tally,
+    ) -> Result<Option<Ended>, String> {
+        if refusal.code != SERIALIZATION_FAILURE && refusal.code != DEADLOCK_DETECTED {
+            return Err(format!("{} ({})", refusal.message, refusal.code));
+        }
+        if self.connection.answer.status == b'I' {
+            return Ok(self.try_again(now, refusal, tally));
+        }
+        self.connection
+            .query("ROLLBACK")
+            .map_err(|error| error.to_string())?;
+        self.rolling_back = Some(refusal);
+        self.state = State::Answer;
+        Ok(None)
+    }
+
+    /// From the script's first command, with new random values (pgbench keeps the old ones); or give it up.
+    fn try_again(&mut self, now: u64, refusal: Refusal, tally: &mut Tally) -> Option<Ended> {
+        self.command = 0;
+        if self.tries < self.max_tries {
+            self.tries += 1;
+            tally.retries += 1;
+            return None;
+        }
+        Some(Ended::Failed(now, refusal.code))
+    }
+
+    fn keep_rows(&mut self, statement: &Statement) -> Result<(), String> {
+        let answer = &mut self.connection.answer;
+        let prefix = match &statement.rows {
+            Rows::Ignored => return Ok(()),
+            Rows::Single(_) if answer.rows != 1 => {
+                return Err(format!("\\gset wants one row, {} came", answer.rows));
+            }
+            Rows::Single(prefix) | Rows::Last(prefix) => prefix,
+        };
+        let names = &self.scripts[self.script].variables;
+        for (column, text) in answer
+            .columns
+            .iter()
+            .zip(answer.last_row.take().unwrap_or_default())
+        {
+            let wanted = names
+                .iter()
+                .position(|name| name.strip_prefix(prefix.as_str()) == Some(column));
+            if let Some(number) = wanted {
+                self.variables[self.script][number] =
+                    Some(text.map_or(Value::Null, |text| Value::from_text(&text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Run commands until there is something to wait for; Some once the transaction has ended.
+    ///
+    /// # Errors
+    /// What ends this client: an expression without a value, a connection that breaks.
+    pub fn go_on(&mut self) -> Result<Option<Ended>, String> {
+        let scripts = Arc::clone(&self.scripts);
+        let script = &scripts[self.script];
+        loop {
+            let variables = &mut self.variables[self.script];
+            match script.commands.get(self.command) {
+                None => return Ok(Some(Ended::Well(monotonic_ns()))),
+                Some(Command::Set(number, expression)) => {
+                    variables[*number] = Some(expression.evaluate(variables, &mut self.source)?);
+                    self.command += 1;
+                }
+                Some(Command::Unless(expression, otherwise)) => {
+                    let value = expression.evaluate(variables, &mut self.source)?;
+                    let holds = value.truth().ok_or("a text is no condition of \\if")?;
+                    self.command = if holds { self.command + 1 } else { *otherwise };
+                }
+                Some(Command::Jump(target)) => self.command = *target,
+                Some(Command::Sleep(expression, unit_us)) => {
+                    let amount = crate::script::expression::number(
+                        &expression.evaluate(variables, &mut self.source)?,
+                    )?;
+                    self.command += 1;
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                    let length_ns = (amount.max(0.0) * unit_us * 1e3) as u64;
+                    self.state = State::Until(monotonic_ns() + length_ns);
+                    return Ok(None);
+                }
+                Some(Command::Sql(statement)) => {
+                    self.send(statement, script)
+                        .map_err(|error| error.to_string())?;
+                    self.state = State::Answer;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, statement: &Statement, script: &Script) -> io::Result<()> {
+        let variables = &self.variables[self.script];
+        if self.protocol == Protocol::Simple {
+            self.text.clear();
+            statement.template.write_simple(variables, &mut self.text);
+            self.sent_ns = monotonic_ns();
+            return self.connection.query(&self.text);
+        }
+        let values = || {
+            statement
+                .template
+                .parameters()
+                .map(|number| &variables[number])
+        };
+        if self.protocol == Protocol::Extended {
+            let text = statement.template.with_parameters();
+            self.sent_ns = monotonic_ns();
+            return self.connection.execute("", Some(&text), values());
+        }
+        if !self.prepared[self.script] {
+            for each in script.statements() {
+                let name = prepared_name(self.script, each.number);
+                self.connection
+                    .prepare(&name, &each.template.with_parameters())?;
+                if let Some(refusal) = self.connection.answer.refusal.take() {
+                    return Err(io::Error::other(refusal.message));
+                }
+            }
+            self.prepared[self.script] = true;
+        }
+        let name = prepared_name(self.script, statement.number);
+        self.sent_ns = monotonic_ns();
+        self.connection.execute(&name, None, values())
+    }
+}
+
+fn prepared_name(script: usize, statement: usize) -> String {
+    format!("P{script}_{statement}")
+}
+
+fn drawn(weights: &[u32], source: &mut Source) -> usize {
+    let total: i64 = weights.iter().map(|weight| i64::from(*weight)).sum();
+    let mut left = source.whole(0, total - 1);
+    for (number, weight) in weights.iter().enumerate() {
+        left -= i64::from(*weight);
+        if left < 0 {
+            return number;
+        }
+    }
+    weights.len() - 1
+}

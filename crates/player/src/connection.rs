@@ -1,0 +1,273 @@
+//! One connection: what is sent, and what has come back of the answer.
+//!
+//! Messages are built and read by the crate `postgres-protocol` (manual, "Frontend/Backend Protocol"). As libpq does,
+//! a bound statement is described before it is executed, so that the server's work is that of any other client.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use bytes::{Buf, BytesMut};
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::IsNull;
+use postgres_protocol::message::backend::{self, Message};
+use postgres_protocol::message::frontend;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::error::PlayerError;
+use crate::script::value::Value;
+use crate::specification::Specification;
+
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// A server's refusal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// SQLSTATE.
+    pub code: String,
+    /// The server's words.
+    pub message: String,
+}
+
+/// One row: a text for each column, None for NULL.
+pub type Row = Vec<Option<String>>;
+
+/// What has come of an answer so far.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The first refusal in it.
+    pub refusal: Option<Refusal>,
+    /// Rows in it.
+    pub rows: u64,
+    /// Columns' names and the last row, where they were asked for.
+    pub columns: Vec<String>,
+    /// The last row.
+    pub last_row: Option<Row>,
+    /// `I` idle, `T` in a transaction, `E` in a failed one.
+    pub status: u8,
+}
+
+/// A connection to a server, non-blocking once it is open.
+pub struct Connection {
+    stream: UnixStream,
+    out: BytesMut,
+    input: BytesMut,
+    /// Of the statement sent last.
+    pub answer: Answer,
+}
+
+impl Connection {
+    /// Connect and wait until the server is ready.
+    ///
+    /// # Errors
+    /// `PlayerError::Connection`: no socket there, or the server refuses.
+    pub fn open(specification: &Specification) -> Result<Self, PlayerError> {
+        let path = specification
+            .socket_directory
+            .join(format!(".s.PGSQL.{}", specification.port));
+        let refused =
+            |error: io::Error| PlayerError::Connection(format!("\"{}\": {error}", path.display()));
+        let stream = UnixStream::connect(&path).map_err(refused)?;
+        let (out, input) = (
+            BytesMut::with_capacity(BUFFER_BYTES),
+            BytesMut::with_capacity(BUFFER_BYTES),
+        );
+        let mut connection = Self {
+            stream,
+            out,
+            input,
+            answer: Answer::default(),
+        };
+        let parameters = [
+            ("user", specification.user.as_str()),
+            ("database", specification.database.as_str()),
+            ("application_name", "pgassay-player"),
+            ("client_encoding", "UTF8"),
+        ];
+        frontend::startup_message(parameters, &mut connection.out).map_err(refused)?;
+        connection.flush().map_err(refused)?;
+        connection.wait().map_err(refused)?;
+        if let Some(refusal) = connection.answer.refusal.take() {
+            return Err(PlayerError::Connection(refusal.message));
+        }
+        connection.stream.set_nonblocking(true).map_err(refused)?;
+        Ok(connection)
+    }
+
+    /// Wait for the whole answer, blocking.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn wait(&mut self) -> io::Result<()> {
+        loop {
+            if self.receive(false)? {
+                return Ok(());
+            }
+            poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], None)?;
+        }
+    }
+
+    /// Send a text by the simple protocol.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn query(&mut self, text: &str) -> io::Result<()> {
+        frontend::query(text, &mut self.out)?;
+        self.flush()
+    }
+
+    /// Have a statement parsed under a name, and wait for it; the answer tells whether it was.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn prepare(&mut self, name: &str, text: &str) -> io::Result<()> {
+        frontend::parse(name, text, [], &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.flush()?;
+        self.wait()
+    }
+
+    /// Bind and execute: the statement prepared under `name`, or, if `text` is given, that one parsed at once.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn execute<'a>(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        values: impl Iterator<Item = &'a Option<Value>>,
+    ) -> io::Result<()> {
+        if let Some(text) = text {
+            frontend::parse(name, text, [], &mut self.out)?;
+        }
+        let mut scratch = String::new();
+        let serialize = |value: &Option<Value>, out: &mut BytesMut| match value {
+            None | Some(Value::Null) => Ok(IsNull::Yes),
+            Some(value) => {
+                scratch.clear();
+                value.write_to(&mut scratch);
+                out.extend_from_slice(scratch.as_bytes());
+                Ok(IsNull::No)
+            }
+        };
+        frontend::bind("", name, [0], values, serialize, [0], &mut self.out).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidInput, "a parameter cannot be sent")
+        })?;
+        frontend::describe(b'P', "", &mut self.out)?;
+        frontend::execute("", 0, &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.answer = Answer::default();
+        while self.out.has_remaining() {
+            match self.stream.write(&self.out) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(sent) => self.out.advance(sent),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], None)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Take what has arrived; true once the answer is whole. With `rows`, columns and last row are kept.
+    ///
+    /// # Errors
+    /// The connection's; `UnexpectedEof` where the server has closed it.
+    pub fn receive(&mut self, rows: bool) -> io::Result<bool> {
+        let mut chunk = [0; BUFFER_BYTES];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    self.input.extend_from_slice(&chunk[..read]);
+                    if self.take(rows)? {
+                        return Ok(true);
+                    }
+                    if read < chunk.len() {
+                        return Ok(false);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn take(&mut self, rows: bool) -> io::Result<bool> {
+        while let Some(header) = backend::Header::parse(&self.input)? {
+            let length = usize::try_from(header.len()).map_err(io::Error::other)? + 1;
+            if self.input.len() < length {
+                self.input.reserve(length - self.input.len());
+                return Ok(false);
+            }
+            match header.tag() {
+                backend::READY_FOR_QUERY_TAG => {
+                    self.answer.status = self.input[length - 1];
+                    self.input.advance(length);
+                    return Ok(true);
+                }
+                backend::ERROR_RESPONSE_TAG | backend::AUTHENTICATION_TAG => self.keep()?,
+                backend::DATA_ROW_TAG | backend::ROW_DESCRIPTION_TAG if rows => self.keep()?,
+                tag => {
+                    self.answer.rows += u64::from(tag == backend::DATA_ROW_TAG);
+                    self.input.advance(length);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn keep(&mut self) -> io::Result<()> {
+        match Message::parse(&mut self.input)? {
+            Some(Message::ErrorResponse(body)) => {
+                let mut refusal = Refusal::default();
+                let mut fields = body.fields();
+                while let Some(field) = fields.next()? {
+                    match field.type_() {
+                        b'C' => {
+                            refusal.code = String::from_utf8_lossy(field.value_bytes()).into_owned()
+                        }
+                        b'M' => {
+                            refusal.message =
+                                String::from_utf8_lossy(field.value_bytes()).into_owned()
+                        }
+                        _ => {}
+                    }
+                }
+                self.answer.refusal.get_or_insert(refusal);
+            }
+            Some(Message::DataRow(body)) => {
+                self.answer.rows += 1;
+                let text = |range: Option<std::ops::Range<usize>>| {
+                    range.map(|range| String::from_utf8_lossy(&body.buffer()[range]).into_owned())
+                };
+                self.answer.last_row = Some(body.ranges().map(|range| Ok(text(range))).collect()?);
+            }
+            Some(Message::RowDescription(body)) => {
+                self.answer.columns = body
+                    .fields()
+                    .map(|field| Ok(field.name().to_owned()))
+                    .collect()?;
+            }
+            Some(Message::AuthenticationOk) | None => {}
+            Some(_) => {
+                let what = "the server asks for a password, and the player has none";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

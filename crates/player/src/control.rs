@@ -1,0 +1,129 @@
+//! The player's dialogue: a specification first, then an order a line on standard input, an answer a line on output.
+//!
+//! `{"play": {"duration_ms": 1000}}` or `{"play": {"transactions": 100}}` opens the gate and answers once the last
+//! transaction has ended. The end of the input ends the player.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::monotonic_ns;
+use crate::error::PlayerError;
+use crate::specification::Specification;
+use crate::tally::Tally;
+use crate::worker::{Order, Worker};
+
+const MS: u64 = 1_000_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    play: Play,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Play {
+    #[serde(default)]
+    duration_ms: Option<u64>,
+    #[serde(default)]
+    transactions: Option<u64>,
+}
+
+/// The answer to one order; times by the monotonic clock.
+#[derive(Serialize)]
+struct Slice<'a> {
+    opened_ns: u64,
+    closed_ns: u64,
+    #[serde(flatten)]
+    tally: &'a Tally,
+}
+
+/// Connect, then serve the orders of `input` until it ends.
+///
+/// # Errors
+/// What keeps the load from being played; an order that cannot be read.
+pub fn serve(
+    specification: &Specification,
+    input: impl BufRead,
+    mut output: impl Write,
+) -> Result<(), PlayerError> {
+    let scripts = Arc::new(specification.read_scripts()?);
+    let threads = specification.threads.min(specification.clients);
+    let mut workers = Vec::new();
+    for thread in 0..threads {
+        let first = |thread: u32| {
+            u32::try_from(u64::from(specification.clients) * u64::from(thread) / u64::from(threads))
+        };
+        let numbers =
+            first(thread).unwrap_or(0)..first(thread + 1).unwrap_or(specification.clients);
+        workers.push(Worker::new(numbers, thread, specification, &scripts)?);
+    }
+    let statements: Vec<usize> = scripts
+        .iter()
+        .map(|script| script.statements().count())
+        .collect();
+    let (results_in, results): (Sender<Tally>, Receiver<Tally>) = channel();
+    thread::scope(|scope| {
+        let mut orders = Vec::new();
+        for worker in workers {
+            let (order, taken) = channel();
+            let results_in = results_in.clone();
+            scope.spawn(move || worker.serve(&taken, &results_in));
+            orders.push(order);
+        }
+        tell(
+            &mut output,
+            &serde_json::json!({"ready": {"clients": specification.clients, "threads": threads}}),
+        )?;
+        for line in input.lines() {
+            let line = line.map_err(|error| PlayerError::System("cannot read an order", error))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let read: Line = serde_json::from_str(&line)
+                .map_err(|error| PlayerError::Specification(error.to_string()))?;
+            let opened_ns = monotonic_ns();
+            let order = Order {
+                closes_ns: read
+                    .play
+                    .duration_ms
+                    .map_or(u64::MAX, |length| opened_ns + length * MS),
+                transactions: read.play.transactions.unwrap_or(u64::MAX),
+            };
+            if order.closes_ns == u64::MAX && order.transactions == u64::MAX {
+                return Err(PlayerError::Specification(
+                    "an order needs duration_ms or transactions".into(),
+                ));
+            }
+            let mut tally = Tally::new(&statements);
+            for each in &orders {
+                let _ = each.send(order);
+            }
+            for each in results.iter().take(orders.len()) {
+                tally.add(&each);
+            }
+            let closed_ns = order.closes_ns.min(tally.drained_ns);
+            tell(
+                &mut output,
+                &Slice {
+                    opened_ns,
+                    closed_ns,
+                    tally: &tally,
+                },
+            )?;
+        }
+        Ok(())
+    })
+}
+
+fn tell(output: &mut impl Write, value: &impl Serialize) -> Result<(), PlayerError> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| PlayerError::Specification(error.to_string()))?;
+    writeln!(output, "{text}")
+        .and_then(|()| output.flush())
+        .map_err(|error| PlayerError::System("cannot answer", error))
+}

@@ -1,0 +1,54 @@
+//! `pgassay-player FILE`: plays the load that the JSON document FILE describes, by orders from standard input.
+//! With `--control SOCKET` the orders come from the first connection to that socket, and the answers go there.
+//! `pgassay-player --check FILE` only says whether it could.
+
+use std::io::{self, BufReader};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::ExitCode;
+
+use player::control;
+use player::error::PlayerError;
+use player::specification::Specification;
+
+const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --version";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["--version"] => {
+            println!("pgassay-player {}", env!("CARGO_PKG_VERSION"));
+            Ok(())
+        }
+        ["--check", file] => read(file).and_then(|load| load.read_scripts().map(|_| ())),
+        ["--control", socket, file] => read(file).and_then(|load| listen(socket, &load)),
+        [file] if !file.starts_with('-') => read(file)
+            .and_then(|load| control::serve(&load, io::stdin().lock(), io::stdout().lock())),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pgassay-player: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn listen(socket: &str, load: &Specification) -> Result<(), PlayerError> {
+    let failed = |error| PlayerError::System("cannot take orders from the control socket", error);
+    let listener = UnixListener::bind(socket).map_err(failed)?;
+    let (stream, _) = listener.accept().map_err(failed)?;
+    let orders = BufReader::new(stream.try_clone().map_err(failed)?);
+    control::serve(load, orders, stream)
+}
+
+fn read(file: &str) -> Result<Specification, PlayerError> {
+    let text = std::fs::read_to_string(Path::new(file))
+        .map_err(|error| PlayerError::System("cannot read the load's description", error))?;
+    Specification::parse(&text)
+}

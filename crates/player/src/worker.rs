@@ -1,0 +1,281 @@
+//! A thread of the player with its clients: it waits for an order, plays until the gate closes, drains, and tells.
+//!
+//! Between two slices it sleeps on its channel and costs nothing.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+
+use crate::client::{Client, Ended, State};
+use crate::clock::{monotonic_ns, thread_cpu_ns, wall_ns};
+use crate::error::PlayerError;
+use crate::script::Script;
+use crate::specification::Specification;
+use crate::tally::Tally;
+
+const NS: u64 = 1_000_000_000;
+const EVENTS: usize = 64;
+
+/// One slice: open now, closed at a moment or after so many transactions of each client.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// The gate's closing, by the monotonic clock.
+    pub closes_ns: u64,
+    /// Transactions of each client.
+    pub transactions: u64,
+}
+
+/// A thread's clients and what it plays.
+pub struct Worker {
+    clients: Vec<Client>,
+    scripts: Arc<Vec<Script>>,
+    weights: Vec<u32>,
+    epoll: rustix::fd::OwnedFd,
+    /// Mean time between two transactions that are due in this thread, in nanoseconds; None for a closed loop.
+    interval_ns: Option<f64>,
+    next_due_ns: f64,
+    limit_ns: Option<u64>,
+    log: Option<BufWriter<File>>,
+}
+
+impl Worker {
+    /// Connect the clients of one thread.
+    ///
+    /// # Errors
+    /// The first connection that is refused, or the operating system's.
+    pub fn new(
+        numbers: std::ops::Range<u32>,
+        thread: u32,
+        specification: &Specification,
+        scripts: &Arc<Vec<Script>>,
+    ) -> Result<Self, PlayerError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|error| PlayerError::System("cannot watch connections", error.into()))?;
+        let mut clients = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let client = Client::connect(number, specification, scripts)?;
+            let place = epoll::EventData::new_u64(clients.len() as u64);
+            epoll::add(&epoll, &client.connection, place, epoll::EventFlags::IN)
+                .map_err(|error| PlayerError::System("cannot watch a connection", error.into()))?;
+            clients.push(client);
+        }
+        let log = match &specification.log_prefix {
+            None => None,
+            Some(prefix) => {
+                let mut path = prefix.clone().into_os_string();
+                path.push(format!(".{thread}"));
+                let file = File::create(&path)
+                    .map_err(|error| PlayerError::System("cannot write the log", error))?;
+                Some(BufWriter::with_capacity(1 << 16, file))
+            }
+        };
+        let share = clients.len() as f64 / f64::from(specification.clients);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let limit_ns = specification
+            .latency_limit_ms
+            .map(|limit| (limit * 1e6) as u64);
+        Ok(Self {
+            weights: scripts.iter().map(|script| script.weight).collect(),
+            scripts: Arc::clone(scripts),
+            clients,
+            epoll,
+            interval_ns: specification
+                .rate_tps
+                .map(|rate| NS as f64 / (rate * share)),
+            next_due_ns: 0.0,
+            limit_ns,
+            log,
+        })
+    }
+
+    /// Serve orders until there are no more.
+    pub fn serve(mut self, orders: &Receiver<Order>, results: &Sender<Tally>) {
+        while let Ok(order) = orders.recv() {
+            if results.send(self.play(order)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn play(&mut self, order: Order) -> Tally {
+        let statements: Vec<usize> = self
+            .scripts
+            .iter()
+            .map(|script| script.statements().count())
+            .collect();
+        let mut tally = Tally::new(&statements);
+        let cpu_ns = thread_cpu_ns();
+        let opened_ns = monotonic_ns();
+        self.next_due_ns = opened_ns as f64;
+        let quotas: Vec<u64> = self
+            .clients
+            .iter()
+            .map(|client| client.done.saturating_add(order.transactions))
+            .collect();
+        for place in 0..self.clients.len() {
+            self.next_transaction(place, order.closes_ns, quotas[place]);
+            self.advance(place, order.closes_ns, &quotas, &mut tally);
+        }
+        let mut events = Vec::with_capacity(EVENTS);
+        while self
+            .clients
+            .iter()
+            .any(|client| !matches!(client.state, State::Idle | State::Ended))
+        {
+            events.clear();
+            let timeout = self.next_moment().map(until);
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    tally.aborted.push(error.to_string());
+                    break;
+                }
+            }
+            for event in &events {
+                let place = usize::try_from(event.data.u64()).unwrap_or(usize::MAX);
+                self.receive(place, &mut tally, order.closes_ns, &quotas);
+            }
+            if timeout.is_some() {
+                self.wake(order.closes_ns, &quotas, &mut tally);
+            }
+        }
+        tally.drained_ns = monotonic_ns();
+        if let Some(log) = &mut self.log {
+            let _ = log.flush();
+        }
+        tally.cpu_ns = thread_cpu_ns() - cpu_ns;
+        tally
+    }
+
+    /// The earliest moment that a client waits for.
+    fn next_moment(&self) -> Option<u64> {
+        self.clients
+            .iter()
+            .filter_map(|client| {
+                if let State::Until(moment) = client.state {
+                    Some(moment)
+                } else {
+                    None
+                }
+            })
+            .min()
+    }
+
+    fn wake(&mut self, closes_ns: u64, quotas: &[u64], tally: &mut Tally) {
+        let now = monotonic_ns();
+        for place in 0..self.clients.len() {
+            if matches!(self.clients[place].state, State::Until(moment) if moment <= now) {
+                self.advance(place, closes_ns, quotas, tally);
+            }
+        }
+    }
+
+    fn receive(&mut self, place: usize, tally: &mut Tally, closes_ns: u64, quotas: &[u64]) {
+        let client = &mut self.clients[place];
+        let ended = match client.receive() {
+            Ok(false) => return,
+            Ok(true) => client.answered(tally),
+            Err(error) => Err(error.to_string()),
+        };
+        match ended {
+            Err(reason) => self.end(place, &reason, tally),
+            Ok(Some(ended)) => {
+                self.count(place, &ended, tally);
+                self.next_transaction(place, closes_ns, quotas[place]);
+                self.advance(place, closes_ns, quotas, tally);
+            }
+            Ok(None) if self.clients[place].connection.answer.status == 0 => {} // a ROLLBACK has just been sent
+            Ok(None) => self.advance(place, closes_ns, quotas, tally),
+        }
+    }
+
+    /// Let a client go on until it waits; where its transaction ends, count it and begin the next.
+    fn advance(&mut self, place: usize, closes_ns: u64, quotas: &[u64], tally: &mut Tally) {
+        loop {
+            match self.clients[place].state {
+                State::Idle | State::Ended => return,
+                State::Until(moment) if moment > monotonic_ns() => return,
+                _ => {}
+            }
+            match self.clients[place].go_on() {
+                Err(reason) => return self.end(place, &reason, tally),
+                Ok(None) => return,
+                Ok(Some(ended)) => {
+                    self.count(place, &ended, tally);
+                    self.next_transaction(place, closes_ns, quotas[place]);
+                }
+            }
+        }
+    }
+
+    /// Begin one, unless the gate is closed by the time that it would begin.
+    fn next_transaction(&mut self, place: usize, closes_ns: u64, quota: u64) {
+        let client = &mut self.clients[place];
+        if client.state == State::Ended {
+            return;
+        }
+        let now = monotonic_ns();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let due_ns = match self.interval_ns {
+            None => now,
+            Some(interval_ns) => {
+                self.next_due_ns += client.draw_exponential() * interval_ns;
+                self.next_due_ns as u64
+            }
+        };
+        if client.done >= quota || now.max(due_ns) >= closes_ns {
+            client.state = State::Idle;
+            return;
+        }
+        client.begin(&self.weights, due_ns);
+        client.state = State::Until(due_ns);
+    }
+
+    fn count(&mut self, place: usize, ended: &Ended, tally: &mut Tally) {
+        let client = &mut self.clients[place];
+        client.done += 1;
+        match ended {
+            Ended::Failed(_, code) => *tally.failed.entry(code.clone()).or_default() += 1,
+            Ended::Well(now) => {
+                let latency_ns = now.saturating_sub(client.due_ns);
+                tally.scripts[client.script].latencies.record(latency_ns);
+                tally.late += u64::from(self.limit_ns.is_some_and(|limit| latency_ns > limit));
+                if let Some(log) = &mut self.log {
+                    let wall = wall_ns();
+                    let _ = writeln!(
+                        log,
+                        "{} {} {} {} {} {}",
+                        client.number,
+                        client.done,
+                        latency_ns / 1000,
+                        client.script,
+                        wall / NS,
+                        wall % NS / 1000
+                    );
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, place: usize, reason: &str, tally: &mut Tally) {
+        let client = &mut self.clients[place];
+        client.state = State::Ended;
+        let _ = epoll::delete(&self.epoll, &client.connection);
+        tally
+            .aborted
+            .push(format!("client {}: {reason}", client.number));
+    }
+}
+
+fn until(moment_ns: u64) -> Timespec {
+    let left = moment_ns.saturating_sub(monotonic_ns());
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    Timespec {
+        tv_sec: whole(left / NS),
+        tv_nsec: whole(left % NS),
+    }
+}

@@ -1,0 +1,97 @@
+"""A load that is played in slices: opened, closed and drained by order, so that live servers can take turns.
+
+A slice is a second or so of one server's work. It lasts from the order until the last transaction has ended, and all of
+that time counts, because what was begun in it is part of it. Latencies come as histograms, which can be added up.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class LatencyHistogram:
+    """Latencies in nanoseconds: exact count, sum and extremes, and (upper edge, count) of three-digit buckets."""
+
+    count: int = 0
+    sum_ns: int = 0
+    least_ns: int = 0
+    most_ns: int = 0
+    buckets: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: "LatencyHistogram") -> "LatencyHistogram":
+        """Both together."""
+        if not self.count or not other.count:
+            return self if self.count else other
+        counts = Counter(dict(self.buckets))
+        counts.update(dict(other.buckets))
+        return LatencyHistogram(
+            self.count + other.count,
+            self.sum_ns + other.sum_ns,
+            min(self.least_ns, other.least_ns),
+            max(self.most_ns, other.most_ns),
+            tuple(sorted(counts.items())),
+        )
+
+    def quantile_ns(self, share: float) -> int | None:
+        """The latency that this share of transactions did not exceed, to 0.1 %; None without a transaction."""
+        wanted, seen = share * self.count, 0
+        for edge_ns, count in self.buckets:
+            seen += count
+            if seen >= wanted:
+                return edge_ns
+        return self.most_ns if self.count else None
+
+
+@dataclass(frozen=True)
+class StatementTimes:
+    """One statement of a script: how often it was answered, and how long answers took, in nanoseconds."""
+
+    count: int
+    sum_ns: int
+    least_ns: int
+    most_ns: int
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What one slice yielded; moments by CLOCK_MONOTONIC in nanoseconds.
+
+    `failed` counts transactions that were given up, by SQLSTATE; `aborted` says why clients ended. `cpu_ns` is the
+    player's own processor time. `statements` are in the order of the scripts and of the statements in them.
+    """
+
+    opened_ns: int
+    closed_ns: int
+    drained_ns: int
+    latencies: LatencyHistogram
+    statements: tuple[StatementTimes, ...] = ()
+    failed: Mapping[str, int] = field(default_factory=dict)
+    retries: int = 0
+    late: int = 0
+    aborted: tuple[str, ...] = ()
+    cpu_ns: int = 0
+
+    @property
+    def transactions(self) -> int:
+        """How many ended well."""
+        return self.latencies.count
+
+    @property
+    def tps(self) -> float:
+        """Transactions per second, the time for draining included."""
+        return self.transactions / max(1, self.drained_ns - self.opened_ns) * 1e9
+
+
+class SlicePlayer(Protocol):
+    """A load on one server, connected and standing still between its slices."""
+
+    def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
+        """One slice: until the time is over, or until each client has ended so many transactions; then drained.
+
+        Raises `LoadError` if the player itself is gone; what the server does is told by the slice.
+        """
+
+    def close(self) -> None:
+        """Disconnect and end; calling it twice is harmless."""
