@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pgassay.analysis.claims import missing_levels, needed_parts, treatment_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
@@ -42,6 +43,44 @@ def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
                 assert found.parse(factor, typed).typed == typed, claim.text
             parts = {f"{factor}={typed}" for factor, typed in levels.items() if factor not in settable}
             assert claim.untestable or any(parts <= arm for arm in known), (claim.text, levels)
+
+
+@pytest.mark.parametrize(("name", "size"), SIZED)
+def test_a_size_tests_what_it_can_and_says_of_the_rest_which_level_is_missing(name: str, size: str) -> None:
+    study = study_of(name, size)
+    open_claims = [claim for claim in study.claims if not claim.untestable]
+    for claim in open_claims:
+        absent = missing_levels(claim, study)
+        needed = needed_parts(claim.treatment, study)
+        met = any(needed <= set(arm.name.split(", ")) for arm in study.arms)
+        against = not claim.against or treatment_of(claim.against, study) is not None
+        assert absent or (met and against), f"no arm of this size: {claim.text}"
+    assert not open_claims or any(not missing_levels(claim, study) for claim in open_claims), "none can be tested"
+
+
+SYSBENCH_ARTICLE = {
+    "server.shared_buffers": "64GB",
+    "server.maintenance_work_mem": "1GB",
+    "server.bgwriter_delay": "20ms",
+    "server.max_wal_size": "1GB",
+    "server.max_connections": "1000",
+}
+
+
+@pytest.mark.parametrize("name", ["fillfactor-sysbench", "fillfactor-drive", "wal-drive"])
+def test_the_published_settings_of_the_sysbench_article_are_all_there(name: str) -> None:
+    fixed = study_of(name, "as-published").fixed
+    assert {setting: fixed[setting].typed for setting in SYSBENCH_ARTICLE if setting in fixed} == SYSBENCH_ARTICLE
+
+
+@pytest.mark.parametrize("name", builtin.names())
+def test_what_authors_do_not_give_is_marked_as_ours(name: str) -> None:
+    study = study_of(name, "as-published")
+    levels = {factor for arm in study.arms for factor in study.levels_of(arm)}
+    assert set(study.ours) <= levels, "only what this size has"
+    assert not study_of(name, "").ours, "the default size is ours as a whole"
+    if name in ("fillfactor", "fillfactor-sysbench", "fillfactor-drive", "wal-drive", "tpcc-fillfactor"):
+        assert {"load.duration", "load.warmup"} <= set(study.ours), "no length of a run is published"
 
 
 FITTED = {"kink_per_core": None, "smt_gain": 0.0, "smt_gain_of_yardstick": 0.0}

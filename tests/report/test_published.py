@@ -9,6 +9,7 @@ from pgassay.analysis.claims import ClaimJudgement, Mark
 from pgassay.report import page, text
 from pgassay.report.findings import Findings
 from pgassay.report.published import SECTION
+from pgassay.report.section import Sentences
 from pgassay.report.words import MISSING
 from pgassay.study.model import Published
 from pgassay.testing.planted import make_run
@@ -57,6 +58,17 @@ def test_a_row_without_its_treatment_or_response_here_has_dashes(findings: Findi
 def test_a_table_that_names_no_treatment_has_no_columns_of_ours(findings: Findings) -> None:
     table, *_ = tables(SECTION, _with(findings, Published({"drive": "SSD"})))
     assert (table.head, table.rows, list(table.shaded)) == (("drive",), [("SSD",)], [])
+
+
+def test_what_the_authors_do_not_give_is_said_to_be_ours(findings: Findings) -> None:
+    study = findings.study
+    said = Findings(findings.run)
+    assert "chosen by pgassay" not in text.render(said)
+    said.study = replace(study, ours=("load.duration", "table.fillfactor"))
+    (sentences, *_) = SECTION.blocks(said)
+    assert isinstance(sentences, Sentences)
+    assert sentences.texts[0].startswith("chosen by pgassay, since the authors do not give it: load.duration=")
+    assert sentences.texts[0].endswith(", table.fillfactor (100, 75, 50)")
 
 
 FLASH = {"100": 26e6, "75": 27e6, "50": 28e6}

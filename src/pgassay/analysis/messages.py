@@ -1,6 +1,6 @@
 """What the analysis says to people: why something was left out, and the words of verdicts and explanations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 def no_value(block: int, treatment: str) -> str:
@@ -41,6 +41,12 @@ def few_blocks(blocks: int, least: int) -> str:
 def absent_levels(levels: Sequence[str]) -> str:
     """A claim is about levels that the run neither varied nor held."""
     return f"it is about {', '.join(levels)}, which this run did not have"
+
+
+def no_such_treatment(levels: Mapping[str, str]) -> str:
+    """A claim compares with a treatment that the run, though it had each of these levels, did not have."""
+    listed = ", ".join(f"{name}={typed}" for name, typed in levels.items())
+    return f"no treatment of this run is {listed} and no more"
 
 
 def no_spread(blocks: int) -> str:

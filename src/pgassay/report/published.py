@@ -52,6 +52,8 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         levels = needed_parts(claim.treatment, study)
         named = {arm.treatment.name for arm in study.arms if levels <= set(arm.name.split(", "))}
         effect = claims.effect_of(claim, findings.effects(response, baseline, named), levels)
+    if baseline is None and not claim.untestable:
+        return claims.not_testable(claim, messages.no_such_treatment(claim.against))
     found = claims.judge(claim, effect, blocks_max=study.design.blocks_max)
     return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
 
@@ -136,7 +138,19 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     return f"measured with it: {listed}" if listed else ""
 
 
+def _chosen_here(findings: "Findings") -> str:
+    """Levels of an as-published study that its authors do not give; empty where there are none."""
+    study = findings.study
+    if not study.ours:
+        return ""
+    varied = {**study.factors, **study.conditions, **study.covariates}
+    held = [f"{name}={study.fixed[name].typed}" if name in study.fixed else name for name in study.ours]
+    listed = [f"{name} ({', '.join(each.typed for each in varied[name])})" if name in varied else name for name in held]
+    return f"chosen by pgassay, since the authors do not give it: {', '.join(listed)}"
+
+
 def _blocks(findings: "Findings") -> Iterator[Block]:
+    yield Sentences((_chosen_here(findings),), small=True)
     if findings.study.published:
         yield from _table(findings)
     if not findings.claims:

@@ -92,6 +92,8 @@ class Study:
     published: tuple[Published, ...] = ()
     regime: str = ""
     """`quick`, `as-published` or empty: which size of the study this is."""
+    ours: tuple[str, ...] = ()
+    """Factors whose levels the authors of an as-published size do not give, so that they are chosen here."""
     format: int = 1
 
     @property

@@ -20,7 +20,7 @@ _TOP = (
     "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "design", "claims",
     "published",
 )  # fmt: skip
-_STUDY = ("format", "title", "question", "name")
+_STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = ("baseline", "resolution", "settle", "blocks", "budget", "seed", "fixed_order", "defaults")
 
@@ -65,6 +65,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
         claims=parse_claims(document.get("claims", [])),
         published=parse_published(document.get("published", [])),
         regime=size,
+        ours=tuple(map(str, _list("[study]", head, "ours"))),
     )
 
 
