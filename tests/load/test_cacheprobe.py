@@ -140,16 +140,10 @@ def test_the_page_cache_tells_which_pages_it_holds(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    installation = real.installation()
-    with real.private_folder() as folder:
-        installation.initialize(folder / "data", {})
-        server = installation.start(folder / "data", {"shared_buffers": "2MB", "fsync": "off"}, folder / "socket")
-        try:
-            cacheprobe({"size": "40000rows"}).create(server)
-            cacheprobe({"size": "40000rows"}).fill(server)
-            yield server
-        finally:
-            server.stop()
+    with real.server(shared_buffers="2MB") as (server, _):
+        cacheprobe({"size": "40000rows"}).create(server)
+        cacheprobe({"size": "40000rows"}).fill(server)
+        yield server
 
 
 @pytest.mark.system
@@ -187,12 +181,6 @@ def test_a_run_times_its_phases_and_sees_both_caches(probed: Server, tmp_path: P
 
 @pytest.mark.system
 def test_a_server_that_is_gone_is_a_problem_of_the_result(tmp_path: Path) -> None:
-    installation = real.installation()
-    with real.private_folder() as folder:
-        installation.initialize(folder / "data", {})
-        server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
-        try:
-            result = cacheprobe({"probes": "5"}).run(server, tmp_path, 1)
-        finally:
-            server.stop()
+    with real.server() as (server, _):
+        result = cacheprobe({"probes": "5"}).run(server, tmp_path, 1)
     assert "aborted" in result.problems, "there is no such table"

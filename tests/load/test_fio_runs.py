@@ -22,14 +22,8 @@ SMALL = {"file_size": "16MB", "duration": "1s"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with real.private_folder() as folder:
-        installation = real.installation()
-        installation.initialize(folder / "data", {})
-        running = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
-        try:
-            yield running
-        finally:
-            running.stop()
+    with real.server() as (running, _):
+        yield running
 
 
 @pytest.mark.parametrize("pattern", ["random:70%", "wal", "reread"])

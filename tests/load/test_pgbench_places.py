@@ -17,16 +17,10 @@ pytestmark = pytest.mark.system
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    with real.private_folder() as folder:
-        installation = real.installation()
-        installation.initialize(folder / "data", {})
-        server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
-        try:
-            pgbench(BASE).create(server)
-            pgbench(BASE).fill(server)
-            yield Bench(server, installation.bindir)
-        finally:
-            server.stop()
+    with real.server() as (server, _):
+        pgbench(BASE).create(server)
+        pgbench(BASE).fill(server)
+        yield Bench(server, real.installation().bindir)
 
 
 def test_the_program_keeps_to_its_cpus(bench: Bench, tmp_path: Path) -> None:

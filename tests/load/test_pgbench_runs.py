@@ -35,16 +35,10 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    with real.private_folder() as folder:
-        installation = real.installation()
-        installation.initialize(folder / "data", {})
-        server = installation.start(folder / "data", {"fsync": "off", "autovacuum": "off"}, folder / "socket")
-        try:
-            pgbench(BASE).create(server)
-            pgbench(BASE).fill(server)
-            yield Bench(server, installation.bindir)
-        finally:
-            server.stop()
+    with real.server(autovacuum="off") as (server, _):
+        pgbench(BASE).create(server)
+        pgbench(BASE).fill(server)
+        yield Bench(server, real.installation().bindir)
 
 
 def write(folder: Path, name: str, text: str) -> str:
@@ -160,19 +154,13 @@ def test_the_seed_makes_it_the_same_work(bench: Bench, tmp_path: Path) -> None:
 
 def test_a_server_that_dies_in_the_middle(tmp_path: Path) -> None:
     """A load that stayed for its whole hour would fail by the test's own limit."""
-    with real.private_folder() as folder:
-        installation = real.installation()
-        installation.initialize(folder / "data", {})
-        server = installation.start(folder / "data", {"fsync": "off"}, folder / "socket")
-        try:
-            pgbench(BASE).create(server)
-            pgbench(BASE).fill(server)
-            killer = threading.Timer(1.5, os.kill, (server.postmaster_pid, signal.SIGQUIT))
-            killer.start()
-            result = pgbench({**BASE, "duration": "1h"}).run(server, tmp_path / "out", 1)
-            killer.join()
-        finally:
-            server.stop()
+    with real.server() as (server, _):
+        pgbench(BASE).create(server)
+        pgbench(BASE).fill(server)
+        killer = threading.Timer(1.5, os.kill, (server.postmaster_pid, signal.SIGQUIT))
+        killer.start()
+        result = pgbench({**BASE, "duration": "1h"}).run(server, tmp_path / "out", 1)
+        killer.join()
     assert result.status != 0
     assert "aborted" in result.problems
     assert result.transactions > 0, "what was done before counts"

@@ -22,15 +22,8 @@ BASE: Mapping[str, str] = {"tables": "2", "rows": "2000", "threads": "2", "durat
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with real.private_folder() as folder:
-        installation = real.installation()
-        installation.initialize(folder / "data", {})
-        settings = {"fsync": "off", "autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0"}
-        server = installation.start(folder / "data", settings, folder / "socket")
-        try:
-            yield server
-        finally:
-            server.stop()
+    with real.server(autovacuum="off", wal_level="minimal", max_wal_senders="0") as (server, _):
+        yield server
 
 
 def reload(server: Server, **options: str) -> Mapping[str, str]:

@@ -18,18 +18,11 @@ BASE: Mapping[str, str] = {"warehouses": "1", "clients": "2", "jobs": "2", "dura
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with real.private_folder() as folder:
-        installation = real.installation()
-        installation.initialize(folder / "data", {})
-        settings = {"fsync": "off", "autovacuum": "off", "wal_level": "minimal", "max_wal_senders": "0"}
-        server = installation.start(folder / "data", settings, folder / "socket")
-        try:
-            tpcc(BASE).create(server)
-            server.execute("ALTER TABLE stock SET (fillfactor = 60)")
-            tpcc(BASE).fill(server)
-            yield server
-        finally:
-            server.stop()
+    with real.server(autovacuum="off", wal_level="minimal", max_wal_senders="0") as (server, _):
+        tpcc(BASE).create(server)
+        server.execute("ALTER TABLE stock SET (fillfactor = 60)")
+        tpcc(BASE).fill(server)
+        yield server
 
 
 def test_the_tables_have_the_specifications_rows_and_options(server: Server) -> None:

@@ -1,7 +1,6 @@
 """Small runs for tests: a header, trials with plausible contents, and a way to write them on any disk."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.record.directory import RunDirectory
@@ -11,6 +10,7 @@ from pgassay.record.trials import Staging
 from pgassay.record.values import LevelRecord, Reason, TrialRecord
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes.disk import FakeDisk
+from pgassay.testing.planted import Row
 
 STUDY = '[study]\nformat = 1\ntitle = "Page size"\n'
 HOST = {"cpu": {"model": "any", "cores": 2}, "governor": None}
@@ -27,18 +27,6 @@ HEADER = RunHeader(
 )
 ROOT = Path("/runs")
 RUN = ROOT / "page-size"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a series."""
-
-    monotonic_ns: int
-    wall_ns: int
-    source: str
-    name: str
-    unit: str
-    value: float | None
 
 
 def series(number: int, rows: int = 3) -> list[Row]:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.record import calibrations
 from pgassay.record.calibrations import (
     FILE,
     Calibration,
@@ -93,3 +95,9 @@ def test_a_full_disk_keeps_the_old_file() -> None:
     with pytest.raises(RecordError):
         remember(disk, path, _calibration(_with_load(clients="8")))
     assert read(disk, path).calibrations == (_calibration(),)
+
+
+def test_an_option_that_is_not_given_counts_as_its_default() -> None:
+    """The record imports no load, so it has the defaults of its own: they are those of the options."""
+    declared = PgbenchOptions.from_levels({}).to_levels()
+    assert {name: declared[name] for name in calibrations._DEFAULTS} == calibrations._DEFAULTS

@@ -10,7 +10,8 @@ import pytest
 from pgassay.record.errors import DamagedError
 from pgassay.record.reading import Run
 from pgassay.record.series import FORMAT_KEY, SCHEMA, frame, parquet, scan
-from tests.record.runs import RUN, Row, commit, create, fake_disk, series
+from pgassay.testing.planted import Row
+from tests.record.runs import RUN, commit, create, fake_disk, series
 
 
 def test_rows_keep_their_order_and_their_nulls() -> None:

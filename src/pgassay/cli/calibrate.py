@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
-from pgassay.cli.compare import PGBENCH
+from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
 from pgassay.cli.parser import whole
 from pgassay.cli.run import run_path
 from pgassay.errors import PgassayError
@@ -31,21 +31,12 @@ if TYPE_CHECKING:
     from pgassay.record.reading import Run
     from pgassay.record.values import TrialRecord
 
-DEFAULTS = {
-    "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "20s", "warmup": "3s",
-    "checkpoint": "wal",
-}  # fmt: skip
 BLOCKS_MAX = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
-    parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
-    for short, long, option in PGBENCH:
-        parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
-    script = parser.add_mutually_exclusive_group()
-    script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
-    script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")
+    add_load_options(parser)
     parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
     parser.add_argument("--budget", default="15min", metavar="TIME", help="time for all of it (default: 15min)")
     parser.add_argument("--clusters", type=whole(0), default=3, metavar="N", help="initdb this many times (default: 3)")
@@ -197,7 +188,7 @@ def _show(path: Path, *, as_json: bool) -> None:
 
 
 def _load(arguments: argparse.Namespace) -> dict[str, str]:
-    load = {"driver": arguments.load, "script": "select-only" if arguments.select_only else "simple-update", **DEFAULTS}
+    load = {"driver": arguments.load, "script": "select-only" if arguments.select_only else "simple-update", **USUAL}
     for option in (*(option for _, _, option in PGBENCH), "warmup"):
         value = getattr(arguments, f"load_{option}")
         if value is not None:

@@ -26,14 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="levels to compare; the first is the baseline; a setting needs no prefix (work_mem=4MB)",
     )
+    add_load_options(parser)
+    add_study_options(parser)
+    add_bench_options(parser)
+
+
+def add_load_options(parser: argparse.ArgumentParser) -> None:
+    """Declare `--load` and pgbench's short options, as `arguments.load_NAME`; `calibrate` has the same."""
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
         parser.add_argument(short, long, dest=f"load_{option}", metavar="X", help=f"load.{option}, as for pgbench")
     script = parser.add_mutually_exclusive_group()
     script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
     script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")
-    add_study_options(parser)
-    add_bench_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,22 +88,19 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
     }
 
 
+USUAL: Mapping[str, str] = {
+    "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "20s", "warmup": "3s",
+    "checkpoint": "wal",
+}  # fmt: skip
+"""The load of `compare` and `calibrate` where nothing else was asked for."""
+
+
 def _usual(arguments: argparse.Namespace) -> dict[str, str]:
     """The load unless told otherwise: of pgbench's options here, those that the asked driver knows too."""
     from pgassay.load import drivers
 
-    usual = {
-        "protocol": "prepared",
-        "scale": "50",
-        "clients": "4",
-        "jobs": "2",
-        "duration": "20s",
-        "warmup": "3s",
-        "checkpoint": "wal",
-    }
     known = {driver.name: driver for driver in drivers.known()}.get(arguments.load)
-    if known is not None:
-        usual = {option: value for option, value in usual.items() if known.takes(option)}
+    usual = {option: value for option, value in USUAL.items() if known is None or known.takes(option)}
     if arguments.load == drivers.DEFAULT or arguments.select_only or arguments.skip_some_updates:
         usual["script"] = "select-only" if arguments.select_only else "simple-update"
     return {"driver": arguments.load, **usual}
