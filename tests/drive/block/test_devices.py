@@ -86,7 +86,7 @@ def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, de
 
 
 def test_a_device_that_nobody_named_is_not_looked_at(place: Path, device: Path) -> None:
-    with pytest.raises(UsageError, match="nobody said"):
+    with pytest.raises(UsageError, match="--i-own does not name it"):
         attach(place, device)
 
 
