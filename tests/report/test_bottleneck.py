@@ -117,7 +117,8 @@ def test_costs_of_a_disk_study_are_those_of_an_io(folder: Path) -> None:
     (first, *_) = ladder.ladders_of(findings)
     (table, *_) = tables(ladder.SECTION, findings)
     assert table.head[0] == "bytes written per I/O"
-    assert [rung.title for rung in first.rungs] == [each.title for each in ladder.STEPS if each.title not in ladder.OF_THE_SERVER]
+    of_the_drive = [step.title for step in ladder.STEPS if step.title not in ladder.OF_THE_SERVER]
+    assert [rung.title for rung in first.rungs] == of_the_drive
     assert "per transaction" not in text.render(findings)
 
 

@@ -3,12 +3,18 @@
 Speed wanders with the machine, costs repeat far better; all costs together have one error control of their own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import nan
+from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING
 
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.observations import Table as BlockTable
+from pgassay.analysis.observations import tables
 from pgassay.report import comparison, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Cell, Drawing, Figure, Section, Sentences, Surface, Table, folded
+from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Scale
 
 if TYPE_CHECKING:
@@ -26,8 +32,9 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     article = findings.work.article
     about = (
         f"speed wanders with the machine; what {article} costs repeats far better and explains the speed",
-        "medians over the valid trials, in brackets the change against the baseline with its interval, valid for all"
-        " costs together",
+        "means over the blocks (geometric ones where changes are in per cent), in brackets the change against the"
+        " baseline with its interval, valid for all costs together; a treatment's figure is the baseline's with that"
+        " change",
     )
     yield Sentences(about, joined=True, on=Surface.PAGE)
     if not findings.imported:
@@ -38,7 +45,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 
 def _table(findings: "Findings", condition: str, covariate: str) -> Table:
-    """At one condition and covariate point: a row a cost with its unit, `median (effect)` for each treatment."""
+    """At one condition and covariate point: a row a cost with its unit, `mean (effect)` for each treatment."""
     treatments = [treatment.name for treatment in findings.study.treatments]
     here = (condition, covariate)
     rows: list[Sequence[str | Cell]] = []
@@ -46,20 +53,47 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
         if not response.cost or response.name in _BOUNDS:
             continue
         summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
-        medians = {row.treatment: row.median for row in summaries}
-        if not medians:
+        if not summaries:
             continue
-        mine = [each for each in findings.costs if (each.condition, each.covariate) == here]
-        effects = {each.treatment: each for each in mine if each.response == response.name}
+        title = response.title
+        if response.scale is Scale.RATIO and any(row.n and row.min <= 0.0 for row in summaries):
+            title += " (averages, since some are 0)"  # of which no ratio and no geometric mean can be made
+            effects: Mapping[str, Effect] = {}
+            means: Mapping[str, float] = {row.treatment: row.avg for row in summaries}
+        else:
+            mine = (each for each in findings.costs if each.response == response.name and each.place.cell == here)
+            effects = {each.treatment: each for each in mine if each.informative}
+            table = tables(findings.observations(response.name), response.scale)[Spot(*here)]
+            means = _means(table, findings.baseline, effects, response.scale)
         cells = []
         for name in treatments:
-            text = words.quantity(medians.get(name), response)
-            if name in effects and effects[name].informative:
+            text = words.quantity(means.get(name), response)
+            if name in effects:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)
-        rows.append((Cell(response.title, unit=words.unit(response)), *cells))
+        rows.append((Cell(title, unit=words.unit(response)), *cells))
     head = (f"per {findings.work.name}", *map(words.headed, treatments))
     return Table(head, rows, words.place(*here), on=Surface.PAGE)
+
+
+def _means(table: BlockTable, baseline: str, effects: Mapping[str, Effect], scale: Scale) -> Mapping[str, float]:
+    """Each treatment's mean over its blocks; of one with an effect the baseline's with that effect.
+
+    In complete blocks the two are the same. A treatment that left early ran in other hours than the baseline did, and
+    its own mean would not fit its effect.
+    """
+    whole = _mean(table.values.get(baseline, {}).values(), scale)
+    found = {name: _mean(column.values(), scale) for name, column in table.values.items()}
+    for name, effect in effects.items():
+        found[name] = whole * effect.estimate if scale is Scale.RATIO else whole + effect.estimate
+    return found
+
+
+def _mean(values: Collection[float], scale: Scale) -> float:
+    """Geometric on a ratio scale, as effects are; NaN without a value."""
+    if not values:
+        return nan
+    return geometric_mean(values) if scale is Scale.RATIO else fmean(values)
 
 
 def _drawing(findings: "Findings") -> Drawing | None:

@@ -181,6 +181,8 @@ def _table(findings: "Findings") -> Iterator[Block]:
     yield Table((*columns, *heads), rows, shaded=shaded, texts=True, on=Surface.PAGE)
     ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if named else ""
     note = f"{ours}the authors' own figures, from their machine and load; not measured here"
+    if named:
+        note += "; a change against the baseline is the mean within blocks, not the quotient of the figures beside it"
     yield Sentences((note,), small=True, on=Surface.PAGE)
 
 
