@@ -24,7 +24,7 @@ impl Refused {
         Self::new(format!("invalid {table} {key} {value}: {reason}"), "")
     }
 
-    /// A key that a table does not have: a mistyped option would otherwise change nothing and nobody would know.
+    /// A key that a table does not have: otherwise a mistyped option would change nothing, unnoticed.
     pub fn unknown_key(table: &str, key: &str, known: &[&str]) -> Self {
         let mut known = known.to_vec();
         known.sort_unstable();

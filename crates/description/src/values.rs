@@ -158,7 +158,7 @@ impl Accepted for Pairs {
     }
 }
 
-/// An enumeration whose values have names: the names are written here alone, and everybody asks for them.
+/// An enumeration whose values have names: the names are written only here, and all other code asks for them.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $word:literal => $variant:ident,)* }) => {
         $(#[$meta])*

@@ -133,7 +133,7 @@ fn text<'a>(request: &'a Value, key: &str) -> Result<&'a str, DriveError> {
     request.get(key).and_then(Value::as_str).ok_or_else(|| DriveError::refused(format!("the request lacks {key}"), ""))
 }
 
-/// What the drive is, for whoever wants to know whether it is what was asked for.
+/// What the drive is, so that a caller can compare it with what was asked for.
 fn make(model: &Model) -> Value {
     let capacity = model.capacity();
     json!({

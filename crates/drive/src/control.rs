@@ -1,7 +1,7 @@
 //! The control socket: one JSON object a line in, one a line out.
 //!
 //! `{"do": "stats"}` is answered with `{"ok": {…}}` or `{"error": "…", "hint": "…"}`. The socket is the owner's alone
-//! (mode 0600). Each connection has a thread; a connection that sends nonsense harms nobody else.
+//! (mode 0600). Each connection has a thread; a connection that sends nonsense harms no other.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -41,7 +41,7 @@ pub fn listen(path: &Path, daemon: Arc<Daemon>) -> Result<(), DriveError> {
         for stream in listener.incoming().flatten() {
             let daemon = Arc::clone(&daemon);
             let serve = move || {
-                // Whoever hung up needs no answer.
+                // A client that hung up needs no answer.
                 let _ = converse(stream, &daemon);
             };
             let _ = thread::Builder::new().name("control".into()).stack_size(STACK_BYTES).spawn(serve);

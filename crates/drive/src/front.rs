@@ -78,7 +78,7 @@ impl Front {
         })
     }
 
-    /// The errno of a failed request, which is counted; defects are told to whoever reads the log.
+    /// The errno of a failed request, which is counted; defects are logged.
     fn failed(&self, what: &str, error: &DriveError) -> Errno {
         self.disk.tallies.errors.add(1);
         self.disk.tallies.store_full.add(u64::from(matches!(error, DriveError::StoreFull)));

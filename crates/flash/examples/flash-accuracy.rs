@@ -2,8 +2,8 @@
 //!
 //! Drives have 16384 blocks of user data unless another number is given. Each starts at the mean field or filled, is
 //! overwritten for a while and then measured. With 16384 blocks the table takes some minutes, 600 MiB. With `shapes`,
-//! so many rows come in its place whose policy, block size and over-provisioning (5 % or more) are drawn: nobody can
-//! have fitted the model to them.
+//! so many rows come in its place whose policy, block size and over-provisioning (5 % or more) are drawn, so that
+//! the model cannot have been fitted to them.
 
 use std::process::ExitCode;
 
@@ -233,7 +233,7 @@ fn all(table: &mut Table) -> Result<(), FlashError> {
     Ok(())
 }
 
-/// Shapes that nobody has named.
+/// Shapes drawn at random.
 fn drawn(table: &mut Table, shapes: u32, seed: u64) -> Result<(), FlashError> {
     let mut random = Random::new(seed);
     for _ in 0..shapes {

@@ -1,6 +1,6 @@
 //! The hook through which a layer above (timing, figures, tests) sees every operation on the flash.
 //!
-//! The drives are generic over it, so that a drive nobody watches is compiled without it.
+//! The drives are generic over it, so that a drive without an observer is compiled without it.
 
 /// Why bytes are read or programmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ pub trait Observer {
     fn erase(&mut self, _block: u32) {}
 }
 
-/// Nobody watches.
+/// No observer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NoObserver;
 

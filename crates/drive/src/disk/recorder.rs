@@ -2,7 +2,7 @@
 //!
 //! Requests are noted in the order in which the model saw them and written by a thread of its own, so that a slow disk
 //! does not slow the drive. If that thread falls too far behind, the recording ends with an error and the drive goes
-//! on; the trace gets no end, so that nobody takes it for a whole one.
+//! on; the trace gets no end, so that no reader takes it for a whole one.
 
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;

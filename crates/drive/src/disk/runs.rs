@@ -1,6 +1,6 @@
 //! Which requests of a recording continue one another: WAL, a table that grows, a large write that was cut up.
 //!
-//! Between two requests of a run lie those of everybody else, so a request continues any of the latest ones that it
+//! Between two requests of a run lie those of other runs, so a request continues any of the latest ones that it
 //! starts in or right after; the tail of WAL is written again with each commit. What later starts where a run began
 //! goes on with that run: it is written round and round.
 

@@ -47,7 +47,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Goes back to a snapshot, which stays. Nobody may have the drive's file system mounted.
+    /// Goes back to a snapshot, which stays. The drive's file system must not be mounted.
     pub fn restore(&self, name: &str) -> Result<(), DriveError> {
         let snapshots = self.gate.write();
         let wanted = position(&snapshots, name)?;

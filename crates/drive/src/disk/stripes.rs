@@ -21,8 +21,8 @@ impl Stripes {
         Self { locks: (0..STRIPES).map(|_| Mutex::new(())).collect() }
     }
 
-    /// Takes the locks of `count` blocks (1 to 256) from `lba` on, the lower number first, so that nobody waits in a
-    /// circle.
+    /// Takes the locks of `count` blocks (1 to 256) from `lba` on, the lower number first, so that threads cannot
+    /// deadlock.
     pub fn hold(&self, lba: u32, count: u32) -> Held<'_> {
         debug_assert!((1..=STRIPE_BLOCKS).contains(&count));
         let first = lba / STRIPE_BLOCKS % STRIPES;

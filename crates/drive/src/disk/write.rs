@@ -92,7 +92,7 @@ impl Disk {
         self.tallies.unaligned.add(1);
         let promised = MAX_RECORD_BYTES as u64;
         self.make_room(promised, snapshots)?;
-        // Between reading and writing nobody else may write the block.
+        // Between reading and writing no other thread may write the block.
         let held = self.stripes.hold(lba, 1);
         let mut block = [0; BLOCK_BYTES];
         let outcome = self.read_block(lba, &mut block, scratch).and_then(|()| {

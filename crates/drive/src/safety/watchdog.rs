@@ -142,7 +142,7 @@ fn watch(shared: &Shared, patience: Duration) {
         libc::prctl(libc::PR_SET_NAME, c"pgassay-watchdog".as_ptr(), 0, 0, 0);
         libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE);
         let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        // Whoever waits for the end of the daemon's output must not wait for us.
+        // A process that waits for the end of the daemon's output must not wait for us.
         libc::dup2(nothing, 0);
         libc::dup2(nothing, 1);
         libc::syscall(libc::SYS_pidfd_open, libc::getppid(), 0) as RawFd

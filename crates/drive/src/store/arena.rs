@@ -40,7 +40,7 @@ impl Arena {
                 return Err(error);
             }
             for offset in (0..bytes).step_by(4096) {
-                // SAFETY: inside the mapping, which nobody else knows yet.
+                // SAFETY: inside the mapping, to which no other reference exists yet.
                 unsafe { start.as_ptr().add(offset).write_volatile(0) };
             }
         }
@@ -54,7 +54,7 @@ impl Arena {
 
     /// All of it, of an arena that is one's own.
     pub fn own(&mut self) -> &mut [u8] {
-        // SAFETY: nobody else can reach the bytes while the arena is borrowed for writing.
+        // SAFETY: no other code can reach the bytes while the arena is borrowed for writing.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 
@@ -82,7 +82,7 @@ impl Arena {
     pub unsafe fn slice(&self, address: u64, length: usize) -> &[u8] {
         let address = address as usize;
         assert!(address <= self.bytes && length <= self.bytes - address, "a read past the arena");
-        // SAFETY: in bounds, initialised by the kernel, and nobody writes.
+        // SAFETY: in bounds, initialised by the kernel, and no thread writes.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(address), length) }
     }
 }

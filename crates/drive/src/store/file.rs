@@ -63,7 +63,7 @@ impl FileStore {
         }
     }
 
-    /// Writes a segment that has become full, and takes its place in memory away once nobody reads it there.
+    /// Writes a segment that has become full, and frees its place in memory once no thread reads it there.
     pub fn seal(&self, segment: u32) -> io::Result<()> {
         let Some(slot) = self.slot_of(segment) else { return Ok(()) };
         let length = self.segment_bytes as usize;

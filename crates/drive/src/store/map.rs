@@ -7,7 +7,7 @@ use super::entry::Entry;
 /// Entries in the smallest page of memory.
 const PAGE_ENTRIES: usize = 4096 / size_of::<AtomicU64>();
 
-/// A place for each logical block; read without locks, changed by whoever holds the block's stripe.
+/// A place for each logical block; read without locks, changed only by the thread that holds the block's stripe.
 pub struct Map {
     entries: Box<[AtomicU64]>,
 }
@@ -23,7 +23,7 @@ impl Map {
         Self { entries }
     }
 
-    /// A copy, which takes memory only where blocks are mapped. Nobody may change the map meanwhile.
+    /// A copy, which takes memory only where blocks are mapped. The map must not change meanwhile.
     pub fn copy(&self) -> Self {
         let copy = Self { entries: unwritten(self.entries.len()) };
         for (to, from) in copy.entries.iter().zip(&self.entries) {

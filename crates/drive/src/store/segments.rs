@@ -2,7 +2,7 @@
 //!
 //! Writers append under one lock and only copy while they hold it. Readers take none: they pin the segment, look at
 //! the map again, and read if the block is still there. A segment is used again only when nothing in it is live and
-//! nobody has pinned it; both sides are sequentially consistent, so one of them always sees the other.
+//! no reader has pinned it; both sides are sequentially consistent, so one of them always sees the other.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -37,7 +37,7 @@ pub struct Clock {
     started: Instant,
     state: Mutex<State>,
     changed: Condvar,
-    /// When the waiting thread will look next; lowered by whoever brings something earlier.
+    /// When the waiting thread will look next; lowered by a request that is due earlier.
     looks_at_ns: AtomicU64,
 }
 

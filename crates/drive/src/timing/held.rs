@@ -27,7 +27,7 @@ pub(super) enum Done {
     Held,
     /// It was due then.
     Due(Answer, Reply),
-    /// Nobody knows of its request.
+    /// No request with this ticket is known.
     Unknown(Reply),
 }
 
@@ -65,7 +65,7 @@ impl Requests {
         }
     }
 
-    /// A request failed and has been answered: what the device says of it later is about nobody.
+    /// A request failed and has been answered: what the device says of it later is ignored.
     pub(super) fn failed(&mut self, ticket: Ticket) {
         self.held.remove(&ticket);
     }

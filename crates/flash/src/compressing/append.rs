@@ -81,7 +81,7 @@ impl<O: Observer> Compressing<O> {
         }
     }
 
-    /// Shows whoever watches what will be programmed at the end of the open block of a stream, extent by extent.
+    /// Shows the observer what will be programmed at the end of the open block of a stream, extent by extent.
     #[inline(always)]
     pub(super) fn watch_programs(&mut self, stream: u8, sizes: &[u16], cause: Cause) {
         if !O::WATCHES {

@@ -16,7 +16,7 @@ impl<O: Observer> Compressing<O> {
     /// As many victims of the policy's choice as there are blocks may free none: in a small drive random choices can
     /// miss the garbage, and where extents straddle, emptying one block makes garbage in its neighbours. Then every
     /// block is emptied once, the oldest first, so that each comes after the one that runs into it. If even that frees
-    /// none, padding takes what live bytes seemed to leave (nobody knows beforehand how much that will be): the write
+    /// none, padding takes what live bytes seemed to leave (how much that will be is not known beforehand): the write
     /// is rejected, and all others until something is trimmed.
     #[cold]
     pub(super) fn make_room(&mut self, stream: u8, footprint: u32, lba: u32) -> Result<(), FlashError> {

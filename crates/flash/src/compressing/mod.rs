@@ -105,7 +105,7 @@ pub struct Compressing<O: Observer = NoObserver> {
 }
 
 impl Compressing<NoObserver> {
-    /// A fresh drive that nobody watches.
+    /// A fresh drive without an observer.
     pub fn new(config: CompressingConfig) -> Result<Self, FlashError> {
         Self::watched(config, NoObserver)
     }

@@ -1,7 +1,7 @@
 //! Extents of a victim that have been copied, while their entries of the map are on their way.
 //!
-//! An entry is asked for when an extent is copied, and led to the copy when dozens more have been, so that nobody waits
-//! for it. The copies name them, so runs of places are all that has to be kept. The entry is not read: a processor goes
+//! An entry is asked for when an extent is copied, and led to the copy when dozens more have been: nothing waits for
+//! it. The copies name them, so runs of places are all that has to be kept. The entry is not read: a processor goes
 //! on behind a write that waits for memory, but not far behind a read. Between two requests nothing waits.
 
 use super::chunk::CHUNK;

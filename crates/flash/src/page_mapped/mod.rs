@@ -79,7 +79,7 @@ pub struct PageMapped<O: Observer = NoObserver> {
 }
 
 impl PageMapped<NoObserver> {
-    /// A fresh drive that nobody watches.
+    /// A fresh drive without an observer.
     pub fn new(config: PageMappedConfig) -> Result<Self, FlashError> {
         Self::watched(config, NoObserver)
     }

@@ -56,8 +56,8 @@ pub trait Device: Send {
     /// When something happens next inside the device, or an answer is due; `None` if nothing will.
     fn next_ns(&self) -> Option<u64>;
 
-    /// A time before which no answer is due: whoever only waits for answers may sleep until then. `None` if none is
-    /// under way.
+    /// A time before which no answer is due: a thread that waits only for answers may sleep until then. `None` if none
+    /// is under way.
     fn answers_from_ns(&self) -> Option<u64>;
 
     /// The next answer that is due at the time reached.

@@ -12,7 +12,7 @@ impl Pipe {
         Self { bytes_per_second, free_at_ns: 0 }
     }
 
-    /// What bytes take when nobody is before them.
+    /// Nanoseconds that so many bytes take when nothing is queued before them.
     pub(super) fn takes_ns(&self, bytes: u64) -> u64 {
         if self.bytes_per_second == 0 { 0 } else { (bytes * 1_000_000_000).div_ceil(self.bytes_per_second) }
     }

@@ -1,4 +1,4 @@
-//! A dict that must not hold unknown keys: a mistyped option would otherwise change nothing and nobody would know.
+//! A dict that must not hold unknown keys: otherwise a mistyped option would change nothing, unnoticed.
 
 use std::cell::RefCell;
 
@@ -64,7 +64,7 @@ impl<'py> Table<'py> {
         PyValueError::new_err(format!("invalid {} {key} {value}: {reason}", self.what))
     }
 
-    /// Refuses keys that nobody has asked for.
+    /// Refuses keys that were never read.
     pub fn finish(self) -> PyResult<()> {
         let asked = self.asked.borrow();
         for key in self.dict.keys() {

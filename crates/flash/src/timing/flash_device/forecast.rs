@@ -1,4 +1,4 @@
-//! When the next answer can be due at the earliest, so that whoever waits for it may sleep until then.
+//! When the next answer can be due at the earliest, so that a thread that waits for it may sleep until then.
 
 use super::FlashDevice;
 use crate::timing::dies::Work;
@@ -36,7 +36,7 @@ impl FlashDevice {
         reads.iter().map(|read| read.1).chain(earliest_ns).min()
     }
 
-    /// What is left for a read once its last bytes are out of the die, if nobody is before it.
+    /// What is left for a read once its last bytes are out of the die, if no other request is before it.
     fn way_back_ns(&self, bytes: u64) -> u64 {
         self.decompressor.takes_ns(bytes) + self.link.takes_ns(bytes) + self.service.controller_ns
     }

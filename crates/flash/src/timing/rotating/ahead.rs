@@ -1,5 +1,5 @@
-//! Reading on: after a read the disk goes on into its buffer until the arm is needed elsewhere, so whoever reads in
-//! order does not lose a turn each time. One stretch is kept.
+//! Reading on: after a read the disk goes on into its buffer until the arm is needed elsewhere, so a sequential
+//! reader does not lose a turn each time. One stretch is kept.
 
 use super::mechanics::Mechanics;
 
@@ -22,7 +22,7 @@ impl Ahead {
         Self { first, from, from_ns: now_ns, limit, left_ns: None }
     }
 
-    /// Whoever reads in order has come nearer to the limit: the head goes on to a further one if it has not stopped.
+    /// A sequential reader has come nearer to the limit: the head goes on to a further one if it has not stopped.
     /// The buffer keeps at most `kept` blocks.
     pub(super) fn go_on(&mut self, limit: u64, kept: u64, now_ns: u64, mechanics: &Mechanics) {
         if self.is_there() && self.reaches_ns(self.limit, mechanics) >= now_ns {

@@ -13,7 +13,7 @@ const JOINED_BLOCKS: u64 = 256;
 /// Something for the arm.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
-    /// Who waits; nobody for a write that is answered already.
+    /// The request that waits; none for a write that is answered already.
     pub request: Option<u32>,
     pub first: u64,
     pub end: u64,
