@@ -71,6 +71,14 @@ def test_what_the_authors_do_not_give_is_said_to_be_ours(findings: Findings) -> 
     assert sentences.texts[0].endswith(", table.fillfactor (100, 75, 50)")
 
 
+def test_a_claim_is_judged_by_the_interval_of_the_verdict(findings: Findings) -> None:
+    """One comparison has one interval, which holds for all of the study's comparisons at once."""
+    (judged,) = (each for each in findings.claims if each.claim.text.startswith("FILLFACTOR 75 commits"))
+    (verdict,) = (each for each in findings.verdicts if each.effect.treatment == "table.fillfactor=75")
+    shown = f"[{verdict.effect.low:.3f}, {verdict.effect.high:.3f}]"
+    assert shown in judged.text
+
+
 FLASH = {"100": 26e6, "75": 27e6, "50": 28e6}
 FILLED = {"100": 26e6, "75": 32e6, "50": 40e6}
 

@@ -51,7 +51,8 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     if response is not None and not claim.untestable and baseline is not None:
         levels = needed_parts(claim.treatment, study)
         named = {arm.treatment.name for arm in study.arms if levels <= set(arm.name.split(", "))}
-        effect = claims.effect_of(claim, findings.effects(response, baseline, named), levels)
+        against = None if baseline == findings.baseline else baseline  # the verdict's own interval, where there is one
+        effect = claims.effect_of(claim, findings.effects(response, against, named), levels)
     if baseline is None and not claim.untestable:
         return claims.not_testable(claim, messages.no_such_treatment(claim.against))
     found = claims.judge(claim, effect, blocks_max=study.design.blocks_max)
