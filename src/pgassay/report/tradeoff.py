@@ -5,11 +5,12 @@ treatment is then set only against those on its own drives. Medians over the val
 each is computed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.comparable import refusal_by_levels, refusal_of_speed
+from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
@@ -32,6 +33,7 @@ _SHOWN = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification"
 _NEEDED = ("table.", "drive.")
 _MEDIAN, _TRIAL = "median", "trial"
 _HEIGHT = 300
+_ON_FRONT = {True: "yes", False: "no", None: "open"}
 _HEAD = ("treatment", "space", "÷ baseline", "speed", "÷ first on its drive", "HOT share", "WAL per transaction")
 
 
@@ -62,6 +64,8 @@ class Tradeoff:
     space: str
     speed: str
     points: tuple[Point, ...]
+    on_front: Mapping[str, bool | None] = field(default_factory=dict)
+    """As `front` says of each treatment."""
 
     @property
     def place(self) -> str:
@@ -79,7 +83,8 @@ def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
         space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
         if space is not None and speed is not None:
-            found.append(Tradeoff(*place, space, speed, points(findings, place, mine, space, speed)))
+            one = Tradeoff(*place, space, speed, points(findings, place, mine, space, speed))
+            found.append(replace(one, on_front=_standings(findings, one)))
     return tuple(found)
 
 
@@ -105,22 +110,55 @@ def _value(trial: TrialRecord, name: str) -> float | None:
     return None if name in _SPEED and value is not None and value <= 0.0 else value
 
 
-def front(every: Sequence[Point]) -> frozenset[str]:
-    """The treatments that no comparable one beats: with no more space and no less speed, and better in one of them."""
-    return frozenset(each.name for each in every if _known(each) and not any(_beats(other, each) for other in every))
+def front(every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> dict[str, bool | None]:
+    """Whether each treatment is on the Pareto front; None while a comparison of speeds that decides it is unresolved.
+
+    `compared` is the verdict on the first one's speed against the second's. On the front is what is faster than all
+    that take no more space; what takes more and is as fast as another is not. Unknown space or speed is not on it.
+    """
+    return {point.name: _known(point) and _stands(point, every, compared) for point in every}
+
+
+def _stands(point: Point, every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> bool | None:
+    still_open = False
+    for other in every:
+        if other.name == point.name or not _known(other) or _apart(other, point) or _size(other) > _size(point):
+            continue
+        kind = compared(point, other)
+        if kind is Kind.WORSE or (kind is Kind.EQUIVALENT and _size(other) < _size(point)):
+            return False
+        still_open |= kind not in (Kind.BETTER, Kind.EQUIVALENT)
+    return None if still_open else True
 
 
 def _known(point: Point) -> bool:
     return point.space_bytes is not None and point.speed is not None
 
 
-def _beats(other: Point, point: Point) -> bool:
-    if other.space_bytes is None or other.speed is None or point.space_bytes is None or point.speed is None:
-        return False
-    if other.name == point.name or _apart(other, point):
-        return False
-    no_worse = other.space_bytes <= point.space_bytes and other.speed >= point.speed
-    return no_worse and (other.space_bytes < point.space_bytes or other.speed > point.speed)
+def _size(point: Point) -> float:
+    return point.space_bytes or 0.0
+
+
+def _standings(findings: "Findings", found: Tradeoff) -> dict[str, bool | None]:
+    """`front` of a place by the verdicts on speed; one that has the baseline in it is the verdict of the study."""
+    response, design = findings.responses[found.speed], findings.study.design
+
+    def judged(treatment: str, against: str) -> Kind:
+        baseline = None if against == findings.baseline else against
+        effects = findings.effects(response, baseline, {treatment}, equivalence=True)
+        where = Place(treatment, found.condition, found.covariate)
+        effect = next((each for each in effects if each.place == where), None)
+        if effect is None:
+            return Kind.UNRESOLVED
+        return verdict(effect, response, resolution=design.resolution, blocks_max=design.blocks_max).kind
+
+    def compared(point: Point, other: Point) -> Kind:
+        if point.name != findings.baseline:
+            return judged(point.name, other.name)
+        kind = judged(other.name, point.name)
+        return {Kind.BETTER: Kind.WORSE, Kind.WORSE: Kind.BETTER}.get(kind, kind)
+
+    return front(found.points, compared)
 
 
 def _apart(one: Point, other: Point) -> bool:
@@ -130,13 +168,13 @@ def _apart(one: Point, other: Point) -> bool:
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
     for each in findings.once(tradeoffs):
-        yield _table(each.points, findings.baseline, SPACE[each.space], each.speed, each.place)
+        yield _table(each, findings.baseline)
     yield Figure("space-against-speed", lambda: _drawing(findings))
 
 
-def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where: str) -> Table:
+def _table(found: Tradeoff, baseline: str) -> Table:
+    every, space, speed = found.points, SPACE[found.space], found.speed
     whole = next((each.space_bytes for each in every if each.name == baseline), None)
-    best = front(every)
     flash = any(each.medians["nand_bytes_per_transaction"] for each in every)
     head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the Pareto front")
     rows = []
@@ -153,7 +191,7 @@ def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where:
                 _share(each.medians["hot_share"]),
                 _bytes(each.medians["wal_bytes_per_transaction"]),
                 *life,
-                "yes" if each.name in best else "no",
+                _ON_FRONT[found.on_front[each.name]],
             )
         )
     notes = [f"space: {space} at the end of the window; speed: {speed}; medians, without intervals: see the verdicts"]
@@ -166,7 +204,9 @@ def _table(every: Sequence[Point], baseline: str, space: str, speed: str, where:
         notes.append("speeds are made by emulated service times")
     if flash:
         notes.append(f"life of a TB of flash at this load, assuming {CYCLES} program/erase cycles, which is no rating")
-    return Table(head, rows, where, notes)
+    if None in found.on_front.values():
+        notes.append("open: whether it is faster than one that takes less space is unresolved")
+    return Table(head, rows, found.place, notes)
 
 
 def _number(value: float | None) -> str:
@@ -233,7 +273,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
     return Drawing(
         "Space against speed",
         "Small: a trial; large: a treatment's medians. Dashed: the Pareto front, the treatments that none with a "
-        "comparable speed beats on both sides. Up and to the left is better. Secondary.",
+        "comparable speed was shown to beat on both sides. Up and to the left is better. Secondary.",
         shown,
     )
 
@@ -261,7 +301,7 @@ def _trial_rows(trials: Sequence[TrialRecord], found: Tradeoff) -> list[dict[str
 
 
 def _median_rows(found: Tradeoff) -> list[dict[str, Any]]:
-    best, groups = front(found.points), _groups(found.points)
+    groups = _groups(found.points)
     return [
         {
             "kind": _MEDIAN,
@@ -269,7 +309,7 @@ def _median_rows(found: Tradeoff) -> list[dict[str, Any]]:
             "treatment": point.name,
             "space": point.space_bytes,
             "speed": point.speed,
-            "front": point.name in best,
+            "front": found.on_front[point.name] is not False,
             "drives": groups[point.name],
         }
         for point in found.points
@@ -288,7 +328,7 @@ def _groups(every: Sequence[Point]) -> dict[str, str]:
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
-    """Every treatment's medians, whether it is on the front, and the life of a TB of flash in years."""
+    """Every treatment's medians, whether it is on the front (null: unresolved), and a TB of flash's life in years."""
     return {
         "tradeoff": [
             {
@@ -302,7 +342,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                         "treatment": point.name,
                         "space": point.space_bytes,
                         "speed": point.speed,
-                        "on_the_front": point.name in best,
+                        "on_the_front": each.on_front[point.name],
                         "life_years": point.life_years,
                         **{name: point.medians.get(name) for name in _SHOWN},
                     }
@@ -310,7 +350,6 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 ],
             }
             for each in findings.once(tradeoffs)
-            for best in [front(each.points)]
         ]
     }
 
