@@ -184,7 +184,7 @@ def test_sysbench_hammerdb_and_postgresbench(capsys: pytest.CaptureFixture[str])
         ("system=crunchy", 1), ("system=crunchy", 2), ("system=crunchy", 3), ("system=other", 1),
     ]  # fmt: skip
     shutil.copy(SAMPLES / "sysbench_oltp_update_index.txt", "sb.txt")
-    assert set(lint(capsys, "sb.txt")) == {"too-few"}
+    assert set(lint(capsys, "sb.txt")) == {"too-few", "window-below-checkpoint"}
 
 
 def test_seconds_are_judged_as_seconds_and_imported_as_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _foreign_options, messages
+from pgassay.cli import _foreign_options, _strict
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", metavar="NAME=VALUE", default="", help="the treatment that claims are made against")
     add("--primary", metavar="RESPONSE", default="", help="the response that is claimed (default: the first)")
     add("--resolution", metavar="SHARE", help="the smallest effect that is claimed (default: 5%%, or the study's own)")
+    _strict.add_arguments(parser)
     add("--json", action="store_true", help="as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge and print; exit status 0 whatever is found."""
+    """Judge and print; exit status 0, or 1 if --strict asks for it."""
     from pgassay.analysis.lint import lint
     from pgassay.importing import benchmark
     from pgassay.study import quantities
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(judged, found), indent=2))
     else:
         print(text(judged, found), end="")
-    return messages.SUCCESS
+    return _strict.status(arguments, found)
 
 
 def text(judged: "Judged", found: tuple[Finding, ...]) -> str:

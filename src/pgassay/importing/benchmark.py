@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.analysis.lint import Benchmark, Run
+from pgassay.analysis.lint import Benchmark, Run, Setup
+from pgassay.analysis.lint.setup import NAMES
 from pgassay.importing import placement
 from pgassay.importing.files import read_files
 from pgassay.importing.messages import no_such_response
@@ -55,11 +56,13 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
             aborted=gave_up(each.reasons),
             condition=each.place.cell.name,
             place=each.run.place,
+            setup=_setup(each),
         )
         for position, each in enumerate(placed)
     )
     benchmark = Benchmark(
         found,
+        response=chosen,
         replicate="second" if roles.second else "run",
         baseline=baseline,
         ordered=ordered or bool(roles.block),
@@ -102,6 +105,12 @@ def _detail(trial: TrialRecord) -> str:
 def with_resolution(judged: Judged, resolution: float) -> Judged:
     """The same, judged at another resolution."""
     return replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
+
+
+def _setup(each: placement.Placed) -> Setup:
+    """What the source told of the run's setup; the same as a record of it keeps."""
+    said = {name: each.run.fields[name] for name in NAMES if each.run.fields.get(name)}
+    return Setup.of({**said, **each.treatment, **each.condition, **each.covariate})
 
 
 def _number(text: str) -> tuple[int, str]:

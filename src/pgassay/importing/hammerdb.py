@@ -136,10 +136,13 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
     )
 
 
+_NAMES = {"count_ware": "warehouses", "host": "pg_host"}
+
+
 def _settings(jobdict: str) -> Iterator[tuple[str, str]]:
     """A few words of the job's Tcl dictionary, which is a flat text of names and values."""
     for name, value in _DICT_WORD.findall(jobdict):
-        yield ("warehouses" if name == "count_ware" else name), value.strip("{}")
+        yield _NAMES.get(name, name), value.strip("{}")
 
 
 def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | None]:

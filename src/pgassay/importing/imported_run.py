@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import __version__
+from pgassay.analysis.lint.setup import NAMES
 from pgassay.errors import UsageError
 from pgassay.importing import messages, placement
 from pgassay.importing.files import read_files
@@ -22,6 +23,7 @@ from pgassay.importing.values import LeftOut, Reading
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
+from pgassay.record.linted import SAID
 from pgassay.record.values import UNKNOWN_TIME_NS, LevelRecord, TrialRecord
 from pgassay.study import document
 from pgassay.study.parsing import parse_recorded
@@ -193,6 +195,7 @@ def _regime(each: Placed) -> Mapping[str, str | float | None]:
         "cache": "unknown",
         "age": "unknown",
         "planned_s": each.planned_s,
+        **{f"{SAID}{name}": each.run.fields[name] for name in NAMES if each.run.fields.get(name)},
         "started": "as the source says" if each.run.started_s is not None else "unknown",
     }
 

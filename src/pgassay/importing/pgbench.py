@@ -181,6 +181,7 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
         beside["max_tries"] = str(said.max_tries)
     return {
         **beside,
+        **({} if said.schedule_lag_ms is None else {"schedule_lag_ms": f"{said.schedule_lag_ms:g}"}),
         "rate_limited": "no" if said.schedule_lag_ms is None else "yes",
         "script": said.transaction_type,
         "scale": str(said.scale),

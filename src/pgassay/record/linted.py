@@ -4,14 +4,18 @@ Of one's own run only the valid trials are results. Of an imported one all are: 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pgassay.analysis.lint import Benchmark
+from pgassay.analysis.lint import Benchmark, Setup
 from pgassay.analysis.lint import Run as Linted
 from pgassay.record.formats import IMPORTED
 from pgassay.record.reading import Run
 from pgassay.record.values import NO_VALUE, SHORT, Reason, TrialRecord
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
+
+SAID = "said."
+"""How entries of an imported run's regime begin that hold what its source told of its setup."""
 
 
 def results_of(run: Run) -> Sequence[TrialRecord]:
@@ -26,7 +30,11 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
     ordered = bool(source.get("order_known")) if isinstance(source, dict) else True
     varied = {name for arm in study.arms for name in arm.levels}
     return Benchmark(
-        tuple(_of_trial(trial, response, varied, ordered) for trial in results_of(run)),
+        tuple(
+            replace(_of_trial(trial, response, varied, ordered), setup=_setup(run, study, trial))
+            for trial in results_of(run)
+        ),
+        response=response,
         baseline=study.design.baseline.name,
         resolution=study.design.resolution,
         ordered=ordered or isinstance(source, dict),
@@ -49,6 +57,27 @@ def _of_trial(trial: TrialRecord, response: str, varied: set[str], ordered: bool
         aborted=gave_up(trial.reasons),
         condition=", ".join(part for part in (trial.condition, trial.covariate) if part),
         place=str(trial.regime.get("imported_from") or f"trial {trial.number}"),
+    )
+
+
+def _setup(run: Run, study: Study, trial: TrialRecord) -> Setup:
+    """Of an imported run what its source told; of one's own what was asked, measured and found on the machine."""
+    levels = {name: level.typed for name, level in trial.levels.items()}
+    if isinstance(run.host.get(IMPORTED), dict):
+        said = {name.removeprefix(SAID): str(value) for name, value in trial.regime.items() if name.startswith(SAID)}
+        return Setup.of({**said, **levels})
+    memory, size = run.host.get("memory"), trial.responses.get("database_bytes")
+    total = memory.get("total_bytes") if isinstance(memory, dict) else None
+    if total and "host.memory" not in levels:
+        levels["memory_total"] = str(total)
+    found = Setup.of(levels, study.title)
+    # fio reads files of its own, often past the page cache, so the database's size says nothing of it.
+    known = size is not None and levels.get("load.driver") != "fio"
+    return replace(
+        found,
+        cycles=_seconds(trial, "checkpoint_cycles"),
+        same_machine="host.cpus" not in levels,
+        database_bytes=size if known else None,
     )
 
 

@@ -11,6 +11,8 @@ from functools import cached_property
 from math import isfinite
 from statistics import median_high
 
+from pgassay.analysis.lint.setup import Setup
+
 
 @dataclass(frozen=True)
 class Run:
@@ -18,7 +20,7 @@ class Run:
 
     `levels` are factor levels as typed; `seconds` how long it ran, `planned_s` how long it should have; `aborted` what
     the tool said when it gave up, empty when it did not. `condition` is what a comparison never crosses (a scale, a mix
-    of statements); `place` where the run stands in its source.
+    of statements); `place` where the run stands in its source; `setup` how it was loaded.
     """
 
     treatment: str
@@ -30,6 +32,7 @@ class Run:
     aborted: str = ""
     condition: str = ""
     place: str = ""
+    setup: Setup = field(default_factory=Setup)
 
     @property
     def arm(self) -> str:
@@ -41,13 +44,14 @@ class Run:
 class Benchmark:
     """All runs of one response. `replicate` is what one value is: a `run`, or a `second` of one.
 
-    `baseline` names the treatment that claims are made against, when one does; `resolution` is the smallest effect that
-    somebody would act on, as a share. `ordered` says that the runs of an arm are listed in the order in which they ran
-    even where no position is known; without it nothing is said about order.
+    `response` is its name. `baseline` names the treatment that claims are made against, when one does; `resolution` is
+    the smallest effect that somebody would act on, as a share. `ordered` says that the runs of an arm are listed in the
+    order in which they ran even where no position is known; without it nothing is said about order.
     """
 
     runs: tuple[Run, ...]
     replicate: str = "run"
+    response: str = ""
     baseline: str = ""
     resolution: float = 0.05
     ordered: bool = True

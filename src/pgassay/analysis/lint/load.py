@@ -1,0 +1,135 @@
+"""What a DBA objects to before looking at a number: how the load was set up, and what it could not show.
+
+Each needs what its source tells; where nothing is told nothing is found. See docs/lint.md for the limits.
+"""
+
+from collections.abc import Callable
+
+from pgassay.analysis.lint.benchmark import SHORT, Benchmark, Run
+from pgassay.study.findings import Finding, Severity
+
+CLIENTS_A_THREAD = 16
+"""More clients on one thread of a load program wait for the program and not for the server."""
+KEPT_UP_SHARE = 0.95
+"""Of the rate; a run below it fell behind, so its speed is the server's own."""
+KEPT_UP_LAG_MS = 1000.0
+"""Behind schedule by more, the server did not keep up with a rate of which only the lag is printed."""
+CHECKPOINT_TIMEOUT_S = 300.0
+"""PostgreSQL's default."""
+
+
+def few_branches(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """TPC-B with a scale below its clients: they wait for each other's rows of pgbench_branches."""
+
+    def judge(run: Run) -> str:
+        scale, clients = run.setup.scale, run.setup.clients
+        if not run.setup.tpc_b or scale is None or clients is None or scale >= clients:
+            return ""
+        return f"scale {scale:g} and {clients:g} clients"
+
+    return _finding(
+        benchmark, judge, "scale-below-clients", Severity.WARNING,
+        "clients wait for each other's rows: TPC-B updates one of as many branches as its scale",
+        "initialise with a scale of at least the number of clients, as pgbench's manual says",
+    )  # fmt: skip
+
+
+def rate_limited(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """A throughput that is the rate that was asked for."""
+
+    def judge(run: Run) -> str:
+        setup = run.setup
+        if not setup.rate_limited or (setup.lag_ms or 0.0) > KEPT_UP_LAG_MS:
+            return ""
+        if setup.rate is None:
+            return f"{run.value or 0.0:.6g} transactions per second at a limited rate"
+        if run.value is not None and run.value < KEPT_UP_SHARE * setup.rate:
+            return ""
+        return f"{run.value or 0.0:.6g} transactions per second at a rate of {setup.rate:g}"
+
+    if benchmark.response not in ("", "tps"):
+        return ()
+    return _finding(
+        benchmark, judge, "rate-limited", Severity.WARNING,
+        "throughput is the rate that was asked for, and not what the server can do",
+        "compare latencies at this rate, or run without --rate",
+    )  # fmt: skip
+
+
+def within_checkpoint(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """A load that writes, measured for less than a checkpoint cycle."""
+
+    def judge(run: Run) -> str:
+        setup = run.setup
+        if not setup.writes:
+            return ""
+        if setup.cycles is not None:
+            return "" if setup.cycles >= 1.0 else f"no whole checkpoint cycle in {run.seconds or 0.0:.3g} s"
+        seconds = run.planned_s if run.seconds is None else run.seconds
+        if seconds is None or seconds >= SHORT * (setup.checkpoint_timeout_s or CHECKPOINT_TIMEOUT_S):
+            return ""
+        if setup.checkpoint_timeout_s is None:
+            return f"{seconds:.3g} s; checkpoint_timeout is not told, and its default is 5 min"
+        return f"{seconds:.3g} s, and checkpoint_timeout is {setup.checkpoint_timeout_s:g} s"
+
+    told = any(run.setup.checkpoint_timeout_s is not None or run.setup.cycles is not None for run in benchmark.runs)
+    return _finding(
+        benchmark, judge, "window-below-checkpoint", Severity.WARNING if told else Severity.NOTE,
+        "runs are shorter than a checkpoint cycle, so what checkpoints and full-page images cost may be missing",
+        "measure whole checkpoint cycles, or say that checkpoints are left out",
+    )  # fmt: skip
+
+
+def one_thread(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """Many clients on few threads of the load program."""
+
+    def judge(run: Run) -> str:
+        clients, threads = run.setup.clients, run.setup.threads
+        if clients is None or not threads or clients <= CLIENTS_A_THREAD * threads:
+            return ""
+        return f"{clients:g} clients on {threads:g} {'thread' if threads == 1 else 'threads'}"
+
+    return _finding(
+        benchmark, judge, "few-threads", Severity.WARNING,
+        "the load program may be the bottleneck: many clients share a thread",
+        "give it more threads (pgbench --jobs), and look at the client's CPU time",
+    )  # fmt: skip
+
+
+def one_machine(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """Client and server on one machine."""
+    return _finding(
+        benchmark, lambda run: "no machine of its own for the client" if run.setup.same_machine else "",
+        "one-machine", Severity.NOTE,
+        "client and server share one machine: the client's CPU time is missing to the server",
+        "run the client on another machine, or give each its own CPUs, and say so",
+    )  # fmt: skip
+
+
+def in_memory(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """A test of a disk whose data fit into memory."""
+
+    def judge(run: Run) -> str:
+        size, memory = run.setup.database_bytes, run.setup.memory_bytes
+        if not run.setup.about_disk or size is None or memory is None or size >= memory:
+            return ""
+        return f"{size / 1e9:.3g} GB of data and {memory / 1e9:.3g} GB of memory"
+
+    return _finding(
+        benchmark, judge, "data-in-memory", Severity.WARNING,
+        "the data fit into memory, so reads do not reach the drive that is tested",
+        "load more data than the machine has memory, or limit its memory",
+    )  # fmt: skip
+
+
+def _finding(
+    benchmark: Benchmark, judge: Callable[[Run], str], code: str, severity: Severity, text: str, remedy: str
+) -> tuple[Finding, ...]:
+    """One finding over all whole runs for which `judge` says something; the first one's numbers are its evidence."""
+    whole = [run for run, short in zip(benchmark.runs, benchmark.short_of_s, strict=True) if not (run.aborted or short)]
+    found = [(run, said) for run in whole if (said := judge(run))]
+    if not found:
+        return ()
+    run, said = found[0]
+    evidence = f"{len(found)} of {len(whole)} {benchmark.replicate}s; {run.arm}: {said}"
+    return (Finding(code, severity, text, remedy=remedy, evidence=evidence),)
