@@ -33,6 +33,12 @@ def test_every_level_reaches_the_room_that_it_is_for() -> None:
     assert [bound.name for bound in arm.at(Stage.DATA)] == ["table.fillfactor"]
 
 
+def test_data_take_more_room_by_the_fillfactor_of_every_table_and_not_by_that_of_one() -> None:
+    full = arm_with(load__scale="1").data_bytes
+    assert arm_with(load__scale="1", table__fillfactor="50").data_bytes == pytest.approx(2 * full, abs=2)
+    assert arm_with(load__scale="1", table__pgbench_history__fillfactor="50").data_bytes == full
+
+
 def test_arms_that_differ_in_the_server_alone_share_a_snapshot() -> None:
     base = arm_with(server__work_mem="4MB", load__clients="1").snapshot_key
     assert arm_with(server__work_mem="8MB", load__clients="64").snapshot_key == base

@@ -46,6 +46,8 @@ class SetupDraft:
     drive: dict[str, str] = field(default_factory=dict)
     memory_bytes: int | None = None
     """What the server may have, where a host factor limits it."""
+    table_fillfactor: int = 100
+    """Percent to which rows fill the pages of every table, where a factor sets it for all."""
 
     def options(self, namespace: str) -> dict[str, str]:
         """The texts that are asked of one room, by names without their namespace (`load`, `drive`, `build`)."""

@@ -109,8 +109,7 @@ class ResolvedArm:
     def data_bytes(self) -> int:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
         rows_bytes = self.load.estimated_bytes()
-        fill = next((each.level.canonical for each in self.bound if each.name == "table.fillfactor"), "100")
-        return int(rows_bytes * 100 / max(10, int(fill)) * page_overhead(self.setup.block_bytes))
+        return int(rows_bytes * 100 / self.setup.table_fillfactor * page_overhead(self.setup.block_bytes))
 
     @property
     def snapshot_key(self) -> str:

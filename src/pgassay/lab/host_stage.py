@@ -16,9 +16,6 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.study.units import parse_memory, split_quantity
 
-MEMORY = "host.memory"
-BUFFERS = "server.shared_buffers"
-
 
 @contextmanager
 def hosted(arm: ResolvedArm, clone: Path) -> Iterator[Hosting]:
@@ -92,15 +89,12 @@ def require(arm: ResolvedArm) -> None:
 
 def _require_room(arm: ResolvedArm) -> None:
     """shared_buffers must fit in what the server may have."""
-    levels = {each.name: each.level for each in arm.bound}
-    buffers = levels.get(BUFFERS)
-    quantity = split_quantity(buffers.typed) if buffers else None
-    if buffers is None or quantity is None or not quantity[1]:
+    typed = arm.setup.settings.get("shared_buffers", "")
+    quantity = split_quantity(typed)
+    if quantity is None or not quantity[1]:
         return
-    wanted = parse_memory(buffers.typed)
-    memory = levels.get(MEMORY)
-    limit = parse_memory(memory.canonical) if memory is not None and memory.canonical != "all" else None
+    wanted, limit = parse_memory(typed), arm.setup.memory_bytes
     if limit is not None and wanted >= limit:
-        raise messages.buffers_beyond(buffers.typed, f"{MEMORY} = {memory}")
+        raise messages.buffers_beyond(typed, messages.server_memory(limit))
     if wanted >= arm.site.memory_bytes:
-        raise messages.buffers_beyond(buffers.typed, messages.machine_memory(arm.site.memory_bytes))
+        raise messages.buffers_beyond(typed, messages.machine_memory(arm.site.memory_bytes))

@@ -64,6 +64,11 @@ def buffers_beyond(typed: str, limit: str) -> UsageError:
     )
 
 
+def server_memory(limit_bytes: int) -> str:
+    """What a host factor leaves the server, as the limit in `buffers_beyond`."""
+    return f"host.memory = {format_size(limit_bytes)}"
+
+
 def machine_memory(total_bytes: int) -> str:
     """The machine's memory, as the limit in `buffers_beyond`."""
     return f"the memory of this machine, {format_size(total_bytes)}"

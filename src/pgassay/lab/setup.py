@@ -27,6 +27,10 @@ class Setup:
     """What the study sets, GUC to value, before the regime is pinned."""
     load: LoadOptions
     drive: DriveOptions
+    memory_bytes: int | None
+    """What the server may have; None where no host factor limits it."""
+    table_fillfactor: int
+    """Percent to which rows fill the pages of every table."""
 
     @property
     def block_bytes(self) -> int:
@@ -43,4 +47,6 @@ class Setup:
             settings=dict(draft.settings),
             load=replace(drivers.options_of(draft.load), memory_bytes=draft.memory_bytes),
             drive=DriveOptions.from_levels(draft.drive),
+            memory_bytes=draft.memory_bytes,
+            table_fillfactor=draft.table_fillfactor,
         )

@@ -4,7 +4,7 @@ Manual, "CREATE TABLE, Storage Parameters": a change alone touches only new page
 schema; tables that come with their rows (a user's dump) are rewritten by VACUUM FULL, indexes by REINDEX.
 """
 
-from pgassay.bench.factor import Factor, Readable, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.server import Server
 from pgassay.postgres import messages
 from pgassay.study.levels import Level
@@ -94,6 +94,10 @@ class TableFillFactor(FillFactor):
     pattern = "table.fillfactor"
     summary = "how full the pages of every table are packed, leaving room for HOT updates"
 
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
+        """Drives are sized by it: pages that are packed less full take more room."""
+        setup.table_fillfactor = int(level.canonical)
+
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
         """All user tables that are not named by another factor."""
         named = _named(server)
@@ -137,6 +141,9 @@ class NamedTableFillFactor(TableFillFactor):
 
     pattern = "table.*.fillfactor"
     summary = "the same for one table"
+
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
+        """One table does not say how large all of them become."""
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
         """The one table, or nothing while it does not exist."""
