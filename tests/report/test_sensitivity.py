@@ -126,6 +126,7 @@ def test_text_json_and_page_say_it_and_call_it_secondary(findings: Findings, tmp
         "Hodges–Lehmann",
         "interaction",
         "saturates first",
+        "A limit says which resource would be full first, by what is known of each; the bottleneck says what",
         'id="curve"',
         "drifting",
     ):

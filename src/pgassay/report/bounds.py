@@ -144,6 +144,12 @@ def bounded(findings: "Findings") -> tuple[Bounded, ...]:
     )
 
 
+OTHER_QUESTION = (
+    "a limit says which resource would be full first, by what is known of each; the bottleneck says what transactions"
+    " waited for, which may be a flush on a drive that is far from full"
+)
+
+
 def _blocks(findings: "Findings") -> Iterator[Block]:
     every = findings.once(bounded)
     if not every:
@@ -155,8 +161,9 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     )
     if not sources:
         rows = [("every treatment", nothing_bounds())]
-    notes = (*sources, *(f"not available: {reason}" for reason in unknown))
-    yield Table(("treatment", "lowest limit"), rows, notes=notes)
+    aside = (OTHER_QUESTION,) if sources else ()
+    notes = (*aside, *sources, *(f"not available: {reason}" for reason in unknown))
+    yield Table(("treatment", "lowest known limit" if unknown else "lowest limit"), rows, notes=notes)
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
