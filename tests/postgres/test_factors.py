@@ -115,7 +115,7 @@ def test_a_fillfactor_is_adopted_for_updated_tables_by_name_and_says_where_it_is
     alter, rewrite, aside = _adopt("table.fillfactor", "75", server).splitlines()
     assert alter == "ALTER TABLE early SET (fillfactor = 75)"
     assert "VACUUM FULL" in rewrite
-    assert aside.startswith("table.fillfactor was also set on late, into which this load only inserts")
+    assert aside.startswith("table.fillfactor was also set on late, whose rows this load does not update")
     assert "late" not in _adopt("table.fillfactor", "100", server), "the default takes no room"
 
 

@@ -79,7 +79,9 @@ def test_what_was_not_shown_to_be_better_is_not_applied(tmp_path: Path) -> None:
 
 
 def test_where_a_level_was_of_no_use_is_among_what_to_distrust(tmp_path: Path) -> None:
-    aside = "table.fillfactor was also set on pgbench_history, into which this load only inserts: leave it at 100 there"
+    aside = (
+        "table.fillfactor was also set on pgbench_history, whose rows this load does not update: leave it at 100 there"
+    )
     findings = Findings(make_run(tmp_path / "run"))
     (first, *rest) = findings.trials
     level = replace(first.levels["table.fillfactor"], adopt=f"ALTER TABLE pgbench_accounts\n{aside}")

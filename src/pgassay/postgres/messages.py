@@ -161,8 +161,8 @@ def unknown_setting(name: str, known: Iterable[str]) -> SettingError:
 def only_inserted(name: str, tables: Sequence[str]) -> str:
     """Tables to which a fillfactor gives room that no update uses."""
     return (
-        f"{name} was also set on {', '.join(tables)}, into which this load only inserts: leave it at 100 there, since"
-        " room for updates that never come makes a table larger for nothing"
+        f"{name} was also set on {', '.join(tables)}, whose rows this load does not update: leave it at 100 there,"
+        " since room for updates that never come makes a table larger for nothing"
     )
 
 
