@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Clock, Runner, Running
@@ -24,6 +25,8 @@ from pgassay.load import messages
 PROGRAM = "pgassay-player"
 VARIABLE = "PGASSAY_PLAYER"
 _READY_S = 60.0
+_LAST_WORDS_S = 10.0
+"""How long a program that has closed its socket may take to say why and end."""
 _POLL_S = 0.01
 _SPECIFICATION, _SOCKET, _OUT, _ERR = "load.json", "control", "player.out", "player.err"
 
@@ -158,18 +161,23 @@ class Player:
             except OSError:
                 stream.close()
                 if clock.monotonic_ns() > deadline_ns or self._ended():
-                    raise messages.player_ended(self._said()) from None
+                    raise self._gone() from None
                 clock.sleep(_POLL_S)
             else:
                 return stream
 
-    def _ended(self) -> bool:
+    def _ended(self, within_s: float = 0.0) -> bool:
         assert self._running is not None
         try:
-            self._running.wait(0)
+            self._running.wait(within_s)
         except TimeoutError:
             return False
         return True
+
+    def _gone(self) -> LoadError:
+        """What the program said at its end; it closes the socket first, and says then why."""
+        self._ended(_LAST_WORDS_S)
+        return messages.player_ended(self._said())
 
     def _said(self) -> str:
         path = Path(self._folder.name) / _ERR
@@ -181,12 +189,12 @@ class Player:
         try:
             self._stream.sendall(json.dumps(order).encode() + b"\n")
         except OSError:
-            raise messages.player_ended(self._said()) from None
+            raise self._gone() from None
 
     def _answer(self) -> Mapping[str, Any]:
         line = self._answers.readline()
         if not line:
-            raise messages.player_ended(self._said())
+            raise self._gone()
         answer: Mapping[str, Any] = json.loads(line)
         return answer
 
