@@ -18,6 +18,7 @@ from pgassay.bench.kinds import SWITCH, choice, seconds
 from pgassay.bench.options import OptionFactor, Options, factors_of, option
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
+from pgassay.bench.slices import SlicePlayer
 from pgassay.study.responses import Response
 from pgassay.study.work import TRANSACTION, Work
 
@@ -201,6 +202,16 @@ class Load(Protocol):
         Asked once every counter of the window is read; never raises for what the server answers.
         """
 
+    @property
+    def ungated(self) -> str | None:
+        """Why it cannot be played in slices, in words for a message; None where it can. Starts nothing that lasts."""
+
+    def gate(self, server: Server, seed: int) -> SlicePlayer:
+        """The same load on this server in slices, connected and standing still; the caller closes it.
+
+        Raises `UsageError` where `ungated` has a reason, `LoadError` where the server refuses the connections.
+        """
+
 
 Own = TypeVar("Own", bound=LoadOptions)
 
@@ -243,6 +254,15 @@ class BaseLoad(Generic[Own]):
     def verify(self, server: Server) -> Mapping[str, str]:
         """Nothing is known of the data that could be wrong."""
         return {}
+
+    @property
+    def ungated(self) -> str | None:
+        """Its program goes its own way; a driver whose load the player knows overrides this and `gate`."""
+        return messages.no_gate(self.name)
+
+    def gate(self, server: Server, seed: int) -> SlicePlayer:
+        """Refuse by name; raises `UsageError`."""
+        raise messages.cannot_gate(messages.no_gate(self.name))
 
 
 @dataclass(frozen=True)

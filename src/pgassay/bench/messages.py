@@ -46,3 +46,13 @@ def no_program(program: str, hint: str) -> UsageError:
 def unknown_option(name: str, known: Iterable[str]) -> UsageError:
     """A name that is not among the options of a room's description."""
     return UsageError(f'"{name}" is not an option here', f"known options: {', '.join(known)}")
+
+
+def no_gate(driver: str) -> str:
+    """Why a load cannot be played in slices, where its driver says nothing else."""
+    return f'the load "{driver}" cannot be played in slices: it cannot stand still between two transactions'
+
+
+def cannot_gate(reason: str) -> UsageError:
+    """A load that cannot be played in slices, where a study asks for it."""
+    return UsageError(reason, 'run the treatments one after the other: design.pairing = "sequential"')

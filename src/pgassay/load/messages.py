@@ -206,6 +206,19 @@ def cannot_play(said: str) -> UsageError:
     return UsageError(said, "pgbench itself may know it; the player takes the rest of pgbench's script language")
 
 
+def not_in_slices(driver: str, why: str) -> str:
+    """Why a load that can be played in slices cannot with these options."""
+    return f'the load "{driver}" cannot be played in slices: {why}'
+
+
+SKIPS = "with both load.rate and load.latency_limit it skips transactions that are late already"
+
+
+def no_core_left() -> LoadError:
+    """The server may use every CPU, so `rest` is none."""
+    return LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
+
+
 def player_ended(said: str) -> LoadError:
     """The player could not connect, or ended before it was asked to."""
     return LoadError(f"the player of slices ended: {said or 'it said nothing'}")

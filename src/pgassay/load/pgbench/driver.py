@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
+from pgassay.bench import messages as bench_messages
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
-from pgassay.load import messages, program
+from pgassay.errors import PgassayError
+from pgassay.load import messages, player, program
 from pgassay.load.pgbench import data, log, output, results
-from pgassay.load.pgbench.options import MAX_TRIES_SINCE, PgbenchOptions, check_scripts, run_command
+from pgassay.load.pgbench.options import MAX_TRIES_SINCE, PgbenchOptions, Script, check_scripts, run_command
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 SOURCE = "pgbench"
 
@@ -122,6 +125,70 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             problems=problems,
             read_back=read_back,
         )
+
+    @property
+    def ungated(self) -> str | None:
+        """What the player says of the scripts, or which options only pgbench itself keeps."""
+        if self.options.rate_tps is not None and self.options.latency_limit_ms is not None:
+            return messages.not_in_slices(self.name, messages.SKIPS)
+        try:
+            player.check(self.played(self.options.scale, 0), self.tools.runner)
+        except PgassayError as error:
+            return messages.not_in_slices(self.name, error.message)
+        return None
+
+    def gate(self, server: Server, seed: int) -> Player:
+        """Our own player with the same scripts and options; raises `UsageError` for what it does not play."""
+        refused = self.ungated
+        if refused is not None:
+            raise bench_messages.cannot_gate(refused)
+        if program.problem(self.options.cores, server):
+            raise messages.no_core_left()
+        return Player(
+            self.played(self._scale_of(server), seed),
+            server.endpoint,
+            self.tools.runner,
+            self.tools.clock,
+            program.place(self.options.cores, server),
+        )
+
+    def played(self, scale: int, seed: int) -> PlayedLoad:
+        """What the player is asked; `scale` is the value of :scale. Raises `UsageError` for a missing script."""
+        check_scripts(self.options.scripts)
+        return PlayedLoad(
+            scripts=tuple(PlayedScript(each.name, self._text(each), each.weight) for each in self.options.scripts),
+            clients=self.options.clients,
+            threads=self.options.threads,
+            protocol=self.options.protocol,
+            seed=seed,
+            variables={"scale": str(scale)},
+            rate_tps=self.options.rate_tps,
+            max_tries=self.options.max_tries,
+            latency_limit_ms=self.options.latency_limit_ms,
+        )
+
+    def _text(self, script: Script) -> str:
+        if not script.builtin:
+            return script.path.read_text(encoding="utf-8")
+        if script.name not in self._texts:
+            shown = self.tools.runner.run([str(self._program), f"--show-script={script.name}"])
+            if shown.status:
+                raise messages.preparing_failed("pgbench --show-script", shown.status, shown.stderr)
+            # The title goes to the same stream, as a comment of SQL.
+            self._texts[script.name] = shown.stdout or shown.stderr
+        return self._texts[script.name]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """The text of each built-in script that was asked for."""
+        return {}
+
+    def _scale_of(self, server: Server) -> int:
+        """What :scale means: as given for the user's scripts alone; with a built-in one pgbench counts branches."""
+        if self.options.custom:
+            return self.options.scale
+        ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
+        return int(branches)
 
     def _play(self, server: Server, arguments: list[str], folder: Path) -> tuple[Completed, dict[str, str]]:
         nowhere = program.problem(self.options.cores, server)

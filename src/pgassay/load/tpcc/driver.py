@@ -17,6 +17,7 @@ from pgassay.load import responses as shared
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.output import Summary, parse_summary
 from pgassay.load.pgbench.results import RESPONSES as PGBENCH
+from pgassay.load.player import Player
 from pgassay.load.tpcc import tables
 from pgassay.load.tpcc.options import WEIGHTS, TpccOptions
 from pgassay.load.tpcc.responses import BY_TYPE
@@ -61,6 +62,15 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
             series=tuple(replace(sample, source=self.name) for sample in result.series),
             read_back={name: result.read_back[name] for name in names if name in result.read_back},
         )
+
+    @property
+    def ungated(self) -> str | None:
+        """What keeps pgbench's scripts of it from being played in slices."""
+        return self._pgbench.ungated
+
+    def gate(self, server: Server, seed: int) -> Player:
+        """The five scripts by our own player, with their weights."""
+        return self._pgbench.gate(server, seed)
 
 
 def of_scripts(summary: Summary, sketches: Mapping[str, str]) -> dict[str, float | None]:

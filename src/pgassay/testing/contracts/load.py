@@ -3,7 +3,9 @@
 A load under test has its data in a running server, real or fake.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -181,6 +183,21 @@ class LoadContract:
         for words, changes in bench.refused.items():
             with pytest.raises(UsageError, match=words):
                 bench.of_levels(changes).check()
+
+    def test_it_is_played_in_slices_or_refuses_by_name(self, bench: LoadOnServer) -> None:
+        load = bench.load()
+        if load.ungated is not None:
+            with pytest.raises(UsageError, match=re.escape(load.ungated)) as refused:
+                load.gate(bench.server, 6)
+            assert bench.driver.name in refused.value.message
+            assert "sequential" in (refused.value.hint or ""), "the alternative"
+            return
+        with closing(load.gate(bench.server, 6)) as player:
+            played = [player.play(transactions=WORK), player.play(duration_ms=300)]
+        assert played[0].transactions == WORK * bench.options.connections
+        assert played[1].transactions > 0
+        assert all(not each.aborted for each in played)
+        assert played[0].drained_ns <= played[1].opened_ns
 
     def test_a_dead_server_is_a_result_not_an_error(self, bench: LoadOnServer, tmp_path: Path) -> None:
         bench.server.stop()

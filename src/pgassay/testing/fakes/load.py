@@ -13,10 +13,12 @@ from typing import Any
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
 from pgassay.bench.load import LoadOptions, LoadResult
+from pgassay.bench.messages import cannot_gate, no_gate
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.load.pgbench.options import PgbenchOptions, check_scripts
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.testing.fakes.player import FakePlayer
 from pgassay.testing.fakes.server import Answers, FakeServer
 
 Keep = Callable[[Path, str], None]
@@ -125,6 +127,20 @@ class FakeLoad:
             read_back={f"load.{name}": asked[name] for name in echoed},
         )
 
+    def gate(self, server: Server, options: PgbenchOptions, seed: int) -> FakePlayer:
+        """In slices: each has its own noise, drawn from the seed; a dead server is refused, one that dies is told."""
+        self.calls.append("gate")
+        self._require_alive(server)
+        noise = random.Random(seed)
+
+        def speed() -> float:
+            if not server.alive():
+                return 0.0
+            true = self._speed(options, server.settings if isinstance(server, FakeServer) else {})
+            return true * noise.gauss(1.0, self._variation) / options.clients
+
+        return FakePlayer(self._clock, options.clients, speed)
+
     def verify(self, server: Server) -> Mapping[str, str]:
         """Find nothing wrong with the data; a test may override it."""
         return {}
@@ -184,6 +200,17 @@ class BoundFakeLoad:
     def verify(self, server: Server) -> Mapping[str, str]:
         """What the fake finds wrong."""
         return self._fake.verify(server)
+
+    @property
+    def ungated(self) -> str | None:
+        """Only what stands for pgbench can be played in slices."""
+        return None if isinstance(self.options, PgbenchOptions) else no_gate(self.name)
+
+    def gate(self, server: Server, seed: int) -> FakePlayer:
+        """In slices, at the speed that the test's function says."""
+        if self.ungated is not None:
+            raise cannot_gate(self.ungated)
+        return self._fake.gate(server, self._played, seed)
 
 
 def _seconds(options: PgbenchOptions, tps: float) -> float:
