@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::clock::monotonic_ns;
 use crate::connection::{Connection, Refusal};
 use crate::error::PlayerError;
+use crate::script::expression::double;
 use crate::script::functions::Source;
 use crate::script::value::Value;
 use crate::script::{Command, Rows, Script, Statement};
@@ -56,6 +57,16 @@ pub struct Client {
     tries: u32,
     rolling_back: Option<Refusal>,
     text: String,
+}
+
+/// What a client does after a whole answer.
+pub enum Next {
+    /// Its next command.
+    Command,
+    /// Wait for the answer to a ROLLBACK, which has just been sent.
+    Rollback,
+    /// Its next transaction: this one has ended.
+    Transaction(Ended),
 }
 
 /// How a transaction ended.
@@ -149,11 +160,11 @@ impl Client {
         self.connection.receive(keeps)
     }
 
-    /// After a whole answer: count the statement, look at what came. Some once the transaction has ended with it.
+    /// After a whole answer: count the statement, look at what came, and say what follows.
     ///
     /// # Errors
     /// What ends this client: a refusal that is no serialization failure, `\gset` without one row.
-    pub fn answered(&mut self, tally: &mut Tally) -> Result<Option<Ended>, String> {
+    pub fn answered(&mut self, tally: &mut Tally) -> Result<Next, String> {
         let now = monotonic_ns();
         if let Some(refusal) = self.rolling_back.take() {
             return Ok(self.try_again(now, refusal, tally));
@@ -168,15 +179,10 @@ impl Client {
         }
         self.keep_rows(statement)?;
         self.command += 1;
-        Ok(None)
+        Ok(Next::Command)
     }
 
-    fn refused(
-        &mut self,
-        now: u64,
-        refusal: Refusal,
-        tally: &mut Tally,
-    ) -> Result<Option<Ended>, String> {
+    fn refused(&mut self, now: u64, refusal: Refusal, tally: &mut Tally) -> Result<Next, String> {
         if refusal.code != SERIALIZATION_FAILURE && refusal.code != DEADLOCK_DETECTED {
             return Err(format!("{} ({})", refusal.message, refusal.code));
         }
@@ -188,18 +194,18 @@ impl Client {
             .map_err(|error| error.to_string())?;
         self.rolling_back = Some(refusal);
         self.state = State::Answer;
-        Ok(None)
+        Ok(Next::Rollback)
     }
 
     /// From the script's first command, with new random values (pgbench keeps the old ones); or give it up.
-    fn try_again(&mut self, now: u64, refusal: Refusal, tally: &mut Tally) -> Option<Ended> {
+    fn try_again(&mut self, now: u64, refusal: Refusal, tally: &mut Tally) -> Next {
         self.command = 0;
         if self.tries < self.max_tries {
             self.tries += 1;
             tally.retries += 1;
-            return None;
+            return Next::Command;
         }
-        Some(Ended::Failed(now, refusal.code))
+        Next::Transaction(Ended::Failed(now, refusal.code))
     }
 
     fn keep_rows(&mut self, statement: &Statement) -> Result<(), String> {
@@ -250,9 +256,7 @@ impl Client {
                 }
                 Some(Command::Jump(target)) => self.command = *target,
                 Some(Command::Sleep(expression, unit_us)) => {
-                    let amount = crate::script::expression::number(
-                        &expression.evaluate(variables, &mut self.source)?,
-                    )?;
+                    let amount = double(&expression.evaluate(variables, &mut self.source)?)?;
                     self.command += 1;
                     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
                     let length_ns = (amount.max(0.0) * unit_us * 1e3) as u64;
@@ -286,13 +290,13 @@ impl Client {
         if self.protocol == Protocol::Extended {
             let text = statement.template.with_parameters();
             self.sent_ns = monotonic_ns();
-            return self.connection.execute("", Some(&text), values());
+            return self.connection.execute("", Some(text), values());
         }
         if !self.prepared[self.script] {
             for each in script.statements() {
                 let name = prepared_name(self.script, each.number);
                 self.connection
-                    .prepare(&name, &each.template.with_parameters())?;
+                    .prepare(&name, each.template.with_parameters())?;
                 if let Some(refusal) = self.connection.answer.refusal.take() {
                     return Err(io::Error::other(refusal.message));
                 }

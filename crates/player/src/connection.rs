@@ -32,7 +32,7 @@ pub struct Refusal {
 /// One row: a text for each column, None for NULL.
 pub type Row = Vec<Option<String>>;
 
-/// What has come of an answer so far.
+/// What has arrived of an answer so far.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// The first refusal in it.
@@ -52,6 +52,8 @@ pub struct Connection {
     stream: UnixStream,
     out: BytesMut,
     input: BytesMut,
+    /// Where a read puts its bytes; kept, so that it is not zeroed again for each answer.
+    chunk: Box<[u8]>,
     /// Of the statement sent last.
     pub answer: Answer,
 }
@@ -76,6 +78,7 @@ impl Connection {
             stream,
             out,
             input,
+            chunk: vec![0; BUFFER_BYTES].into_boxed_slice(),
             answer: Answer::default(),
         };
         let parameters = [
@@ -116,7 +119,7 @@ impl Connection {
         self.flush()
     }
 
-    /// Have a statement parsed under a name, and wait for it; the answer tells whether it was.
+    /// Have a statement parsed under a name, and wait for it; `answer` says whether the server refused it.
     ///
     /// # Errors
     /// The connection's.
@@ -180,16 +183,15 @@ impl Connection {
     /// # Errors
     /// The connection's; `UnexpectedEof` where the server has closed it.
     pub fn receive(&mut self, rows: bool) -> io::Result<bool> {
-        let mut chunk = [0; BUFFER_BYTES];
         loop {
-            match self.stream.read(&mut chunk) {
+            match self.stream.read(&mut self.chunk) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
-                    self.input.extend_from_slice(&chunk[..read]);
+                    self.input.extend_from_slice(&self.chunk[..read]);
                     if self.take(rows)? {
                         return Ok(true);
                     }
-                    if read < chunk.len() {
+                    if read < self.chunk.len() {
                         return Ok(false);
                     }
                 }

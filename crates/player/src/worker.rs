@@ -1,4 +1,4 @@
-//! A thread of the player with its clients: it waits for an order, plays until the gate closes, drains, and tells.
+//! A thread of the player with its clients: it takes an order, plays until the gate closes, drains, sends its tally.
 //!
 //! Between two slices it sleeps on its channel and costs nothing.
 
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
-use crate::client::{Client, Ended, State};
+use crate::client::{Client, Ended, Next, State};
 use crate::clock::{monotonic_ns, thread_cpu_ns, wall_ns};
 use crate::error::PlayerError;
 use crate::script::Script;
@@ -183,13 +183,13 @@ impl Worker {
         };
         match ended {
             Err(reason) => self.end(place, &reason, tally),
-            Ok(Some(ended)) => {
+            Ok(Next::Transaction(ended)) => {
                 self.count(place, &ended, tally);
                 self.next_transaction(place, closes_ns, quotas[place]);
                 self.advance(place, closes_ns, quotas, tally);
             }
-            Ok(None) if self.clients[place].connection.answer.status == 0 => {} // a ROLLBACK has just been sent
-            Ok(None) => self.advance(place, closes_ns, quotas, tally),
+            Ok(Next::Rollback) => {}
+            Ok(Next::Command) => self.advance(place, closes_ns, quotas, tally),
         }
     }
 

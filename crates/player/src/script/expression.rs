@@ -102,14 +102,6 @@ impl Expression {
     }
 }
 
-/// A number as a double.
-///
-/// # Errors
-/// The value is none.
-pub fn number(value: &Value) -> Result<f64, String> {
-    double(value)
-}
-
 fn boolean(value: &Value) -> Result<bool, String> {
     match value {
         Value::Boolean(value) => Ok(*value),
@@ -126,7 +118,11 @@ pub(super) fn integer(value: &Value) -> Result<i64, String> {
     }
 }
 
-pub(super) fn double(value: &Value) -> Result<f64, String> {
+/// A number as a double.
+///
+/// # Errors
+/// The value is no number.
+pub fn double(value: &Value) -> Result<f64, String> {
     match value {
         #[allow(clippy::cast_precision_loss)]
         Value::Integer(value) => Ok(*value as f64),

@@ -21,6 +21,7 @@ pub enum Piece {
 pub struct Template {
     pieces: Vec<Piece>,
     names: Vec<String>,
+    with_parameters: String,
 }
 
 /// A statement of a script.
@@ -56,7 +57,12 @@ impl Template {
         }
         plain.push_str(rest);
         pieces.push(Piece::Text(plain));
-        Self { pieces, names }
+        let with_parameters = numbered(&pieces);
+        Self {
+            pieces,
+            names,
+            with_parameters,
+        }
     }
 
     /// The text for the simple protocol, with the variables' values; a variable without a value stays as it stands.
@@ -81,19 +87,8 @@ impl Template {
 
     /// The text with `$1`, `$2` … in the variables' places.
     #[must_use]
-    pub fn with_parameters(&self) -> String {
-        let (mut out, mut number) = (String::new(), 0);
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Variable(_) => {
-                    number += 1;
-                    out.push('$');
-                    out.push_str(&number.to_string());
-                }
-            }
-        }
-        out
+    pub fn with_parameters(&self) -> &str {
+        &self.with_parameters
     }
 
     /// The numbers of its variables, in the order of the parameters.
@@ -103,6 +98,21 @@ impl Template {
             Piece::Text(_) => None,
         })
     }
+}
+
+fn numbered(pieces: &[Piece]) -> String {
+    let (mut out, mut number) = (String::new(), 0);
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Variable(_) => {
+                number += 1;
+                out.push('$');
+                out.push_str(&number.to_string());
+            }
+        }
+    }
+    out
 }
 
 /// How many bytes a statement takes with what ends it, and how many it has without.
