@@ -35,7 +35,7 @@ def test_tpc_b_of_64_clients_on_one_thread_at_scale_10(capsys: pytest.CaptureFix
     found = lint(capsys, "out.txt")
     assert found["scale-below-clients"].endswith("scale 10 and 64 clients")
     assert found["few-threads"].endswith("64 clients on 1 thread")
-    assert found["window-below-checkpoint"].endswith("60 s; checkpoint_timeout is not told, and its default is 5 min")
+    assert found["window-below-checkpoint"].endswith("60 s; checkpoint_timeout is not known, and its default is 5 min")
 
 
 def test_a_sound_setup_has_none_of_them(capsys: pytest.CaptureFixture[str]) -> None:

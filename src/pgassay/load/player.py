@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -219,10 +219,5 @@ def _slice(answer: Mapping[str, Any]) -> Slice:
 
 
 def _histogram(written: Mapping[str, Any]) -> LatencyHistogram:
-    buckets: Sequence[tuple[int, int]] = written["buckets"]
-    counts: dict[int, int] = {}
-    for edge_ns, count in buckets:
-        counts[edge_ns] = counts.get(edge_ns, 0) + count
-    return LatencyHistogram(
-        written["count"], written["sum_ns"], written["least_ns"], written["most_ns"], tuple(sorted(counts.items()))
-    )
+    buckets = tuple((edge_ns, count) for edge_ns, count in written["buckets"])
+    return LatencyHistogram(written["count"], written["sum_ns"], written["least_ns"], written["most_ns"], buckets)

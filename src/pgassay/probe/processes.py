@@ -61,12 +61,8 @@ class _Look:
     living: dict[int, _Seen] = field(default_factory=dict)
 
 
-class ProcessTree(FileReader):
-    """A process and all of its descendants as the source `source`, without the trees under `excluded`; read-only.
-
-    CPU of children that have ended is exact, for the kernel hands it to the parent that waits for them. Their context
-    switches are not handed on: those after the last look are estimated from the CPU time that they still used.
-    """
+class _TreeReader(FileReader):
+    """Reads the process `pid` and its descendants as the source `source`, without the trees under `excluded`."""
 
     def __init__(
         self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
@@ -76,6 +72,36 @@ class ProcessTree(FileReader):
         self._clock = clock
         self._excluded = excluded
         self._proc = proc
+
+    def read(self) -> tuple[Reading, ...]:
+        """One reading of the whole tree."""
+        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+        return (Reading(self._source, *now, self._values()),)
+
+    def _values(self) -> Mapping[str, float | None]:
+        raise NotImplementedError
+
+    def _pids(self, pid: int | None = None) -> Iterator[int]:
+        """`pid` (the root, unless given) and its living descendants, without the excluded trees."""
+        pid = self._pid if pid is None else pid
+        if pid in self._excluded:
+            return
+        yield pid
+        for child in children_of(pid, self._proc):
+            yield from self._pids(child)
+
+
+class ProcessTree(_TreeReader):
+    """CPU, context switches and memory of a process and its descendants; None throughout when the process is gone.
+
+    CPU of children that have ended is exact, for the kernel hands it to the parent that waits for them. Their context
+    switches are not handed on: those after the last look are estimated from the CPU time that they still used.
+    """
+
+    def __init__(
+        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
+    ) -> None:
+        super().__init__(source, pid, clock, excluded=excluded, proc=proc)
         self._living: dict[int, _Seen] = {}
         self._reaped_us = 0.0
         self._switches_of_dead = 0.0
@@ -90,21 +116,18 @@ class ProcessTree(FileReader):
         """Two small files a process."""
         return True
 
-    def read(self) -> tuple[Reading, ...]:
-        """Read the whole tree; all None when the root is gone."""
-        now = self._clock.monotonic_ns(), self._clock.wall_ns()
+    def _values(self) -> Mapping[str, float | None]:
         look = self._look()
         if look is None:
-            return (Reading(self._source, *now, {meter.name: None for meter in _TREE_METERS}),)
+            return {meter.name: None for meter in _TREE_METERS}
         self._count_the_dead(look)
-        values = {
+        return {
             "user_us": look.user_us,
             "system_us": look.system_us,
             "context_switches": self._switches_of_dead + sum(seen.switches for seen in look.living.values()),
             "processes": float(len(look.living)),
             "private_bytes": float(look.private_bytes),
         }
-        return (Reading(self._source, *now, values),)
 
     def _look(self) -> _Look | None:
         """All processes at one moment: looked at again when a child was reaped meanwhile, so that none counts twice."""
@@ -121,7 +144,7 @@ class ProcessTree(FileReader):
 
     def _sum(self, root: ProcessTimes) -> _Look:
         look = _Look(root)
-        for pid in _tree(self._pid, self._excluded, self._proc):
+        for pid in self._pids():
             times = root if pid == self._pid else self._times(pid)
             status = read_text(self._proc / str(pid) / "status")
             if times is None or status is None:
@@ -148,15 +171,6 @@ class ProcessTree(FileReader):
         return parse_times(text) if text else None
 
 
-def _tree(pid: int, excluded: frozenset[int], proc: Path) -> Iterator[int]:
-    """`pid` and its living descendants, without the trees under `excluded`."""
-    if pid in excluded:
-        return
-    yield pid
-    for child in children_of(pid, proc):
-        yield from _tree(child, excluded, proc)
-
-
 def _reaped_us(times: ProcessTimes) -> float:
     return times.reaped_user_us + times.reaped_system_us
 
@@ -171,23 +185,14 @@ _IO_FIELDS = {
 _IO_METERS = tuple(Meter(name, unit) for name, (_, unit) in _IO_FIELDS.items())
 
 
-class ProcessIo(FileReader):
-    """Bytes that a process and its descendants handed to the file system, from /proc/PID/io, as the source `source`.
+class ProcessIo(_TreeReader):
+    """Bytes that a process and its descendants passed to the file system, from /proc/PID/io.
 
-    Without the trees under `excluded`; None throughout where that file is closed to us. Read at the window's edges. The
-    kernel adds the counters of children that have been waited for to their parent's, so nothing is lost when backends
-    or a load's program end. Its `write_bytes` is left out: it counts a whole large folio for every page dirtied in it:
-    for WAL on a current ext4 twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
+    None throughout where we may not read that file. Read at the window's edges. The kernel adds the counters of
+    children that have been waited for to their parent's, so nothing is lost when backends or a load's program end. Its
+    `write_bytes` is left out: it counts a whole large folio for every page dirtied in it, for WAL on a current ext4
+    twenty times too much. Asynchronous I/O (libaio, io_uring) is in none of its counters.
     """
-
-    def __init__(
-        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
-    ) -> None:
-        self._source = source
-        self._pid = pid
-        self._clock = clock
-        self._excluded = excluded
-        self._proc = proc
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
@@ -199,16 +204,11 @@ class ProcessIo(FileReader):
         """Another file a process: not worth it."""
         return False
 
-    def read(self) -> tuple[Reading, ...]:
-        """The whole tree, with the dead that it has waited for."""
-        now = self._clock.monotonic_ns(), self._clock.wall_ns()
-        values: dict[str, float | None] = dict.fromkeys(_IO_FIELDS)
-        if self._io(self._pid) is not None:
-            tables = [*filter(None, map(self._io, _tree(self._pid, self._excluded, self._proc)))]
-            values = {
-                name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()
-            }
-        return (Reading(self._source, *now, values),)
+    def _values(self) -> Mapping[str, float | None]:
+        if self._io(self._pid) is None:
+            return dict.fromkeys(_IO_FIELDS)
+        tables = [*filter(None, map(self._io, self._pids()))]
+        return {name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()}
 
     def _io(self, pid: int) -> dict[str, int] | None:
         text = read_text(self._proc / str(pid) / "io")

@@ -8,14 +8,7 @@ from collections.abc import Callable
 from pgassay.analysis.lint.benchmark import Benchmark, Run
 from pgassay.analysis.lint.completeness import aborted, missing, short
 from pgassay.analysis.lint.design import confounded_factors, fixed_order
-from pgassay.analysis.lint.load import (
-    few_branches,
-    in_memory,
-    one_machine,
-    one_thread,
-    rate_limited,
-    within_checkpoint,
-)
+from pgassay.analysis.lint.load import load_setup
 from pgassay.analysis.lint.order import first_run, monotone, trend
 from pgassay.analysis.lint.replication import below_resolution, noisy, seconds_as_replicates, too_few
 from pgassay.analysis.lint.setup import Setup
@@ -27,7 +20,7 @@ Check = Callable[[Benchmark], tuple[Finding, ...]]
 
 CHECKS: tuple[Check, ...] = (
     *(aborted, short, missing),
-    *(few_branches, rate_limited, within_checkpoint, one_thread, one_machine, in_memory),
+    load_setup,
     *(confounded_factors, seconds_as_replicates, first_run, monotone, trend, fixed_order),
     *(too_few, noisy, below_resolution),
 )

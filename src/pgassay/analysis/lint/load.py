@@ -1,9 +1,11 @@
 """What a DBA objects to before looking at a number: how the load was set up, and what it could not show.
 
-Each needs what its source tells; where nothing is told nothing is found. See docs/lint.md for the limits.
+Each objection needs what the source says of the setup; where it says nothing, nothing is found. See docs/lint.md for
+the limits.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pgassay.analysis.lint.benchmark import SHORT, Benchmark, Run
 from pgassay.study.findings import Finding, Severity
@@ -18,118 +20,122 @@ CHECKPOINT_TIMEOUT_S = 300.0
 """PostgreSQL's default."""
 
 
-def few_branches(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """TPC-B with a scale below its clients: they wait for each other's rows of pgbench_branches."""
+def _scale_below_clients(run: Run) -> str:
+    scale, clients = run.setup.scale, run.setup.clients
+    if not run.setup.tpc_b or scale is None or clients is None or scale >= clients:
+        return ""
+    return f"scale {scale:g} and {clients:g} clients"
 
-    def judge(run: Run) -> str:
-        scale, clients = run.setup.scale, run.setup.clients
-        if not run.setup.tpc_b or scale is None or clients is None or scale >= clients:
-            return ""
-        return f"scale {scale:g} and {clients:g} clients"
 
-    return _finding(
-        benchmark, judge, "scale-below-clients", Severity.WARNING,
+def _rate_limited(run: Run) -> str:
+    setup = run.setup
+    if not setup.rate_limited or (setup.lag_ms or 0.0) > KEPT_UP_LAG_MS:
+        return ""
+    if setup.rate is None:
+        return f"{run.value or 0.0:.6g} transactions per second at a limited rate"
+    if run.value is not None and run.value < KEPT_UP_SHARE * setup.rate:
+        return ""
+    return f"{run.value or 0.0:.6g} transactions per second at a rate of {setup.rate:g}"
+
+
+def _below_checkpoint(run: Run) -> str:
+    setup = run.setup
+    if not setup.writes:
+        return ""
+    if setup.cycles is not None:
+        return "" if setup.cycles >= 1.0 else f"no whole checkpoint cycle in {run.seconds or 0.0:.3g} s"
+    seconds = run.planned_s if run.seconds is None else run.seconds
+    if seconds is None or seconds >= SHORT * (setup.checkpoint_timeout_s or CHECKPOINT_TIMEOUT_S):
+        return ""
+    if setup.checkpoint_timeout_s is None:
+        return f"{seconds:.3g} s; checkpoint_timeout is not known, and its default is 5 min"
+    return f"{seconds:.3g} s, and checkpoint_timeout is {setup.checkpoint_timeout_s:g} s"
+
+
+def _cycle_known(benchmark: Benchmark) -> bool:
+    return any(run.setup.checkpoint_timeout_s is not None or run.setup.cycles is not None for run in benchmark.runs)
+
+
+def _few_threads(run: Run) -> str:
+    clients, threads = run.setup.clients, run.setup.threads
+    if clients is None or not threads or clients <= CLIENTS_A_THREAD * threads:
+        return ""
+    return f"{clients:g} clients on {threads:g} {'thread' if threads == 1 else 'threads'}"
+
+
+def _one_machine(run: Run) -> str:
+    return "no machine of its own for the client" if run.setup.same_machine else ""
+
+
+def _data_in_memory(run: Run) -> str:
+    size, memory = run.setup.database_bytes, run.setup.memory_bytes
+    if not run.setup.about_disk or size is None or memory is None or size >= memory:
+        return ""
+    return f"{size / 1e9:.3g} GB of data and {memory / 1e9:.3g} GB of memory"
+
+
+@dataclass(frozen=True)
+class _Objection:
+    """`judge` says what is wrong with a run, or nothing; `serious` whether that is a warning, or only a note."""
+
+    code: str
+    judge: Callable[[Run], str]
+    text: str
+    remedy: str
+    serious: Callable[[Benchmark], bool] = lambda _: True
+    responses: tuple[str, ...] = ()
+    """The responses that it concerns; none: all."""
+
+
+_OBJECTIONS = (
+    _Objection(
+        "scale-below-clients", _scale_below_clients,
         "clients wait for each other's rows: TPC-B updates one of as many branches as its scale",
         "initialise with a scale of at least the number of clients, as pgbench's manual says",
-    )  # fmt: skip
-
-
-def rate_limited(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """A throughput that is the rate that was asked for."""
-
-    def judge(run: Run) -> str:
-        setup = run.setup
-        if not setup.rate_limited or (setup.lag_ms or 0.0) > KEPT_UP_LAG_MS:
-            return ""
-        if setup.rate is None:
-            return f"{run.value or 0.0:.6g} transactions per second at a limited rate"
-        if run.value is not None and run.value < KEPT_UP_SHARE * setup.rate:
-            return ""
-        return f"{run.value or 0.0:.6g} transactions per second at a rate of {setup.rate:g}"
-
-    if benchmark.response not in ("", "tps"):
-        return ()
-    return _finding(
-        benchmark, judge, "rate-limited", Severity.WARNING,
+    ),
+    _Objection(
+        "rate-limited", _rate_limited,
         "throughput is the rate that was asked for, and not what the server can do",
         "compare latencies at this rate, or run without --rate",
-    )  # fmt: skip
-
-
-def within_checkpoint(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """A load that writes, measured for less than a checkpoint cycle."""
-
-    def judge(run: Run) -> str:
-        setup = run.setup
-        if not setup.writes:
-            return ""
-        if setup.cycles is not None:
-            return "" if setup.cycles >= 1.0 else f"no whole checkpoint cycle in {run.seconds or 0.0:.3g} s"
-        seconds = run.planned_s if run.seconds is None else run.seconds
-        if seconds is None or seconds >= SHORT * (setup.checkpoint_timeout_s or CHECKPOINT_TIMEOUT_S):
-            return ""
-        if setup.checkpoint_timeout_s is None:
-            return f"{seconds:.3g} s; checkpoint_timeout is not told, and its default is 5 min"
-        return f"{seconds:.3g} s, and checkpoint_timeout is {setup.checkpoint_timeout_s:g} s"
-
-    told = any(run.setup.checkpoint_timeout_s is not None or run.setup.cycles is not None for run in benchmark.runs)
-    return _finding(
-        benchmark, judge, "window-below-checkpoint", Severity.WARNING if told else Severity.NOTE,
+        responses=("", "tps"),
+    ),
+    _Objection(
+        "window-below-checkpoint", _below_checkpoint,
         "runs are shorter than a checkpoint cycle, so what checkpoints and full-page images cost may be missing",
         "measure whole checkpoint cycles, or say that checkpoints are left out",
-    )  # fmt: skip
-
-
-def one_thread(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Many clients on few threads of the load program."""
-
-    def judge(run: Run) -> str:
-        clients, threads = run.setup.clients, run.setup.threads
-        if clients is None or not threads or clients <= CLIENTS_A_THREAD * threads:
-            return ""
-        return f"{clients:g} clients on {threads:g} {'thread' if threads == 1 else 'threads'}"
-
-    return _finding(
-        benchmark, judge, "few-threads", Severity.WARNING,
+        serious=_cycle_known,
+    ),
+    _Objection(
+        "few-threads", _few_threads,
         "the load program may be the bottleneck: many clients share a thread",
         "give it more threads (pgbench --jobs), and look at the client's CPU time",
-    )  # fmt: skip
-
-
-def one_machine(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """Client and server on one machine."""
-    return _finding(
-        benchmark, lambda run: "no machine of its own for the client" if run.setup.same_machine else "",
-        "one-machine", Severity.NOTE,
+    ),
+    _Objection(
+        "one-machine", _one_machine,
         "client and server share one machine: the client's CPU time is missing to the server",
         "run the client on another machine, or give each its own CPUs, and say so",
-    )  # fmt: skip
-
-
-def in_memory(benchmark: Benchmark) -> tuple[Finding, ...]:
-    """A test of a disk whose data fit into memory."""
-
-    def judge(run: Run) -> str:
-        size, memory = run.setup.database_bytes, run.setup.memory_bytes
-        if not run.setup.about_disk or size is None or memory is None or size >= memory:
-            return ""
-        return f"{size / 1e9:.3g} GB of data and {memory / 1e9:.3g} GB of memory"
-
-    return _finding(
-        benchmark, judge, "data-in-memory", Severity.WARNING,
+        serious=lambda _: False,
+    ),
+    _Objection(
+        "data-in-memory", _data_in_memory,
         "the data fit into memory, so reads do not reach the drive that is tested",
         "load more data than the machine has memory, or limit its memory",
-    )  # fmt: skip
+    ),
+)  # fmt: skip
 
 
-def _finding(
-    benchmark: Benchmark, judge: Callable[[Run], str], code: str, severity: Severity, text: str, remedy: str
-) -> tuple[Finding, ...]:
-    """One finding over all whole runs for which `judge` says something; the first one's numbers are its evidence."""
+def load_setup(benchmark: Benchmark) -> tuple[Finding, ...]:
+    """One finding for each objection to a whole run; the first such run's numbers are its evidence."""
     whole = [run for run, short in zip(benchmark.runs, benchmark.short_of_s, strict=True) if not (run.aborted or short)]
-    found = [(run, said) for run in whole if (said := judge(run))]
-    if not found:
-        return ()
-    run, said = found[0]
-    evidence = f"{len(found)} of {len(whole)} {benchmark.replicate}s; {run.arm}: {said}"
-    return (Finding(code, severity, text, remedy=remedy, evidence=evidence),)
+    findings = []
+    for each in _OBJECTIONS:
+        if each.responses and benchmark.response not in each.responses:
+            continue
+        found = [(run, said) for run in whole if (said := each.judge(run))]
+        if not found:
+            continue
+        run, said = found[0]
+        evidence = f"{len(found)} of {len(whole)} {benchmark.replicate}s; {run.arm}: {said}"
+        severity = Severity.WARNING if each.serious(benchmark) else Severity.NOTE
+        findings.append(Finding(each.code, severity, each.text, remedy=each.remedy, evidence=evidence))
+    return tuple(findings)
