@@ -214,3 +214,19 @@ def no_calibration(clusters: int, blocks: int, runs: int) -> str:
         f"{clusters} {plural('cluster', clusters)}, {blocks} whole {plural('block', blocks)} and {runs} "
         f"{plural('run', runs)} after each restart: at least two of each are needed"
     )
+
+
+def not_one_slice(arms: Sequence[str]) -> str:
+    """Why a round of alternating slices is lost: these arms have none in it, or more than one."""
+    named = ", ".join(arm or "baseline" for arm in arms)
+    return f"{named} {'has' if len(arms) == 1 else 'have'} not exactly one slice"
+
+
+def discarded_slice(arm: str, reason: str) -> str:
+    """Why a round of alternating slices is lost: the slice of `arm` may not count."""
+    return f"{arm or 'baseline'}: {reason}"
+
+
+def nothing_done(transactions: float, seconds: float) -> str:
+    """A slice without transactions, or without time."""
+    return f"{transactions:g} transactions in {seconds:g} s"
