@@ -176,9 +176,10 @@ class Findings:
         *,
         equivalence: bool = False,
     ) -> tuple[Effect, ...]:
-        """Every treatment, or `only` these, against the baseline; the primary's are simultaneous over all.
+        """Every treatment, or `only` these, against the baseline, with intervals for the response's whole family.
 
-        `equivalence`: with the inner interval, which verdicts take; its looks take time.
+        Against another baseline each comparison stands for itself. `equivalence`: with the inner interval, which
+        verdicts take; its looks take time.
         """
         against, primary = baseline or self.baseline, response.name == self.study.primary and baseline is None
         found = compare(
@@ -186,13 +187,27 @@ class Findings:
             response,
             against,
             blocks_max=self.study.design.blocks_max,
-            comparisons=sum(treatment != against for treatment, _, _ in self._places) if primary else 1,
+            comparisons=self._family(response) if baseline is None else 1,
             looks=self.looks,
             primary=primary,
             arms=[place for place in self._places if only is None or place[0] in only],
             equivalence=equivalence,
         )
         return without_refused(found, self.study, response, against, self.service_errors)
+
+    def _family(self, response: Response) -> int:
+        """How many comparisons share an error rate with those of `response`: the same wherever a page shows them.
+
+        The primary's are one family, costs another, secondary responses that are no costs the third; a comparison of
+        any other response stands for itself.
+        """
+        compared = sum(treatment != self.baseline for treatment, _, _ in self._places)
+        if response.name == self.study.primary:
+            return compared
+        if response.cost:
+            return self.costs[0].comparisons if self.costs else 1
+        together = [each.name for each in self.secondary if not each.cost and each.name != self.study.primary]
+        return max(1, compared * len(together)) if response.name in together else 1
 
     @cached_property
     def _places(self) -> Sequence[Place]:
@@ -204,7 +219,7 @@ class Findings:
         return service_times.errors_of(self.trials)
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
-        """Effects on one response with their verdicts; only the primary's are under simultaneous error control."""
+        """Effects on one response with their verdicts, their intervals as in `effects`."""
         compared = self.effects(response, equivalence=True)
         return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
 
@@ -230,6 +245,12 @@ class Findings:
     def verdicts(self) -> tuple[Judged, ...]:
         """Effects on the primary with their verdicts, in the study's order."""
         return self.judged(self.primary)
+
+    @cached_property
+    def secondary_verdicts(self) -> tuple[tuple[Response, tuple[Judged, ...]], ...]:
+        """The same of every secondary response, labelled so: they decide nothing."""
+        named = (each for each in self.secondary if each.name != self.study.primary)
+        return tuple((response, self.judged(response)) for response in named)
 
     @cached_property
     def costs(self) -> tuple[Effect, ...]:

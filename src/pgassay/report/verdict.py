@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import comparison, curves, scaling_figure, words
+from pgassay.report import comparison, curves, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Section, Sentences, Surface, VerdictRow, Verdicts
 from pgassay.study.responses import Status
@@ -63,6 +63,7 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
             for judged in findings.verdicts
         )
     )
+    yield from responses.blocks(findings)
     if lost := losses(findings.trials):
         yield Sentences((lost,))
     if findings.explanations:
@@ -133,6 +134,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
             }
             for judged in findings.verdicts
         ],
+        "secondary": responses.plain(findings),
         "explanations": [explanation.text for explanation in findings.explanations],
         "regimes": list(findings.regimes),
         "layout": comparison.layout(findings.study),
