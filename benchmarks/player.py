@@ -4,7 +4,7 @@ At equal CPU means that what is compared is transactions per CPU second of the c
 on a machine whose cores are shared, transactions a second tell who got the cores. Both are printed, as ratios with
 intervals over pairs. pgbench's scripts are asked of the installed program (`--show-script`).
 
-    python -m benchmarks.player [--scale 10] [--seconds 2] [--pairs 6] [--clients 1,4,16] [--directory DIR]
+    python -m benchmarks.player [--scale 10] [--seconds 2] [--pairs 6] [--clients 1,4,16,64] [--directory DIR]
 """
 
 import argparse
@@ -91,7 +91,8 @@ def compare(bench: Bench, case: Case, scale: int, seconds: int, pairs: int) -> N
             cpu.append(log(ours.per_cpu_s / theirs.per_cpu_s))
     print(
         f"{case.flag} {case.protocol:8} {case.clients:2} clients: player / pgbench"
-        f" tps {interval(tps)}, transactions per CPU second of the client {interval(cpu)}"
+        f" tps {interval(tps)}, transactions per CPU second of the client {interval(cpu)}",
+        flush=True,
     )
 
 
@@ -101,10 +102,10 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--scale", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--clients", default="1,4,16")
+    parser.add_argument("--clients", default="1,4,16,64")
     parser.add_argument("--directory", type=Path)
     given = parser.parse_args(words)
-    with serving(given.directory, "player") as bench:
+    with serving(given.directory, "player", {"max_connections": "300"}) as bench:
         endpoint = bench.server.endpoint
         program = str(bench.installation.bindir / "pgbench")
         bench.runner.run([program, "-i", "-q", "-s", str(given.scale)], environment=endpoint.environment())

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +31,11 @@ class Bench:
 
 
 @contextmanager
-def serving(within: Path | None, name: str) -> Iterator[Bench]:
-    """A fresh server below `within` (None: where temporary files go), stopped and removed at the end."""
+def serving(within: Path | None, name: str, settings: Mapping[str, str] | None = None) -> Iterator[Bench]:
+    """A fresh server below `within` (None: where temporary files go), stopped and removed at the end.
+
+    `settings` are set beside those of every benchmark, and instead of them.
+    """
     account = choose()
     runner, clock = LocalRunner(account), SystemClock()
     installation = Finder(runner, clock, account, os.environ).find()
@@ -42,7 +45,7 @@ def serving(within: Path | None, name: str) -> Iterator[Bench]:
         sockets = make_private_directory(account, directory)
         shutil.chown(directory, account.uid, account.gid)
         installation.initialize(directory / "data", {})
-        server = installation.start(directory / "data", SETTINGS, sockets)
+        server = installation.start(directory / "data", {**SETTINGS, **(settings or {})}, sockets)
         try:
             yield Bench(installation, runner, clock, server, directory)
         finally:

@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pgassay._core import LatencySketch
 from pgassay.bench.counters import Sample
-from pgassay.load.pgbench.log import Logged, latencies, log_files, put_away, read_log, series
+from pgassay.load.pgbench.log import Logged, latencies, log_files, put_away, read_log, series, share_within
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import Progress
 from tests.load.samples import FOLDER
@@ -46,6 +48,16 @@ def test_all_threads_are_read(prefix: Path) -> None:
     median = found.latencies["latency_p50_ms"]
     assert median == pytest.approx(times[(len(times) + 1) // 2 - 1] / 1000, rel=LatencySketch.RELATIVE_ERROR)
     assert found.problems == {}
+
+
+@given(st.lists(st.integers(0, 12), max_size=300))
+def test_latencies_that_no_answer_can_have_are_counted(times: list[int]) -> None:
+    sketch = LatencySketch()
+    for each in times:
+        sketch.record(each)
+    exact = sum(each <= 5 for each in times) / len(times) if times else None
+    assert share_within(sketch, 5) == exact
+    assert latencies(sketch)["impossible_latency_share"] == exact
 
 
 def test_only_whole_seconds_enter_the_series(prefix: Path) -> None:

@@ -1,6 +1,7 @@
-"""A load that fell behind its schedule is warned about, in every form of the report; one that kept up is not."""
+"""A load that fell behind its schedule is warned about, in every form of the report; so is a client's late clock."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.record.directory import RunDirectory
@@ -8,7 +9,7 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import page, text
-from pgassay.report.doubts import overloads
+from pgassay.report.doubts import late_clock, overloads
 from pgassay.report.findings import Findings
 from pgassay.report.seconds import drawing
 from pgassay.study.document import write
@@ -74,6 +75,16 @@ def test_falling_behind_is_told_with_the_worst_trial() -> None:
         "the load fell behind its rate with table.fillfactor=75 in 2 of 4 valid trials: offered 1,000/s, done 700.0/s:"
         " latencies are mostly schedule lag",
     )
+
+
+def test_a_clock_that_gives_impossible_latencies_is_told_by_its_worst_trial() -> None:
+    def of(share: float | None, status: Status = Status.VALID) -> TrialRecord:
+        return replace(trial(1, 1000.0, status=status), responses={"impossible_latency_share": share})
+
+    assert late_clock([of(None), of(0.0), of(0.0009), of(0.5, Status.INVALID)]) == ()
+    (told,) = late_clock([of(0.002), of(0.0141), of(0.0)])
+    assert "at most 5 µs" in told
+    assert "in 2 of 3 trials, at worst 1.41%" in told
 
 
 def test_text_json_and_page_warn(tmp_path: Path) -> None:

@@ -25,6 +25,9 @@ STEPS_SHOWN = 4
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""
 RATE = "load.rate"
+IMPOSSIBLE = "impossible_latency_share"
+IMPOSSIBLE_TOLD = 0.001
+"""A share of latencies that no answer can have, from which on the run's latencies are doubted aloud."""
 _KINDS = {
     Status.INVALID: "discarded because of other programs, run again",
     Status.OUTCOME: "outcome of its settings",
@@ -44,7 +47,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         yield Sentences((comparison.order(findings.study),))
     warnings = crash_warnings(findings.study)
     aside = side_effects(findings.trials)
-    yield Sentences((*warnings, *aside, *overloads(findings.trials), *steadiness, *findings.seconds.unread))
+    clocks = late_clock(findings.trials)
+    yield Sentences((*warnings, *aside, *overloads(findings.trials), *clocks, *steadiness, *findings.seconds.unread))
     lost = (*findings.discarded, *findings.outcomes)
     if lost:
         rows = [
@@ -106,6 +110,23 @@ def disturbance(trials: Sequence[TrialRecord]) -> str:
     return f"other programs used {middle:.0%} of the CPU in the median window, at most {shares[-1]:.0%}"
 
 
+def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """A sentence if the client's clock let answers seem to take no time in any trial that counts, by the worst."""
+    shares = [
+        share
+        for trial in trials
+        if trial.status is Status.VALID and (share := trial.responses.get(IMPOSSIBLE)) is not None
+    ]
+    told = [share for share in shares if share > IMPOSSIBLE_TOLD]
+    if not told:
+        return ()
+    counted = f"in {len(told)} of {words.counted(len(shares), 'trial')}, at worst {max(told):.2%}"
+    return (
+        f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
+        " means of latency are too low; transactions per second are not affected",
+    )
+
+
 def _loaded_s(trial: TrialRecord) -> float:
     """The window and the warm-up, in seconds."""
     loaded_s = (trial.regime.get("window_s"), trial.regime.get("warmup_s"))
@@ -155,6 +176,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
         "remarks": list(findings.remarks),
         "not_crash_safe": list(crash_warnings(findings.study)),
         "overloads": list(overloads(findings.trials)),
+        "late_clock": list(late_clock(findings.trials)),
         "overhead": overhead(findings.trials, findings.run.journal),
         "dropped": dict(findings.dropped),
     }

@@ -5,23 +5,36 @@ The lab's warm-up of this load is the published one: pg_prewarm of the table, th
 of the table's counters came to, and leaves other readers of these counters their own.
 """
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.errors import QueryError
+from pgassay.bench.errors import LoadError, QueryError
 from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.server import Server
-from pgassay.load import messages
+from pgassay.load import messages, player
+from pgassay.load import responses as shared
 from pgassay.load.cacheprobe import phases, table
-from pgassay.load.cacheprobe.options import INDEX_SHARE, PAGE_BYTES, ROWS_PER_PAGE, CacheprobeOptions
+from pgassay.load.cacheprobe.options import (
+    INDEX_SHARE,
+    PAGE_BYTES,
+    PLAYER,
+    PUBLISHED,
+    ROWS_PER_PAGE,
+    CacheprobeOptions,
+)
 from pgassay.load.cacheprobe.phases import SCRIPTS, Outcome, Phase, command, outcome
 from pgassay.load.cacheprobe.residency import residency
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 _LONGEST_S = 86400.0
 _FLUSHED_SINCE = 15
 """From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
 _COLLECTOR_S = 2.0
+_SESSION_END_S, _POLL_S = 5.0, 0.01
+_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
 _COUNTERS = (
     "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
     f" WHERE relname = '{table.TABLE}'"
@@ -29,7 +42,7 @@ _COUNTERS = (
 
 
 class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
-    """Three phases of pgbench, and what the server and the kernel count over them."""
+    """Three phases of our player or of pgbench, and what the server and the kernel count over them."""
 
     responses = phases.RESPONSES
 
@@ -38,12 +51,14 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         return self.tools.bindir / "pgbench"
 
     def check(self) -> None:
-        """Refuse a length, a run without a warm-up, and a missing pgbench."""
+        """Refuse a length, a run without a warm-up, and a missing program."""
         if self.options.duration_s is not None:
             raise messages.no_length(self.name)
         if self.options.warmup_s == 0:
             raise messages.needs_warm_up(self.name)
-        if not self._pgbench.exists():
+        if self.options.method == PLAYER:
+            player.find()
+        elif not self._pgbench.exists():
             raise messages.missing_program(self._pgbench, "which runs the probes")
 
     def data_key(self) -> Mapping[str, str]:
@@ -98,16 +113,19 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         options = self.options
         found: dict[str, float | None] = {}
         problems: dict[str, str] = {}
+        probes: list[float] = []
         try:
             found |= _shares(server, "warm")
             before = self._blocks(server)
             for phase in (
-                Phase("idx1", options.probes, each=options.each),
+                Phase("idx1", options.probes),
                 Phase("seq", 1),
-                Phase("idx2", options.probes, each=options.each),
+                Phase("idx2", options.probes),
             ):
                 yielded = self._phase(server, phase, output)
-                found |= phases.of_phase(phase.name, yielded.mean_ms, yielded.each_ms)
+                told = () if options.method == PUBLISHED else yielded.each_ms
+                found |= phases.of_phase(phase.name, yielded.mean_ms, told)
+                probes += yielded.each_ms if phase.script == "idx" else ()
                 problems |= yielded.problems
                 if yielded.problems:
                     break
@@ -115,13 +133,37 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
                     found |= _shares(server, "scan")
             after = self._blocks(server)
             found |= {name: end - start for name, start, end in zip(phases.BLOCKS, before, after, strict=True)}
-            found |= _sizes(server)
+            found |= {**_sizes(server), shared.IMPOSSIBLE.name: phases.impossible(probes)}
         except QueryError as error:
             problems.setdefault("server", error.message)
         return found, problems
 
     def _phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
-        """Run one pgbench to its end, whatever that is; its outputs stay."""
+        """Run one to its end, whatever that is; its outputs stay."""
+        return (self._play if self.options.method == PLAYER else self._pgbench_phase)(server, phase, output)
+
+    def _play(self, server: Server, phase: Phase, output: Path) -> Outcome:
+        load = PlayedLoad((PlayedScript(phase.script, SCRIPTS[phase.script]),))
+        try:
+            with Player(load, server.endpoint, self.tools.runner, self.tools.clock) as playing:
+                slices = [playing.play(transactions=1)]
+                if phase.seconds:
+                    slices.append(playing.play(duration_ms=phase.seconds * 1000))
+                elif phase.transactions and phase.transactions > 1 and not slices[0].aborted:
+                    slices.append(playing.play(transactions=phase.transactions - 1))
+        except LoadError as error:
+            return Outcome(None, (), {"aborted": f"{phase.name}: {error.message}"})
+        (output / f"{phase.name}.json").write_text(json.dumps([asdict(each) for each in slices]), encoding="utf-8")
+        self._wait_for_counts(server)
+        return phases.played(phase, slices)
+
+    def _wait_for_counts(self, server: Server) -> None:
+        """A session's counts are there once it has ended, which a server does a moment after its client."""
+        deadline_ns = self.tools.clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
+        while server.query(_SESSIONS) and self.tools.clock.monotonic_ns() < deadline_ns:
+            self.tools.clock.sleep(_POLL_S)
+
+    def _pgbench_phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
         arguments = command(self._pgbench, server.endpoint, phase, output)
         running = self.tools.runner.start(
             arguments,

@@ -16,7 +16,8 @@ from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.study.units import format_bytes, format_number, parse_memory
 
-EACH, PUBLISHED = "each", "published"
+PLAYER, PUBLISHED, EACH = "player", "published", "each"
+"""Our own player's clock; pgbench's means; pgbench's log, as runs before the player had it."""
 COPIES = 20
 """Of the key, in each row's array."""
 ROWS_PER_PAGE = 37
@@ -84,9 +85,9 @@ class CacheprobeOptions(LoadOptions):
     )
     probes: int = option(whole(), default=100, summary="cacheprobe: index probes before and after the scan")
     method: str = option(
-        choice(EACH, PUBLISHED),
-        default=EACH,
-        summary="cacheprobe: each probe's own latency, or pgbench's means as published",
+        choice(PLAYER, PUBLISHED, EACH),
+        default=PLAYER,
+        summary="cacheprobe: the probes' clock: our player's, pgbench's means as published, or each line of its log",
     )
     duration_s: int | None = option(
         optional(seconds()), name="duration", default=None, unit="s", summary="length of the measured window"
@@ -103,8 +104,3 @@ class CacheprobeOptions(LoadOptions):
     def rows(self) -> int:
         """The number of rows that the table gets."""
         return self.size.in_rows(self.memory_bytes or _machine_memory_bytes())
-
-    @property
-    def each(self) -> bool:
-        """Is the latency of each probe asked for?"""
-        return self.method == EACH

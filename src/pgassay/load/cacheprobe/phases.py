@@ -1,8 +1,8 @@
-"""One phase of the protocol as a pgbench of its own, as published: its command line, and what it printed.
+"""One phase of the protocol, on a connection of its own: by our player, or by a pgbench as published.
 
-`pgbench --no-vacuum --transactions 100 --report-per-command --file …`; with each probe's own latency a log is kept
-beside (pgbench's, in microseconds, without a client library's own time). What the phases yield together: times, blocks
-read and hit, and where heap and index were.
+The player reads its clock around each statement. pgbench (`--no-vacuum --transactions 100 --report-per-command --file
+…`) reads it lazily, so that some probes seem to take no time: its log is kept beside, and such probes are counted. What
+the phases yield together: times, blocks read and hit, and where heap and index were.
 """
 
 import re
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Completed
+from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.load import responses as shared
 from pgassay.load.pgbench.options import connection
 from pgassay.study.responses import Better, Response, Scale
@@ -64,7 +65,7 @@ _SHARES = tuple(
     for moment, when in MOMENTS.items()
 )
 
-RESPONSES: tuple[Response, ...] = (*_TIMES, *_COUNTS, *_SHARES)
+RESPONSES: tuple[Response, ...] = (*_TIMES, shared.IMPOSSIBLE, *_COUNTS, *_SHARES)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,6 @@ class Phase:
     name: str
     transactions: int | None = None
     seconds: int | None = None
-    each: bool = False
 
     @property
     def script(self) -> str:
@@ -84,7 +84,10 @@ class Phase:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The statement's mean latency as pgbench prints it, each transaction's own if asked, and what went wrong."""
+    """The statement's mean latency, each transaction's own in the order of time or of size, and what went wrong.
+
+    The first of `each_ms` is always the connection's first probe.
+    """
 
     mean_ms: float | None
     each_ms: tuple[float, ...] = ()
@@ -106,10 +109,10 @@ def command(program: Path, endpoint: Endpoint, phase: Phase, folder: Path) -> li
         "-f",
         str(folder / f"{phase.script}.sql"),
     ]
-    arguments += ["-T", str(phase.seconds)] if phase.seconds else ["-t", str(phase.transactions)]
-    if phase.each:
-        arguments += ["-l", f"--log-prefix={folder / phase.name}_log"]
-    return arguments + connection(endpoint)
+    if phase.seconds:
+        return [*arguments, "-T", str(phase.seconds), *connection(endpoint)]
+    logged = ["-l", f"--log-prefix={folder / phase.name}_log"]
+    return [*arguments, "-t", str(phase.transactions), *logged, *connection(endpoint)]
 
 
 def outcome(phase: Phase, done: Completed, log: str) -> Outcome:
@@ -123,6 +126,21 @@ def outcome(phase: Phase, done: Completed, log: str) -> Outcome:
     return Outcome(float(found[1]), latencies_ms(log))
 
 
+def played(phase: Phase, slices: Sequence[Slice]) -> Outcome:
+    """The latencies of the first transaction's slice and of the slice of all others, to 0.1 %; the mean is exact."""
+    aborted = [why for each in slices for why in each.aborted]
+    if aborted:
+        return Outcome(None, (), {"aborted": f"{phase.name}: {aborted[0]}"})
+    latencies = sum((each.latencies for each in slices), LatencyHistogram())
+    each_ms = tuple(
+        min(edge_ns, each.latencies.most_ns) / 1e6
+        for each in slices
+        for edge_ns, count in each.latencies.buckets
+        for _ in range(count)
+    )
+    return Outcome(latencies.sum_ns / latencies.count / 1e6 if latencies.count else None, each_ms)
+
+
 def latencies_ms(log: str) -> tuple[float, ...]:
     """The third column of pgbench's per-transaction log, in ms (manual, "Per-Transaction Logging")."""
     return tuple(int(line.split()[2]) / 1000 for line in log.splitlines() if len(line.split()) >= 6)
@@ -131,7 +149,7 @@ def latencies_ms(log: str) -> tuple[float, ...]:
 def of_phase(name: str, mean_ms: float | None, each_ms: Sequence[float]) -> dict[str, float | None]:
     """`idx1_ms` and its percentiles. The first probe of a connection reads the catalogs, so it is reported separately.
 
-    Without each probe's own latency the mean is pgbench's, over all of them, as published.
+    Without each probe's own latency the mean is that of all of them, as published.
     """
     first, rest = (each_ms[0], sorted(each_ms[1:])) if len(each_ms) > 1 else (None, [])
     if not rest:
@@ -144,6 +162,11 @@ def of_phase(name: str, mean_ms: float | None, each_ms: Sequence[float]) -> dict
         f"{name}_max_ms": rest[-1],
         f"{name}_first_ms": first,
     }
+
+
+def impossible(each_ms: Sequence[float]) -> float | None:
+    """The share of probes that no answer can have been so quick for; None without a probe."""
+    return sum(each * 1000 <= shared.IMPOSSIBLE_US for each in each_ms) / len(each_ms) if each_ms else None
 
 
 def derived(found: Mapping[str, float | None]) -> dict[str, float | None]:

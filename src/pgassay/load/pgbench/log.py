@@ -19,7 +19,7 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.load import Moment
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import Progress
-from pgassay.load.responses import QUANTILES
+from pgassay.load.responses import IMPOSSIBLE, IMPOSSIBLE_US, QUANTILES
 
 FORMAT = 1
 _SERIES = (
@@ -68,9 +68,29 @@ def read_log(prefix: Path, options: PgbenchOptions, began_wall_ns: int) -> Logge
 
 
 def latencies(sketch: LatencySketch) -> dict[str, float | None]:
-    """Quantiles and the greatest latency in ms; None without a transaction."""
+    """Quantiles and the greatest latency in ms, the share that no answer can have; None without a transaction."""
     found = {name: _ms(sketch.quantile(share)) for name, share in QUANTILES.items()}
-    return {**found, "latency_max_ms": _ms(sketch.max_us)}
+    return {**found, "latency_max_ms": _ms(sketch.max_us), IMPOSSIBLE.name: share_within(sketch, IMPOSSIBLE_US)}
+
+
+def share_within(sketch: LatencySketch, limit_us: int) -> float | None:
+    """The share of latencies up to a limit; None when empty.
+
+    pgbench takes one statement's end for the next one's beginning, and reads the clock only when it must: an answer
+    that is there at once has a latency of nothing (`pg_time_now_lazy` in pgbench.c).
+    """
+    if sketch.count == 0:
+        return None
+    # The greatest rank whose latency is within the limit, by bisection.
+    least, most = 0, sketch.count
+    while least < most:
+        rank = (least + most + 1) // 2
+        latency_us = sketch.quantile(rank / sketch.count)
+        if latency_us is not None and latency_us <= limit_us:
+            least = rank
+        else:
+            most = rank - 1
+    return least / sketch.count
 
 
 def put_away(prefix: Path, kept: Path, logged: Logged, keep: bool) -> None:

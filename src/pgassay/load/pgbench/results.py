@@ -27,6 +27,7 @@ RESPONSES: tuple[Response, ...] = (
     Response("skipped_share", "share of transactions skipped as too late", "share", _LOWER, _DIFFERENCE),
     Response("late_share", "share of transactions over the latency limit", "share", _LOWER, _DIFFERENCE),
     Response("retries_per_transaction", "retries per transaction", "count", _LOWER, _DIFFERENCE),
+    shared.IMPOSSIBLE,
 )
 _MANY = "multiple scripts"
 
