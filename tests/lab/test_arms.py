@@ -25,7 +25,7 @@ from tests.lab.simulation import DOCUMENT, Simulation, arm_with, fake_site, stud
 def test_every_level_reaches_the_room_that_it_is_for() -> None:
     arm = arm_with(server__work_mem="8MB", load__clients="4", init__wal_segment_size="64MB", table__fillfactor="90")
     assert arm.setup.settings == {"work_mem": "8MB"}
-    assert arm.load_levels["clients"] == "4"
+    assert arm.setup.load.to_levels()["clients"] == "4"
     assert arm.setup.load.connections == 4
     assert arm.setup.init_options == {"wal_segment_size": "64MB"}
     stages = [bound.factor.stage for bound in arm.bound]

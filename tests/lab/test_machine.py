@@ -11,6 +11,7 @@ from pgassay.bench.places import Mount
 from pgassay.lab.arms import resolve
 from pgassay.lab.machine import known_noise, known_trial_s, setting_of, user_file
 from pgassay.lab.site import Site
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import Calibration, NoiseRecord
 from pgassay.record.disk import RealDisk
@@ -43,6 +44,22 @@ def test_the_length_of_equal_work_is_known_where_this_very_load_was_calibrated(s
     calibrated(study, site)
     assert known_trial_s(resolve(study, site), MOUNT) == 17.5
     assert known_trial_s(resolve(study_of(load={**WORK, "transactions": "2000"}), site), MOUNT) is None
+
+
+def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_load_by_its_defaults(site: Site) -> None:
+    study = study_of(load={**WORK, "cache": "prewarmed", "vacuum": "off"})
+    whole = setting_of(resolve(study, site).arms[0], MOUNT)
+    defaults = PgbenchOptions().to_levels()
+    needed = ("driver", "script")
+    given = {name: text for name, text in whole.load.items() if name in needed or text != defaults.get(name)}
+    assert "cache" not in given
+    noise = {"tps": NoiseRecord(0.03, 0.02, 0.05, 0.0, 0.0, 0.03)}
+    old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, 9.0, noise)
+    calibrations.remember(site.disk, user_file(), old)
+    assert known_trial_s(resolve(study, site), MOUNT) == 17.5
+    cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), site), MOUNT)
+    assert cold is not None
+    assert cold.differences == ("cache=prewarmed",)
 
 
 def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(site: Site) -> None:

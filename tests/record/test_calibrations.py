@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.record import calibrations
 from pgassay.record.calibrations import (
     FILE,
     Calibration,
     Known,
     NoiseRecord,
     Setting,
+    nearest,
     read,
     remember,
     user_file,
@@ -43,19 +42,17 @@ def test_what_is_remembered_is_read_again_and_replaced_by_a_later_one() -> None:
         remember(disk, path, new)
     known = read(disk, path)
     assert [each.measured_utc[:7] for each in known.calibrations] == ["2026-01", "2026-02"]
-    assert known.nearest(HERE) == _calibration(when="2026-02-02T00:00:00Z")
+    assert nearest(known.calibrations, HERE) == _calibration(when="2026-02-02T00:00:00Z")
     write_beside_run(disk, HOME, _calibration())
     assert disk.exists(HOME / FILE)
 
 
 def test_the_nearest_load_is_taken_and_its_differences_told() -> None:
     far, near = _calibration(_with_load(clients="8", scale="9")), _calibration(_with_load(clients="8"))
-    assert Known((far, near)).nearest(HERE) == near
+    assert nearest((far, near), HERE) == near
     assert near.setting.differences(HERE) == ("clients=8",)
     assert HERE.differences(replace(HERE, postgres="18")) == ("postgres=15",)
     assert Setting("", "", "", "15", {}).differences(_with_load())[0] == "clients=default"
-    assert HERE.differences(_with_load(age="none", cache="prewarmed", checkpoint="cycle", warmup="0s")) == ()
-    assert HERE.differences(_with_load(age="2x", cache="cold")) == ("age=none", "cache=prewarmed")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +66,7 @@ def test_the_nearest_load_is_taken_and_its_differences_told() -> None:
     ],
 )
 def test_another_place_or_script_says_nothing(other: Setting) -> None:
-    assert Known((_calibration(other),)).nearest(HERE) is None
+    assert nearest([_calibration(other)], HERE) is None
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b'{"calibrations": [{}]}', b'{"calibrations": [], "format": 2}'])
@@ -95,9 +92,3 @@ def test_a_full_disk_keeps_the_old_file() -> None:
     with pytest.raises(RecordError):
         remember(disk, path, _calibration(_with_load(clients="8")))
     assert read(disk, path).calibrations == (_calibration(),)
-
-
-def test_an_option_that_is_not_given_counts_as_its_default() -> None:
-    """The record imports no load, so it has the defaults of its own: they are those of the options."""
-    declared = PgbenchOptions.from_levels({}).to_levels()
-    assert {name: declared[name] for name in calibrations._DEFAULTS} == calibrations._DEFAULTS

@@ -8,8 +8,6 @@ import argparse
 import os
 import secrets
 import sys
-from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,18 +16,12 @@ from pgassay.cli import messages
 from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
 from pgassay.cli.parser import whole
 from pgassay.cli.run import run_path
-from pgassay.errors import PgassayError
 from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pgassay.bench.places import Mount
-    from pgassay.lab.arms import ResolvedStudy
+    from pgassay.lab.run import Prepared
     from pgassay.lab.workbench import BenchOptions, Workbench
     from pgassay.record.directory import RunDirectory
-    from pgassay.record.reading import Run
-    from pgassay.record.values import TrialRecord
 
 BLOCKS_MAX = 30
 
@@ -80,92 +72,62 @@ def _calibrate(arguments: argparse.Namespace) -> int:
         site = bench.site()
         study = parse(STUDY, document, site.catalogue)
         prepared = prepare(resolve(study, site), bench)
-        for remark in prepared.remarks:
-            messages.warn(remark.warning)
-        mount = prepared.checked.mount
-        capacities: dict[str, str | float] = {"measured_utc": f"{datetime.now(UTC):%Y-%m-%d}", **measure(mount.path)}
+        _warn(prepared)
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        capacities: dict[str, str | float] = {"measured_utc": today, **measure(prepared.checked.mount.path)}
         written = WrittenStudy(study, document, seed, {})
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), capacities)
-        status = _conduct(prepared.resolved, directory, mount, quiet=arguments.json)
+        status = _conduct(prepared, directory, quiet=arguments.json)
     return _end(status, path, bench, as_json=arguments.json)
 
 
-def go_on(arguments: argparse.Namespace, record: "Run", options: "BenchOptions") -> int:
+def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
     """The rest of a calibration that was cut short, on the same clusters."""
-    from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import CalibrationBench
-    from pgassay.lab.messages import finished_already
-    from pgassay.lab.preflight import check
-    from pgassay.lab.run import surroundings
-    from pgassay.record.directory import RunDirectory
-    from pgassay.record.reading import Run
-    from pgassay.study.parsing import parse
+    from pgassay.lab.run import mark_resumed, reopen
 
-    directory = RunDirectory.open(arguments.run)
-    if directory.finished:
-        directory.close()
-        raise finished_already(arguments.run)
-    with directory, CalibrationBench(options) as bench:
-        site = bench.site()
-        resolved = resolve(parse(STUDY, record.study, site.catalogue), site)
-        checked = check(resolved)
-        remarks = surroundings(bench, checked.mount)
-        for remark in remarks:
-            messages.warn(remark.warning)
-        directory.resumed({"remarks": {remark.code: remark.recorded for remark in remarks}})
-        trials = Run.open(arguments.run).trials
-        status = _conduct(resolved, directory, checked.mount, trials, quiet=arguments.json)
+    with CalibrationBench(options) as bench:
+        reopened = reopen(arguments.run, bench)
+        _warn(reopened.prepared)
+        mark_resumed(reopened)
+        status = _conduct(reopened.prepared, reopened.run, quiet=arguments.json)
     return _end(status, arguments.run, bench, as_json=arguments.json)
 
 
-def _conduct(
-    resolved: "ResolvedStudy",
-    run: "RunDirectory",
-    mount: "Mount",
-    trials: "Sequence[TrialRecord]" = (),
-    *,
-    quiet: bool,
-) -> int:
-    """Run it, and keep what it found; its clusters go only when it is done."""
+def _warn(prepared: "Prepared") -> None:
+    for remark in prepared.remarks:
+        messages.warn(remark.warning)
+
+
+def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
+    """Run it to its end and keep what it found; returns the exit status."""
     from pgassay.cli.progress import watcher_for
-    from pgassay.lab.calibration import Calibrator
+    from pgassay.lab.calibration import conduct
     from pgassay.lab.machine import setting_of, user_file
     from pgassay.record import calibrations
-    from pgassay.record.errors import RecordError
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
-    site = resolved.site
-    with run, watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
+    resolved = prepared.resolved
+    with watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
         try:
-            Calibrator(resolved, run, watcher, trials).conduct()
+            conduct(resolved, run, watcher)
         except KeyboardInterrupt:
-            run.interrupted("signal")
             messages.tell_calibration_interrupted(run.path)
             return messages.INTERRUPTED
-        except RecordError:
-            raise
-        except PgassayError as error:
-            run.interrupted(error.message)
-            raise
-    setting = setting_of(resolved.arms[0], mount)
+    setting = setting_of(resolved.arms[0], prepared.checked.mount)
     found = CalibrationFindings(Run.open(run.path)).calibration(setting)
-    calibrations.write_beside_run(site.disk, run.path, found)
+    calibrations.write_beside_run(resolved.site.disk, run.path, found)
     if found.noise:
-        calibrations.remember(site.disk, user_file(), found)
+        calibrations.remember(resolved.site.disk, user_file(), found)
     return messages.SUCCESS
 
 
 def _end(status: int, path: Path, bench: "Workbench", *, as_json: bool) -> int:
-    if status == messages.SUCCESS:
-        from pgassay.bench.store import Needs
-        from pgassay.drive.options import DriveOptions
-        from pgassay.lab.calibration import CalibrationBench
+    from pgassay.lab.calibration import discard_clusters
 
-        with CalibrationBench(replace(bench.options, keep_snapshots=False)) as last:
-            last.site().drive(DriveOptions(), Needs())  # given back with all that is in it
-        with suppress(OSError):  # somebody else's calibration may still be there
-            bench.data_directory.rmdir()
+    if status == messages.SUCCESS:
+        discard_clusters(bench.options)
         _show(path, as_json=as_json)
     return status
 
@@ -199,7 +161,7 @@ def _load(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _bench_options(arguments: argparse.Namespace) -> "BenchOptions":
-    """Clusters live in a corner of their own, so that giving them back takes nobody else's snapshots along."""
+    """Clusters live in a directory of their own, so that removing them removes no snapshot of a study."""
     from pgassay.lab.workbench import BenchOptions, default_directory
 
     place = arguments.data_dir or default_directory(os.environ)

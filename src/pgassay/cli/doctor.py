@@ -10,8 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _strict, messages
-from pgassay.cli.parser import Command
+from pgassay.cli import messages
+from pgassay.cli.parser import Command, add_strict_options, strict_status
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
     parser.add_argument("--repair", action="store_true", help="put back what a killed pgassay left changed")
-    _strict.add_arguments(parser)
+    add_strict_options(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -46,14 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     findings = [*examine(places), changes_owed(ledger), *plugin_findings()]
     if arguments.json:
         print(json.dumps([_plain(finding) for finding in findings], indent=2))
-        return _strict.status(arguments, findings)
+        return strict_status(arguments, findings)
     width = max(len(finding.code) for finding in findings)
     for finding in findings:
         severity = messages.paint(f"{finding.severity:<7}", COLOURS[finding.severity], sys.stdout)
         print(f"{severity}  {finding.code:<{width}}  {finding.text}")
         if finding.remedy:
             print(f"{'':<7}  {'':<{width}}  remedy: {finding.remedy}")
-    return _strict.status(arguments, findings)
+    return strict_status(arguments, findings)
 
 
 def plugin_findings() -> list[Finding]:

@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.cli import _foreign_options, _strict
+from pgassay.cli import _foreign_options
+from pgassay.cli.parser import add_strict_options, strict_status
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", metavar="NAME=VALUE", default="", help="the treatment that claims are made against")
     add("--primary", metavar="RESPONSE", default="", help="the response that is claimed (default: the first)")
     add("--resolution", metavar="SHARE", help="the smallest effect that is claimed (default: 5%%, or the study's own)")
-    _strict.add_arguments(parser)
+    add_strict_options(parser)
     add("--json", action="store_true", help="as JSON")
 
 
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(judged, found), indent=2))
     else:
         print(text(judged, found), end="")
-    return _strict.status(arguments, found)
+    return strict_status(arguments, found)
 
 
 def text(judged: "Judged", found: tuple[Finding, ...]) -> str:

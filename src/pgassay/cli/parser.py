@@ -1,13 +1,18 @@
-"""argparse with PostgreSQL's manners: `-?` for help, errors with a hint, no abbreviations.
+"""argparse with PostgreSQL's manners: `-?` for help, errors with a hint, no abbreviations; options of several commands.
 
 argparse because start-up counts: it adds milliseconds where richer libraries add a hundred (benchmarks/startup.py).
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from pgassay.cli import messages
+from pgassay.study.findings import Finding, Severity
+
+FOUND = 1
+"""Exit status where `--strict` is given and something was found that is as grave as it asks."""
+_GRAVER = tuple(Severity)[1:]
 
 
 @runtime_checkable
@@ -59,3 +64,19 @@ class Action(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` for a command line that cannot be parsed."""
         raise messages.bad_usage(message, self.prog, [o for action in self._actions for o in action.option_strings])
+
+
+def add_strict_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--strict` and `--strict-from`: an exit status for scripts."""
+    parser.add_argument("--strict", action="store_true", help="exit 1 if there is a warning or an error")
+    parser.add_argument("--strict-from", choices=[each.value for each in _GRAVER], metavar="SEVERITY",
+        help="exit 1 from this severity on: note, warning or error")  # fmt: skip
+
+
+def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) -> int:
+    """The exit status: `FOUND` where an option asks for it and a finding is as grave, else success."""
+    least = arguments.strict_from or (Severity.WARNING.value if arguments.strict else None)
+    if least is None:
+        return messages.SUCCESS
+    grave = _GRAVER[_GRAVER.index(Severity(least)) :]
+    return FOUND if any(each.severity in grave for each in findings) else messages.SUCCESS

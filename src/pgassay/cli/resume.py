@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     record = Run.open(arguments.run)
     options = options_of(record.host, bench_options(arguments))
     if record.header.study == STUDY:
-        return calibrate.go_on(arguments, record, options)
+        return calibrate.go_on(arguments, options)
     with Workbench(options) as bench:
         reopened = reopen(arguments.run, bench)
         for remark in reopened.prepared.remarks:

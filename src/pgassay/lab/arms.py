@@ -70,18 +70,6 @@ class ResolvedArm:
         """The PostgreSQL that serves the arm; the first call may build it. Raises `BenchError` if there is none."""
         return self.site.installation(self.setup.version, self.setup.build)
 
-    @property
-    def load_levels(self) -> dict[str, str]:
-        """What the study says of the arm's load, in canonical form, by names without `load.`; what asks for nothing is
-        left out."""
-        asked = (each for each in self.bound if each.name.startswith("load."))
-        levels = {each.name.removeprefix("load."): each for each in asked}
-        return {
-            name: each.level.canonical
-            for name, each in levels.items()
-            if not each.level.canonical == each.factor.default == "none"
-        }
-
     @cached_property
     def load(self) -> Load:
         """The arm's load, with the programs of its own installation."""

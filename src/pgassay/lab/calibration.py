@@ -6,23 +6,27 @@ in the design's random order. Kalibera and Jones (ISMM 2013).
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.factor import Factor, Readable, Stage
+from pgassay.bench.store import Needs
 from pgassay.design import messages as design_messages
 from pgassay.design.blocks import order
+from pgassay.drive.options import DriveOptions
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
+from pgassay.lab.run import committed, journalled
 from pgassay.lab.runner import Watcher, journal_preparation, keep_trial, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Cluster, Trial
-from pgassay.lab.workbench import Workbench
+from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, STUDY
 from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
@@ -67,6 +71,20 @@ class CalibrationBench(Workbench):
     def site(self) -> Site:
         """With the labels as factors."""
         return with_labels(super().site())
+
+
+def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher) -> None:
+    """Run a calibration to its end; committed trials are gone on from. Raises as `lab.run.conduct` does."""
+    with journalled(run):
+        Calibrator(resolved, run, watcher, committed(run)).conduct()
+
+
+def discard_clusters(options: BenchOptions) -> None:
+    """Remove the clusters of a calibration that is done, and their directory unless another calibration uses it."""
+    with CalibrationBench(replace(options, keep_snapshots=False)) as bench:
+        bench.site().drive(DriveOptions(), Needs())  # at its release all that is in it goes
+    with suppress(OSError):
+        bench.data_directory.rmdir()
 
 
 def document_of(

@@ -6,13 +6,16 @@ It comes from calibrations and disk studies that the user has made here, kept in
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Mount
+from pgassay.errors import PgassayError
 from pgassay.host.facts import host_id
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.load import drivers
 from pgassay.record import calibrations, disk_capacities
 from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
 from pgassay.record.disk import RealDisk
@@ -35,8 +38,23 @@ class KnownNoise:
 
 def setting_of(arm: ResolvedArm, mount: Mount) -> Setting:
     """What a calibration with this arm's load holds for."""
-    load = {name: text for name, text in arm.load_levels.items() if name != "keep_log"}
-    return Setting(host_id(), mount.filesystem, mount.device, str(arm.installation.version.major), load)
+    major = arm.installation.version.major
+    return Setting(host_id(), mount.filesystem, mount.device, str(major), _whole_load(arm.setup.load))
+
+
+def _whole_load(options: LoadOptions) -> dict[str, str]:
+    """Every option that may change what a run yields; pgbench's log is only kept."""
+    levels = {"driver": options.driver, **options.to_levels()}
+    return {name: text for name, text in levels.items() if name != "keep_log"}
+
+
+def _with_whole_load(calibration: Calibration) -> Calibration:
+    """With the defaults that an older version left out; as it is where this version does not know its load."""
+    try:
+        load = _whole_load(drivers.options_of(calibration.setting.load))
+    except PgassayError:
+        return calibration
+    return replace(calibration, setting=replace(calibration.setting, load=load))
 
 
 def known_noise(resolved: ResolvedStudy, mount: Mount) -> KnownNoise | None:
@@ -62,10 +80,10 @@ def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
 
 def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibration | None, tuple[str, ...]]]:
     """For each arm the calibration that fits best, and how its load differs."""
-    known = calibrations.read(resolved.site.disk, user_file())
+    known = [_with_whole_load(each) for each in calibrations.read(resolved.site.disk, user_file()).calibrations]
     for arm in resolved.arms:
         setting = setting_of(arm, mount)
-        nearest = known.nearest(setting)
+        nearest = calibrations.nearest(known, setting)
         yield nearest, nearest.setting.differences(setting) if nearest else ()
 
 

@@ -6,7 +6,8 @@ here), `begin` (the run directory), `conduct`. The report is written by whoever 
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +38,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
 from pgassay.study import document as documents
 from pgassay.study.document import Document, Overrides
 from pgassay.study.findings import Severity
@@ -196,13 +198,25 @@ def conduct(
     Committed trials are gone on from. What stops it early is journalled and raised: `KeyboardInterrupt` for Ctrl-C
     (SIGTERM and SIGHUP too, see `interruption`), `PgassayError` for a fault. The run directory is closed.
     """
-    trials = list(Run.open(run.path).trials) if run.next_number > 1 else []
+    with journalled(run):
+        conductor = Conductor(resolved, run, watcher or Watcher(), committed(run), one_block=one_block)
+        ended = conductor.conduct() is not None
+        if not ended:
+            run.interrupted("reboot between blocks")
+    return ended
+
+
+def committed(run: RunDirectory) -> list[TrialRecord]:
+    """The trials of a run so far."""
+    return list(Run.open(run.path).trials) if run.next_number > 1 else []
+
+
+@contextmanager
+def journalled(run: RunDirectory) -> Iterator[None]:
+    """Around the work of a run: what stops it early is journalled and raised, and the run directory is closed."""
     with run:
-        conductor = Conductor(resolved, run, watcher or Watcher(), trials, one_block=one_block)
         try:
-            ended = conductor.conduct() is not None
-            if not ended:
-                run.interrupted("reboot between blocks")
+            yield
         except KeyboardInterrupt:
             if not run.finished:
                 run.interrupted("signal")
@@ -212,7 +226,6 @@ def conduct(
         except PgassayError as error:
             run.interrupted(error.message)
             raise messages.bench_failed(error.message, error.hint, run.path) from None
-    return ended
 
 
 def run_study(
@@ -252,8 +265,8 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
     try:
         if run.finished:
             raise messages.finished_already(path)
-        study = parse(record.header.study, record.study, every_factor())
-        resolved = resolve(study, bench.site())
+        site = bench.site()
+        resolved = resolve(parse(record.header.study, record.study, site.catalogue), site)
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         checked = check(resolved)
         prepared = Prepared(resolved, bench, checked, surroundings(bench, checked.mount))

@@ -23,23 +23,14 @@ AFTER_RESTART = f"{STUDY}.run"
 """The covariate of a calibration: which run after a restart it is, from 1."""
 FORMAT = 1
 FILE = "calibration.json"
-_DEFAULTS: Mapping[str, str] = {
-    "age": "none",
-    "cache": "prewarmed",
-    "checkpoint": "cycle",
-    "vacuum": "off",
-    "warmup": "0s",
-}
-"""The values of these load options where they are not given."""
-
-
-def _value_of(load: Mapping[str, str], name: str) -> str:
-    return load.get(name, _DEFAULTS.get(name, "default"))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a calibration holds for. `host` is a hash, `load` the load's options; empty where it is not known."""
+    """What a calibration holds for. `host` is a hash, `load` all of the load's options; empty where it is not known.
+
+    Calibrations of versions before 0.2 kept only the options that were given.
+    """
 
     host: str
     filesystem: str
@@ -55,9 +46,7 @@ class Setting:
         """What differs beyond the place, as `clients=8`, in this setting's words."""
         names = sorted(self.load.keys() | other.load.keys())
         found = [
-            f"{name}={_value_of(self.load, name)}"
-            for name in names
-            if _value_of(self.load, name) != _value_of(other.load, name)
+            f"{name}={self.load.get(name, 'default')}" for name in names if self.load.get(name) != other.load.get(name)
         ]
         return tuple(found if self.postgres == other.postgres else [f"postgres={self.postgres}", *found])
 
@@ -108,13 +97,12 @@ class Known:
         kept = tuple(each for each in self.calibrations if each.setting != new.setting)
         return Known((*kept, new))
 
-    def nearest(self, setting: Setting) -> Calibration | None:
-        """The one of this place and this load, or of the load that differs least; None for other places or scripts."""
-        return nearest(self.calibrations, setting)
-
 
 def nearest(calibrations: Iterable[Calibration], setting: Setting) -> Calibration | None:
-    """Same place, same driver and script; the fewest differences, and of equals the latest."""
+    """The one of this place and this load, or of the load that differs least; None for other places or scripts.
+
+    Of several that fit equally well it is the latest.
+    """
     alike = [
         each
         for each in calibrations

@@ -7,14 +7,13 @@ full disk (with a part written) or an I/O error can be planned.
 
 import errno
 import os
+import random
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from pgassay.record.disk import BLOCK_BYTES, HeldError, Lock
-from pgassay.testing.fakes._disk_tree import Change, Directory, File, Node, Survival, crash
-
-__all__ = ["Crashed", "FakeDisk", "Fault", "Survival"]
 
 
 class Crashed(BaseException):
@@ -31,6 +30,61 @@ class Fault(StrEnum):
     """EIO at this step; after a failed fsync the data never reach the platter, as on Linux."""
 
 
+class Survival(StrEnum):
+    """What a crash leaves of that which was not fsynced."""
+
+    KILLED = "killed"
+    """All of it: only the process died."""
+    LOST = "lost"
+    """Nothing of it."""
+    TORN = "torn"
+    """Some of it, by chance: any subset of the names, any beginning of the data, zeros for the rest."""
+
+
+@dataclass(eq=False)
+class _File:
+    """`cached` is what the running system reads, `durable` what is on the platter; `poisoned` after a failed fsync."""
+
+    cached: bytes = b""
+    durable: bytes = b""
+    poisoned: bool = False
+
+
+@dataclass(eq=False)
+class _Directory:
+    """Names, as the running system sees them and as they are on the platter."""
+
+    cached: "dict[str, _File | _Directory]" = field(default_factory=dict)
+    durable: "dict[str, _File | _Directory]" = field(default_factory=dict)
+
+
+_Node = _File | _Directory
+_Place = tuple[_Directory, str]
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A name that came (no source), went (no target) or moved, and is not stored yet."""
+
+    node: _Node
+    source: _Place | None
+    target: _Place | None
+
+    def touches(self, directory: _Directory) -> bool:
+        """Would an fsync of this directory store it?"""
+        return any(place is not None and place[0] is directory for place in (self.source, self.target))
+
+    def store(self) -> None:
+        """Put it on the platter; a move is stored whole."""
+        if self.source is not None:
+            directory, name = self.source
+            if directory.durable.get(name) is self.node:
+                del directory.durable[name]
+        if self.target is not None:
+            directory, name = self.target
+            directory.durable[name] = self.node
+
+
 class FakeDisk:
     """See `record.disk.Disk`. `faults` maps a step's number (from 1) to what happens there; `steps` is the log.
 
@@ -42,29 +96,29 @@ class FakeDisk:
         self.steps: list[str] = []
         self.faults = dict(faults or {})
         self.full_from = full_from
-        self._root = Directory()
-        self._changes: list[Change] = []
-        self._held: set[File] = set()
+        self._root = _Directory()
+        self._changes: list[_Change] = []
+        self._held: set[_File] = set()
         self._crashed = False
 
     def make_root(self, path: Path) -> None:
         """Make a durable directory and its parents, before anything is counted."""
         directory = self._root
         for part in path.parts[1:]:
-            node = directory.cached.setdefault(part, Directory())
+            node = directory.cached.setdefault(part, _Directory())
             directory.durable[part] = node
-            assert isinstance(node, Directory)
+            assert isinstance(node, _Directory)
             directory = node
 
     def tool_writes(self, path: Path, data: bytes) -> None:
         """Write a file as a tool does: no fsync of anything."""
         self._alive()
-        node = File(cached=data)
+        node = _File(cached=data)
         self._link(path, node)
 
     def reboot(self, survival: Survival, seed: int = 0) -> None:
         """Start the machine again after a crash (or now, as if it had crashed); planned faults are forgotten."""
-        crash(self._root, self._changes, survival, seed)
+        _crash(self._root, self._changes, survival, seed)
         self._changes = []
         self._held = set()
         self.faults = {}
@@ -76,12 +130,12 @@ class FakeDisk:
     def mkdir(self, path: Path) -> None:
         """One step; the name lasts after an fsync of its directory."""
         self._step("mkdir", path)
-        self._link(path, Directory())
+        self._link(path, _Directory())
 
     def write_file(self, path: Path, data: bytes) -> None:
         """See `Disk`: three steps, create, write and fsync."""
         self._step("create", path)
-        node = File()
+        node = _File()
         self._link(path, node)
         self._write(path, node, b"", data)
         self._sync_file(path, node)
@@ -108,13 +162,13 @@ class FakeDisk:
         if node is None:
             raise _error(errno.ENOENT, old)
         there = target.cached.get(new.name)
-        if isinstance(there, Directory) and isinstance(node, Directory) and there.cached:
+        if isinstance(there, _Directory) and isinstance(node, _Directory) and there.cached:
             raise _error(errno.ENOTEMPTY, new)
-        if there is not None and isinstance(there, Directory) != isinstance(node, Directory):
-            raise _error(errno.EISDIR if isinstance(there, Directory) else errno.ENOTDIR, new)
+        if there is not None and isinstance(there, _Directory) != isinstance(node, _Directory):
+            raise _error(errno.EISDIR if isinstance(there, _Directory) else errno.ENOTDIR, new)
         del source.cached[old.name]
         target.cached[new.name] = node
-        self._changes.append(Change(node, (source, old.name), (target, new.name)))
+        self._changes.append(_Change(node, (source, old.name), (target, new.name)))
         self.sync_directory(new.parent)
         if old.parent != new.parent:
             self.sync_directory(old.parent)
@@ -123,7 +177,7 @@ class FakeDisk:
         """See `Disk`: a step for each file and directory."""
         self._alive()
         for name, node in sorted(self._directory(path).cached.items()):
-            if isinstance(node, Directory):
+            if isinstance(node, _Directory):
                 self.sync_tree(path / name)
             else:
                 self._sync_file(path / name, node)
@@ -148,7 +202,7 @@ class FakeDisk:
         """See `Disk`: a step for each file and directory."""
         self._alive()
         for name, node in sorted(self._directory(path).cached.items()):
-            if isinstance(node, Directory):
+            if isinstance(node, _Directory):
                 self.remove_tree(path / name)
             else:
                 self.remove(path / name)
@@ -179,7 +233,7 @@ class FakeDisk:
     def is_directory(self, path: Path) -> bool:
         """Whether a running program sees a directory there."""
         self._alive()
-        return isinstance(self._find(path), Directory)
+        return isinstance(self._find(path), _Directory)
 
     def source(self, path: Path) -> Path | bytes:
         """The contents: polars cannot open a file of this disk."""
@@ -190,9 +244,9 @@ class FakeDisk:
         self._alive()
         node = self._find(path)
         if node is None:
-            node = File()
+            node = _File()
             self._link(path, node)
-        if not isinstance(node, File):
+        if not isinstance(node, _File):
             raise _error(errno.EISDIR, path)
         if node in self._held:
             raise HeldError(node.cached.decode())
@@ -200,7 +254,7 @@ class FakeDisk:
         self._held.add(node)
         return _FakeLock(self, node, former)
 
-    def let_go(self, node: File) -> None:
+    def let_go(self, node: _File) -> None:
         """End a lock; a crashed process cannot, so what it wrote into the file stays."""
         if not self._crashed and node in self._held:
             self._held.discard(node)
@@ -228,14 +282,14 @@ class FakeDisk:
             raise Crashed
         return fault is Fault.FULL or full
 
-    def _write(self, path: Path, node: File, before: bytes, data: bytes) -> None:
+    def _write(self, path: Path, node: _File, before: bytes, data: bytes) -> None:
         full = self._step("write", path)
         if self._crashed or full:
             node.cached = before + data[: len(data) // 2]
             raise Crashed if self._crashed else _error(errno.ENOSPC, path)
         node.cached = before + data
 
-    def _sync_file(self, path: Path, node: File) -> None:
+    def _sync_file(self, path: Path, node: _File) -> None:
         try:
             self._step("fsync", path)
         except OSError:
@@ -244,39 +298,39 @@ class FakeDisk:
         if not node.poisoned:
             node.durable = node.cached
 
-    def _link(self, path: Path, node: Node) -> None:
+    def _link(self, path: Path, node: _Node) -> None:
         parent = self._directory(path.parent)
         if path.name in parent.cached:
             raise _error(errno.EEXIST, path)
         parent.cached[path.name] = node
-        self._changes.append(Change(node, None, (parent, path.name)))
+        self._changes.append(_Change(node, None, (parent, path.name)))
 
     def _unlink(self, path: Path) -> None:
         parent = self._directory(path.parent)
         node = parent.cached.pop(path.name)
-        self._changes.append(Change(node, (parent, path.name), None))
+        self._changes.append(_Change(node, (parent, path.name), None))
 
-    def _find(self, path: Path) -> Node | None:
-        node: Node | None = self._root
+    def _find(self, path: Path) -> _Node | None:
+        node: _Node | None = self._root
         for part in path.parts[1:]:
-            if not isinstance(node, Directory):
+            if not isinstance(node, _Directory):
                 return None
             node = node.cached.get(part)
         return node
 
-    def _directory(self, path: Path) -> Directory:
+    def _directory(self, path: Path) -> _Directory:
         node = self._find(path)
         if node is None:
             raise _error(errno.ENOENT, path)
-        if not isinstance(node, Directory):
+        if not isinstance(node, _Directory):
             raise _error(errno.ENOTDIR, path)
         return node
 
-    def _file(self, path: Path) -> File:
+    def _file(self, path: Path) -> _File:
         node = self._find(path)
         if node is None:
             raise _error(errno.ENOENT, path)
-        if not isinstance(node, File):
+        if not isinstance(node, _File):
             raise _error(errno.EISDIR, path)
         return node
 
@@ -284,7 +338,7 @@ class FakeDisk:
 class _FakeLock:
     """Held until released or until the machine is rebooted; a dead process releases nothing."""
 
-    def __init__(self, disk: FakeDisk, node: File, former: str) -> None:
+    def __init__(self, disk: FakeDisk, node: _File, former: str) -> None:
         self._disk = disk
         self._node = node
         self.former = former
@@ -295,3 +349,38 @@ class _FakeLock:
 
 def _error(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), str(path))
+
+
+def _crash(root: _Directory, changes: list[_Change], survival: Survival, seed: int) -> None:
+    """Leave in the tree what this kind of crash leaves; `changes` are the names not stored yet, oldest first."""
+    chance = random.Random(seed)
+    for change in changes:
+        if survival is Survival.KILLED or (survival is Survival.TORN and chance.random() < 0.5):
+            change.store()
+    _reread(root, survival, chance)
+
+
+def _reread(directory: _Directory, survival: Survival, chance: random.Random) -> None:
+    directory.cached = dict(directory.durable)
+    for node in directory.cached.values():
+        if isinstance(node, _Directory):
+            _reread(node, survival, chance)
+        else:
+            if survival is Survival.TORN:
+                node.cached = _torn(node, chance)
+            elif survival is Survival.LOST:
+                node.cached = node.durable
+            node.durable = node.cached
+            node.poisoned = False
+
+
+def _torn(file: _File, chance: random.Random) -> bytes:
+    """The stored contents, the new ones, or the old ones with a part of what was added."""
+    if file.cached == file.durable:
+        return file.durable
+    if not file.cached.startswith(file.durable):
+        return chance.choice((file.durable, file.cached))
+    added = file.cached[len(file.durable) :]
+    kept = added[: chance.randrange(len(added) + 1)]
+    zeros = bytes(len(added) - len(kept)) if chance.random() < 0.3 else b""
+    return file.durable + kept + zeros
