@@ -19,7 +19,8 @@ from pgassay.report.section import Section, Sentences, Table
 
 def blocks(findings):
     yield Sentences(("each trial took so many joules",))
-    yield Table(("treatment", "joules"), [(each.name, "12") for each in findings.study.treatments], "Energy")
+    names = [each.name for each in findings.study.treatments]
+    yield Table(("treatment", "joules"), [(name, "12" if "75" in name else "15") for name in names], "Energy")
 
 def plain(findings):
     return {"electricity": {"joules": 12}}
@@ -46,11 +47,12 @@ def test_every_anchor_is_there_once(findings: Findings) -> None:
 def test_a_section_of_another_package_appears_on_every_surface(findings: Findings, install: Install) -> None:
     install("pg-joules", POINT.format(module="joules_a"), CODE, "joules_a")
     page, said = body(findings), text.render(findings)
-    assert '<h2 id="electricity">Electricity <span class="small">secondary</span></h2>' in page
+    heading = '<summary><h2>Electricity <span class="small">secondary</span></h2><span class="brief">Energy</span>'
+    assert f'<details class="chapter" id="electricity">\n{heading}' in page
     assert '<a href="#electricity">Electricity</a>' in page
     assert "Each trial took so many joules." in page
     assert "\nElectricity (secondary)\n  each trial took so many joules\n" in said
-    assert said.index("Space against speed") < said.index("Electricity") < said.index("What to distrust")
+    assert said.index("Space against speed") < said.index("Electricity") < said.index("Published figures")
     assert plain(findings)["electricity"] == {"joules": 12}
     file = io.StringIO()
     forms.write_csv(findings, file)

@@ -50,7 +50,10 @@ def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Pat
     path = page.write(findings, tmp_path)
     html = path.read_text(encoding="utf-8")
     body = html[: html.index('<script type="module">')]
-    assert not re.search(r'(src|href)="(?!#|https://www\.postgresql\.org/docs/)', body)
+    assert not re.search(r'(src|href)="(?!#|data/|figures/|https://www\.postgresql\.org/docs/)', body)
+    beside = re.findall(r'(?:src|href)="((?:data|figures)/[^"]*)"', body)
+    assert len(beside) > 20
+    assert [name for name in beside if not (tmp_path / name).is_file()] == []
     assert "<link" not in html
     for wanted in ("FILLFACTOR and small updates", "What to distrust", "CSD2000", "ALTER TABLE", "work_mem", "planted"):
         assert wanted in body, wanted

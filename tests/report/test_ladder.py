@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pgassay.probe.registry import Probes
 from pgassay.report import costs, ladder
+from pgassay.report.arrangement import NOT_AVAILABLE
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
 from pgassay.testing.planted import WAL, make_run
@@ -24,7 +25,7 @@ def test_a_rung_that_nothing_tells_says_so(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
     (shown,) = tables(ladder.SECTION, findings, Surface.TERMINAL)
     nand = next(row for row in shown.rows if row[0] == "NAND writes")
-    assert nand[1:] == (ladder.NOT_AVAILABLE,) * len(findings.study.treatments)
+    assert nand[1:] == (NOT_AVAILABLE,) * len(findings.study.treatments)
     (page,) = tables(ladder.SECTION, findings)
     assert page.head[-1] == "source"
     assert [row[-1] for row in page.rows] == [step.source for step in ladder.STEPS]

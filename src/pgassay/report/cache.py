@@ -160,7 +160,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 
 def _times(cache: CacheFindings, time: str) -> Figure:
-    return Figure(f"cache-{time}", lambda: times(cache, time))
+    return Figure(f"cache-{time}", lambda: times(cache, time), key=1)
 
 
 def _recovery(cache: CacheFindings) -> Table:

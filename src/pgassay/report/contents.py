@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
+    doubts.SECTION,
     measurements.SECTION,
     cache.SECTION,
     costs.SECTION,
@@ -58,13 +59,14 @@ SECTIONS: tuple[Section, ...] = (
     space.SECTION,
     published.SECTION,
     adoption.SECTION,
-    doubts.SECTION,
     trials.SECTION,
     configuration.SECTION,
     provenance.MACHINE,
     provenance.REPETITION,
 )
-_BEFORE = doubts.SECTION.name
+TRUST = doubts.SECTION.name
+"""Before this a page has its key figures."""
+_BEFORE = trials.SECTION.name
 """Where a section of another package comes that does not say behind which."""
 
 

@@ -182,4 +182,4 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("trust", "What to distrust", _blocks, _plain, link="What to distrust")
+SECTION = Section("trust", "What to distrust", _blocks, _plain, link="What to distrust", open=True)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgassay.report import words
+from pgassay.report.arrangement import NOT_AVAILABLE
 from pgassay.report.section import Block, Section, Sentences, Surface, Table, folded
 from pgassay.study.work import Work
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-NOT_AVAILABLE = "not available"
 ON_A_TERMINAL = 4
 """Ladders that a terminal shows; more are many screens."""
 
@@ -138,7 +138,7 @@ def _table(ladder: Ladder, work: Work, surface: Surface) -> Table:
         (rung.title, *map(_shown, rung.bytes_per_transaction), *([rung.source] if sources else []))
         for rung in ladder.rungs
     ]
-    return Table(head, rows, ladder.place, on=surface)
+    return Table(head, rows, ladder.place, on=surface, whole=True)
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:

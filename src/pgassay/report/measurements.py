@@ -30,7 +30,7 @@ _MEDIANS = "The median of all treatments in each block: what moves it is the mac
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
     yield summary(findings, findings.primary)
-    yield Figure("effects", lambda: _effects(findings))
+    yield Figure("effects", lambda: _effects(findings), key=1)
     yield _figure(findings, findings.primary)
     yield Figure("over-blocks", lambda: _over_blocks(findings))
     yield Figure("per-second", lambda: seconds.drawing(findings))
@@ -55,7 +55,8 @@ def summary(findings: "Findings", response: Response) -> Table:
 
 def _figure(findings: "Findings", response: Response) -> Figure:
     name = f"distribution-{response.name}".replace("_", "-")
-    return Figure(name, lambda: distribution(findings, response))
+    key = 3 if response.name == findings.study.primary else 0
+    return Figure(name, lambda: distribution(findings, response), key)
 
 
 def distribution(findings: "Findings", response: Response) -> Drawing | None:

@@ -1,12 +1,14 @@
-"""The report as one self-contained HTML file that opens offline, and each figure as PNG and SVG beside it.
+"""The report as one HTML file that opens offline: the answer at once, everything else folded behind one line.
 
-The page carries Vega and every specification inside; it fetches nothing. `templates/page.html` knows kinds of blocks
-and no section.
+What decides is open (`Section.open`, and the key figures); all other sections are unfolded by their reader, by a link
+to them, or all at once. What is not available is in one list at the end. The page carries Vega and every specification
+inside and fetches nothing; without JavaScript it can be read, and its figures are the pictures beside it.
+`templates/page.html` knows kinds of blocks and no section.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from pgassay.report import contents, vega, words
-from pgassay.report.section import Block, Figure, Folded, Section, Surface
+from pgassay.report.arrangement import arranged, contained, flat
+from pgassay.report.files import DATA, FIGURES, write_data, write_pictures
+from pgassay.report.section import Block, Figure, Folded, Listing, Section, Surface, Table
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 PAGE = "report.html"
-FIGURES = "figures"
-SCALE = 2
-"""Pixels of a PNG per point: sharp on a projector."""
+KEY_FIGURES = 2
+"""So many are drawn before the reader opens anything, those of open sections among them."""
+VERDICTS_OPEN = 12
+"""More comparisons than these are behind a fold."""
 CHECKED_TRIALS = 1000
 """Altair checks every row of inline data against Vega-Lite's schema; beyond this that takes most of the time and finds
 nothing that a smaller run had not shown."""
@@ -40,37 +45,42 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section as the page has it."""
+    """A section as the page has it: its blocks as a reader sees them, in one line what they hold, and its tables whole.
+
+    `missing` are the names of what is not available. `tables` are as the section gave them, for their files.
+    """
 
     section: Section
     blocks: Sequence[Block]
     figures: Mapping[str, DrawnFigure] = field(default_factory=dict)
+    tables: Sequence[Table] = ()
+    brief: str = ""
+    missing: Sequence[str] = ()
 
 
 def write(findings: "Findings", directory: Path, *, pictures: bool = True) -> Path:
-    """Write `report.html` (and `figures/*.png`, `*.svg`) into `directory`; returns the page's path."""
+    """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path."""
     made = chapters(findings)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / PAGE
-    path.write_text(html(findings, made), encoding="utf-8")
+    path.write_text(html(findings, made, pictures=pictures), encoding="utf-8")
+    write_data([table for chapter in made for table in chapter.tables], figures(made), directory / DATA)
     if pictures:
         write_pictures(figures(made), directory / FIGURES)
     return path
 
 
 def chapters(findings: "Findings", *, drawn: bool = True) -> tuple[Chapter, ...]:
-    """Every section that has something for the page, its figures drawn if `drawn`."""
+    """Every section that has something for the page, its figures drawn if `drawn`.
+
+    Key figures stand before "What to distrust", and not in their sections; what is not available comes last.
+    """
     from altair.utils.schemapi import debug_mode
 
     with debug_mode(len(findings.trials) <= CHECKED_TRIALS):
-        found = []
-        for section in contents.sections():
-            blocks = section.shown(findings, Surface.PAGE)
-            mine = {each.name: each for each in _drawn(blocks)} if drawn else {}
-            shown = [block for block in blocks if not isinstance(block, Figure) or block.name in mine]
-            if shown:
-                found.append(Chapter(section, shown, mine))
-        return tuple(found)
+        made = [_chapter(findings, section, drawn=drawn) for section in contents.sections()]
+    found = [_told(findings, chapter) for chapter in _with_key_figures(made)]
+    return tuple(chapter for chapter in (*found, _missing(found)) if chapter.blocks)
 
 
 def figures(made: Iterable[Chapter]) -> tuple[DrawnFigure, ...]:
@@ -78,29 +88,93 @@ def figures(made: Iterable[Chapter]) -> tuple[DrawnFigure, ...]:
     return tuple(figure for chapter in made for figure in chapter.figures.values())
 
 
+def _chapter(findings: "Findings", section: Section, *, drawn: bool) -> Chapter:
+    blocks = _named(section.shown(findings, Surface.PAGE), section.name)
+    mine = {each.name: each for each in _drawn(blocks)} if drawn else {}
+    shown = arranged(_without_undrawn(blocks, mine))
+    kept = _unfolded(shown.blocks)
+    tables = tuple(block for block in flat(blocks) if isinstance(block, Table))
+    return Chapter(section, kept, mine, tables, missing=shown.missing)
+
+
+def _told(findings: "Findings", chapter: Chapter) -> Chapter:
+    """With the line that says what it holds."""
+    titles = [each.title for each in chapter.figures.values()]
+    return replace(chapter, brief=chapter.section.brief(findings) or contained(chapter.blocks, titles))
+
+
+def _named(blocks: Iterable[Block], section: str) -> list[Block]:
+    """Every table with the name of its files: its section and its place there."""
+    count = 0
+
+    def named(block: Block) -> Block:
+        nonlocal count
+        if isinstance(block, Folded):
+            return replace(block, blocks=[named(inner) for inner in block.blocks])
+        if isinstance(block, Table):
+            count += 1
+            return replace(block, name=f"{section}-table" if count == 1 else f"{section}-table-{count}")
+        return block
+
+    return [named(block) for block in blocks]
+
+
+def _without_undrawn(blocks: Iterable[Block], drawn: Mapping[str, DrawnFigure]) -> Iterator[Block]:
+    """Without figures that this run has no data for."""
+    for block in blocks:
+        if isinstance(block, Folded):
+            yield replace(block, blocks=tuple(_without_undrawn(block.blocks, drawn)))
+        elif not isinstance(block, Figure) or block.name in drawn:
+            yield block
+
+
+def _unfolded(blocks: Sequence[Block]) -> Sequence[Block]:
+    """A section that is one fold is folded once only."""
+    (only,) = blocks if len(blocks) == 1 else (None,)
+    return only.blocks if isinstance(only, Folded) else blocks
+
+
 def _drawn(blocks: Iterable[Block]) -> Iterator[DrawnFigure]:
     from pgassay.report.charts import specified
 
-    for block in blocks:
-        if isinstance(block, Folded):
-            yield from _drawn(block.blocks)
-        elif isinstance(block, Figure) and (found := block.draw()) is not None:
-            yield DrawnFigure(block.name, found.title, found.caption, specified(found.chart))
+    for block in flat(blocks):
+        if isinstance(block, Figure) and (found := block.draw()) is not None:
+            specification = {**specified(found.chart), "description": found.title}
+            yield DrawnFigure(block.name, found.title, found.caption, specification)
 
 
-def write_pictures(made: Sequence[DrawnFigure], folder: Path) -> None:
-    """Write each figure as NAME.png and NAME.svg into `folder`, which is made."""
-    import vl_convert  # a renderer of its own, which a page alone does not need
+def _with_key_figures(made: Sequence[Chapter]) -> list[Chapter]:
+    """The figures of the highest rank moved to a chapter of their own, before what is to be distrusted."""
+    folded = [block for chapter in made if not chapter.section.open for block in chapter.blocks]
+    ranked = sorted((each for each in folded if isinstance(each, Figure) and each.key), key=lambda each: each.key)
+    shown = sum(isinstance(block, Figure) for chapter in made if chapter.section.open for block in chapter.blocks)
+    chosen = ranked[: max(0, KEY_FIGURES - shown)]
+    names = {block.name for block in chosen}
+    owned = {name: figure for chapter in made for name, figure in chapter.figures.items() if name in names}
+    found = []
+    for chapter in made:
+        if chapter.section.name == contents.TRUST:
+            found.append(Chapter(_KEY, chosen, owned))
+        blocks = [block for block in chapter.blocks if not isinstance(block, Figure) or block.name not in names]
+        rest = {name: figure for name, figure in chapter.figures.items() if name not in names}
+        found.append(replace(chapter, blocks=blocks, figures=rest))
+    return found
 
-    folder.mkdir(exist_ok=True)
-    for figure in made:
-        specification = dict(figure.specification)
-        (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=SCALE))
-        (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
+
+_KEY = Section("figures", "Key figures", lambda _: (), open=True)
+_MISSING = Section("not-available", "Not available", lambda _: ())
 
 
-def html(findings: "Findings", made: Sequence[Chapter]) -> str:
-    """The page as text, with everything that it needs inside."""
+def _missing(made: Sequence[Chapter]) -> Chapter:
+    """What no section has, by section."""
+    lost = [chapter for chapter in made if chapter.missing]
+    listed = [Listing(words.sentence(chapter.section.title), chapter.missing) for chapter in lost]
+    count = sum(len(chapter.missing) for chapter in lost)
+    return Chapter(_MISSING, listed, brief=f"{words.counted(count, 'value')} that this record does not have")
+
+
+def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = False) -> str:
+    """The page as text, with everything that it needs inside; `pictures` lie beside it, for readers without scripts."""
     environment = jinja2.Environment(
         autoescape=True,
         trim_blocks=True,
@@ -114,7 +188,10 @@ def html(findings: "Findings", made: Sequence[Chapter]) -> str:
     return template.render(
         study=findings.study,
         chapters=made,
+        pictures=pictures,
+        verdicts_open=VERDICTS_OPEN,
         style=_template("page.css"),
+        script=_template("page.js"),
         specifications=specifications,
         bundle=vega.script().replace("</script", "<\\/script"),
     )

@@ -62,7 +62,8 @@ class Table:
     """A table; a row that is shorter than `head` lets its last cell stand for all that follow.
 
     `notes` are sentences below it. `marked` rows and `shaded` columns (both by place, from 0) stand out on a page. In a
-    table of `texts` no column is set right, though its cells may begin with digits.
+    table of `texts` no column is set right, though its cells may begin with digits. A page gives it the `name` of its
+    files. A `whole` table keeps columns and rows that say the same everywhere (see `arrangement`).
     """
 
     head: Sequence[str]
@@ -73,6 +74,8 @@ class Table:
     shaded: Sequence[int] = ()
     texts: bool = False
     on: Surface = Surface.BOTH
+    name: str = ""
+    whole: bool = False
     kind: ClassVar[str] = "table"
 
     @property
@@ -99,11 +102,13 @@ class Drawing:
 class Figure:
     """A figure for the page and as files called `name`; drawn only there, since Altair takes a second to import.
 
-    `draw` returns None where this run has no data for it.
+    `draw` returns None where this run has no data for it. A page draws a few `key` figures before its reader opens
+    anything, those of rank 1 first; 0 is none of them.
     """
 
     name: str
     draw: Callable[[], Drawing | None]
+    key: int = 0
     on: ClassVar[Surface] = Surface.PAGE
     kind: ClassVar[str] = "figure"
 
@@ -166,6 +171,10 @@ def _no_part(findings: "Findings") -> Mapping[str, object]:
     return {}
 
 
+def _no_brief(findings: "Findings") -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Section:
     """One thing that a report says; on each surface it is left out where it has no block.
@@ -173,7 +182,10 @@ class Section:
     `blocks` yields what it shows of a run. `plain` gives its part of `--json`: keys of the whole document, numbers
     unrounded; mappings under a key that other sections have too are joined. `secondary` sections decide nothing and are
     labelled so. `link` is the name in the page's menu, none where empty. `after` names the section behind which one of
-    another package comes; without it that comes before "What to distrust".
+    another package comes; without it that comes before "Trials".
+
+    A page shows `open` sections at once. It folds all others behind their title and one line: what `brief` says of the
+    run, or else what their blocks are about (`contained`).
     """
 
     name: str
@@ -184,6 +196,8 @@ class Section:
     link: str = ""
     after: str = ""
     on: Surface = Surface.BOTH
+    open: bool = False
+    brief: Callable[["Findings"], str] = _no_brief
 
     def shown(self, findings: "Findings", surface: Surface) -> tuple[Block, ...]:
         """Its blocks on one surface, without sentences that say nothing."""

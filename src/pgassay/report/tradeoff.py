@@ -169,7 +169,7 @@ def _apart(one: Point, other: Point) -> bool:
 def _blocks(findings: "Findings") -> Iterator[Block]:
     for each in findings.once(tradeoffs):
         yield _table(each, findings.baseline)
-    yield Figure("space-against-speed", lambda: _drawing(findings))
+    yield Figure("space-against-speed", lambda: _drawing(findings), key=2)
 
 
 def _table(found: Tradeoff, baseline: str) -> Table:

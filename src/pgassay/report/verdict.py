@@ -142,4 +142,4 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("verdict", "Verdict", _blocks, _plain, link="Verdict")
+SECTION = Section("verdict", "Verdict", _blocks, _plain, link="Verdict", open=True)

@@ -1,0 +1,90 @@
+"""The files beside a page: each table and figure as CSV and JSON, and each figure as PNG and SVG.
+
+A table's cells are as the report shows them, whole: also what a page leaves out because it says the same everywhere or
+is not available. A figure's rows are the numbers that it draws, unrounded.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.report.json_values import to_json
+from pgassay.report.section import Table
+
+if TYPE_CHECKING:
+    from pgassay.report.page import DrawnFigure
+
+DATA = "data"
+"""The folder of CSV and JSON beside a page; a table is called by its section there, a figure by its name."""
+FIGURES = "figures"
+SCALE = 2
+"""Pixels of a PNG per point: sharp on a projector."""
+
+
+def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], folder: Path) -> None:
+    """Write NAME.csv and NAME.json of each table and figure into `folder`, which is made."""
+    folder.mkdir(exist_ok=True)
+    for table in tables:
+        rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
+        _write(folder / table.name, table.title, rows)
+    for figure in figures:
+        _write(folder / figure.name, figure.title, rows_of(figure.specification))
+
+
+def _columns(head: Sequence[str]) -> Sequence[str]:
+    """Names of a table's columns, each of its own: `label` for the one without, a number behind a second one."""
+    names: list[str] = []
+    for each in head:
+        name = each or "label"
+        names.append(f"{name} {names.count(name) + 1}" if name in names else name)
+    return names
+
+
+def _write(path: Path, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns)
+    writer.writeheader()
+    writer.writerows(rows)
+    path.with_name(f"{path.name}.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
+    document = {"title": title, "rows": rows}
+    path.with_name(f"{path.name}.json").write_text(to_json(document), encoding="utf-8")
+
+
+def rows_of(specification: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows that a figure draws, each set of them once; with a column `set` where there are several."""
+    found: list[Sequence[Mapping[str, Any]]] = []
+    for each in _sets(specification):
+        if each and each not in found:
+            found.append(each)
+    if len(found) == 1:
+        return list(found[0])
+    return [{"set": place, **row} for place, rows in enumerate(found, 1) for row in rows]
+
+
+def _sets(part: Any) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """Every list of rows inside a specification: inline values, and datasets by name."""
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from _sets(each)
+    elif isinstance(part, Mapping):
+        for name, each in part.items():
+            if name == "datasets":
+                yield from each.values()
+            elif name == "data" and isinstance(each, Mapping) and isinstance(each.get("values"), list | tuple):
+                yield each["values"]
+            else:
+                yield from _sets(each)
+
+
+def write_pictures(made: Sequence["DrawnFigure"], folder: Path) -> None:
+    """Write each figure as NAME.png and NAME.svg into `folder`, which is made."""
+    import vl_convert  # a renderer of its own, which a page alone does not need
+
+    folder.mkdir(exist_ok=True)
+    for figure in made:
+        specification = dict(figure.specification)
+        (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(specification, scale=SCALE))
+        (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(specification), encoding="utf-8")
