@@ -55,6 +55,21 @@ def test_nothing_moves_when_nothing_was_planted() -> None:
     assert any("neither can any cost per transaction" in found.text for found in quiet)
 
 
+def test_a_cost_is_not_its_own_reason() -> None:
+    measured = {
+        "wal_bytes": columns({"base": [500.0, 501.0, 499.0, 500.5, 499.5], "a": [250.0, 251.0, 249.0, 250.5, 249.5]}),
+        "cpu_us": columns({"base": [80.0, 80.1, 79.9, 80.2, 79.8], "a": [72.0, 72.1, 71.9, 72.2, 71.8]}),
+    }
+    (effect,) = compare(measured["wal_bytes"], WAL_BYTES, "base", blocks_max=30, primary=True)
+    found = explain(effect, cost_effects(measured, RESPONSES, "base", blocks_max=30), RESPONSES)
+    assert [cost.response for cost in found.along] == ["cpu_us"]
+    assert found.text.count(WAL_BYTES.title) == 1
+    alone = explain(
+        effect, cost_effects({"wal_bytes": measured["wal_bytes"]}, RESPONSES, "base", blocks_max=30), RESPONSES
+    )
+    assert "no cost per transaction was measured that could explain it" in alone.text
+
+
 def test_without_costs_it_says_so() -> None:
     (effect,) = compare(columns({"base": [1.0] * 5, "a": [2.0] * 5}), TPS, "base", blocks_max=30)
     assert "no cost per transaction was measured" in explain(effect, (), RESPONSES).text

@@ -26,7 +26,13 @@ pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 STUDIES: dict[str, tuple[str, ...]] = {
     "cache": (),
+    "cores": (
+        *("--set", "load.duration=3s", "--set", "load.scale=8"),
+        *("--levels", "load.clients=1,2,4", "--levels", "load.script=tpcb-like"),
+    ),
     "disk": (),
+    "fillfactor": ("--set", "load.duration=6s"),
+    "fillfactor-costs": (),
     "fillfactor-sysbench": ("--set", "load.duration=2s"),
     "tpcc-fillfactor": (
         *("--set", "load.duration=4s"),

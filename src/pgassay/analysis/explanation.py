@@ -34,10 +34,12 @@ def explain(
 ) -> Explanation:
     """Say which of `costs` (of the same treatment, condition and covariate; others are ignored) moved with `effect`.
 
-    `work` is what they are costs of, as in "per transaction".
+    `work` is what they are costs of, as in "per transaction". Where the response is a cost itself, it is not its own
+    reason, and is left out.
     """
     by_name = {response.name: response for response in responses}
-    mine = [cost for cost in costs if cost.place == effect.place and cost.response in by_name]
+    others = (cost for cost in costs if cost.response != effect.response)
+    mine = [cost for cost in others if cost.place == effect.place and cost.response in by_name]
     moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
     response = by_name[effect.response]
     head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"

@@ -12,9 +12,8 @@ from pgassay.study.model import Study
 from pgassay.study.work import Work
 
 TRANSACTIONS = "load.transactions"
-EQUAL_WORK = "page-size-costs"
-"""The built-in study that compares page sizes at equal work."""
-_PAGES = "build.block_size"
+EQUAL_WORK = {"build.block_size": "page-size-costs", "table.fillfactor": "fillfactor-costs"}
+"""The built-in study that compares levels of a factor at equal work."""
 
 
 def layout(study: Study) -> str:
@@ -53,8 +52,8 @@ def equality(study: Study, work: Work) -> str:
     text = (
         "costs are compared at equal time, so a faster treatment did more between checkpoints, which makes it cheaper"
     )
-    hint = f" (at equal work: pgassay run {EQUAL_WORK})" if _PAGES in study.factors else ""
-    return f"{text}{hint}"
+    studies = [EQUAL_WORK[name] for name in study.factors if name in EQUAL_WORK]
+    return f"{text} (at equal work: pgassay run {studies[0]})" if len(studies) == 1 else text
 
 
 def order(study: Study) -> str:
