@@ -22,6 +22,7 @@ from pgassay.report import (
     doubts,
     drives,
     factors,
+    headline,
     ladder,
     measurements,
     messages,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 SECTIONS: tuple[Section, ...] = (
+    headline.SECTION,
     verdict.SECTION,
     doubts.SECTION,
     measurements.SECTION,

@@ -227,10 +227,10 @@ class Findings:
         resolution, most, failure = self.study.design.resolution, self.study.design.blocks_max, self._failure(effect)
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
-            return of_others(found, effect, self._objections(response))
+            return of_others(found, effect, self.objections(response))
         return service_times.labelled(self.study, response, effect, found, self.service_errors)
 
-    def _objections(self, response: Response) -> Sequence[str]:
+    def objections(self, response: Response) -> Sequence[str]:
         """Lint's reasons against a verdict on runs that others made; what verdicts themselves respect is left out."""
         if response.name not in self._objected:
             found = lint(benchmark_of(self.run, self.study, response.name))

@@ -1,0 +1,351 @@
+"""The headline, first on page, terminal and JSON: the answer in one to three sentences, and one line of facts.
+
+A study that compares is told by its verdicts (`answer`); one of covariates alone by its highest point, how well its
+curve is known and what stops it; one of a drive by what that drive does at most.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import log
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.capacities import Resource
+from pgassay.analysis.curves import Curve, Point
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.messages import plural
+from pgassay.analysis.verdicts import Kind, verdict
+from pgassay.report import curves, disk, words
+from pgassay.report.adoption import crash_risks
+from pgassay.report.answer import Case, Change, Headline, Text, headline, three
+from pgassay.report.section import Block, Section, Sentences
+from pgassay.study.drives import emulated, timed
+from pgassay.study.responses import Better, Response, Scale
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+_COSTS = (
+    "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
+    "disk_written_bytes_per_transaction",
+)  # fmt: skip
+"""Costs that a DBA pays for; the first that moved is told beside the secondary responses."""
+_SAME: Mapping[str, Sequence[str]] = {
+    "database_bytes": ("table_bytes", "index_bytes"),
+    "physical_bytes": ("database_bytes", "table_bytes", "index_bytes"),
+    "latency_p99_ms": ("latency_ms", "latency_p50_ms", "latency_p95_ms"),
+}
+"""A response and those that say the same again: one of them is enough for a headline."""
+_LOAD = {
+    "load.scale": "scale", "load.warehouses": "warehouses", "load.tables": "tables", "load.rows": "rows each",
+    "load.size": "table of", "load.file_size": "file of", "load.clients": "clients", "load.threads": "threads",
+}  # fmt: skip
+"""Factors that tell how large a load is, with their words in the line of facts."""
+_BEFORE = ("scale", "table of", "file of")
+"""Words that stand before their number."""
+_LISTED_MAX = 3
+_CURVES_MAX = 2
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Where the numbers come from; empty or None where the record does not tell."""
+
+    postgresql: Sequence[str]
+    machine: str
+    date: str
+    load: Mapping[str, str]
+    window_s: float | None
+    blocks: int
+    trials: int
+    discarded: int
+    source: str = ""
+
+    @property
+    def line(self) -> str:
+        """All in one line."""
+        sizes = [f"{name} {size}" if name in _BEFORE else f"{size} {name}" for name, size in self.load.items()]
+        length = "" if self.window_s is None else f"{words.duration(self.window_s)} a trial"
+        lost = f", {self.discarded} discarded" if self.discarded else ""
+        counted = f"{words.counted(self.blocks, 'block')}, {words.counted(self.trials, 'trial')}{lost}"
+        versions = f"PostgreSQL {', '.join(self.postgresql)}" if self.postgresql else ""
+        return "; ".join(filter(None, (self.source, versions, self.machine, self.date, *sizes, length, counted)))
+
+
+def told(findings: "Findings") -> Headline:
+    """The headline of a run."""
+    if findings.verdicts:
+        return headline(case_of(findings))
+    return of_curves(findings)
+
+
+def case_of(findings: "Findings") -> Case:
+    """What the headline of a run that compares is made of."""
+    study = findings.study
+    return Case(
+        primary=findings.primary,
+        baseline=findings.baseline,
+        verdicts=findings.verdicts,
+        changes=tuple(changes(findings)),
+        label=label(findings),
+        unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
+        objections=findings.objections(findings.primary) if findings.imported else (),
+        imported=bool(findings.imported),
+        finished=findings.finished,
+        work=findings.work.name,
+        varied=[*study.conditions, *study.covariates],
+    )
+
+
+def label(findings: "Findings") -> str:
+    """On what the numbers were made, where that was no ordinary server or not pgassay's doing; else empty."""
+    if findings.imported:
+        return "by these imported runs, which pgassay did not measure"
+    levels = [findings.study.levels_of(arm) for arm in findings.study.arms]
+    modelled = [each for each in levels if emulated(each)]
+    if not modelled:
+        return ""
+    some = "" if len(modelled) == len(levels) else "partly "
+    times = " with emulated service times" if any(map(timed, modelled)) else ""
+    return f"{some}on emulated drives{times}"
+
+
+def changes(findings: "Findings") -> Iterator[Change]:
+    """Other responses that surely moved by more than was asked for: a cost first, then those that the study names."""
+    failed = {each.effect.place for each in findings.verdicts if each.verdict.kind is Kind.FAILED}
+    named = [
+        Change(response, each.effect)
+        for response, judged in findings.secondary_verdicts
+        for each in judged
+        if each.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT) and each.effect.informative
+    ]
+    names = {each.response.name for each in named}
+    again = {other for name in names for other in _SAME.get(name, ())}
+    yield from _cost(findings, {*names, findings.study.primary}, failed)
+    yield from (each for each in named if each.response.name not in again)
+
+
+def _cost(findings: "Findings", told_already: set[str], failed: set[Any]) -> Iterator[Change]:
+    for name in _COSTS:
+        moved = [
+            Change(findings.responses[name], effect)
+            for effect in findings.costs
+            if effect.response == name and effect.place not in failed and _moved(findings, effect)
+        ]
+        if moved and name not in told_already:
+            yield from moved
+            return
+
+
+def _moved(findings: "Findings", effect: Effect) -> bool:
+    design = findings.study.design
+    kind = verdict(
+        effect, findings.responses[effect.response], resolution=design.resolution, blocks_max=design.blocks_max
+    ).kind
+    if kind not in (Kind.BETTER, Kind.WORSE) or not effect.informative:
+        return False
+    return effect.scale is Scale.DIFFERENCE or abs(log(effect.estimate)) > log(1.0 + design.resolution)
+
+
+def of_curves(findings: "Findings") -> Headline:
+    """The headline of a study without comparisons: the best that was measured, how well it is known, what to do."""
+    text = Text()
+    head = f"{place}, " if (place := label(findings)) else ""
+    capacities = disk.best(findings.trials)
+    if capacities:
+        first = head + _of_drive(capacities, text)
+    else:
+        ranked = [each for curve in findings.curves if (each := _best(curve, findings.primary))]
+        if not ranked:
+            return Headline([f"{head}nothing was measured yet"], ())
+        first = head + "; ".join(_peak(findings, *each, text) for each in ranked[:_CURVES_MAX])
+        if len(ranked) > _CURVES_MAX:
+            rest = len(ranked) - _CURVES_MAX
+            first += f"; {text.count(rest, 'curves that are not named')} more {plural('curve', rest)} below"
+    sentences = [first, _known(findings, text), _then(findings, text)]
+    return Headline([each for each in sentences if each], text.figures)
+
+
+def _of_drive(found: Mapping[Resource, tuple[float, str]], text: Text) -> str:
+    """What a drive does at most, of each kind."""
+    parts = []
+    for resource, (value, _) in found.items():
+        what = f"{resource.value}, a second"
+        if resource is Resource.WRITTEN_BYTES:
+            parts.append(f"writes {text.number(_megabytes(value), value, what)}")
+        else:
+            does = "reads" if resource is Resource.READS else "flushes"
+            parts.append(f"{does} {text.number(three(value), value, what)} times")
+    return f"in a second this drive at most {_joined(parts)}"
+
+
+def _megabytes(value: float) -> str:
+    """Bytes in the steps that `words.quantity` takes, with three digits."""
+    if value >= words.MB_FROM:
+        return f"{three(value / 1048576.0)} MB"
+    return f"{three(value / 1024.0)} kB" if value >= words.KB_FROM else f"{three(value)} B"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _best(curve: Curve, response: Response) -> tuple[Curve, Point] | None:
+    points = [point for point in curve.points if point.value == point.value]
+    if not points:
+        return None
+    chosen = min if response.better is Better.LOWER else max
+    return curve, chosen(points, key=lambda point: point.value)
+
+
+def _peak(findings: "Findings", curve: Curve, point: Point, text: Text) -> str:
+    """The best point of a curve, with its interval and what stops the load there."""
+    response, what = findings.primary, f"{findings.primary.name} {words.place(curve.treatment, curve.condition)}"
+    least = "lowest" if response.better is Better.LOWER else "highest"
+    value = _quantity(point.value, response, text, what)
+    shown = ""
+    if curves.has_band(point, response.scale):
+        ends = [
+            _number(end, response, text, f"{what}, {name}") for end, name in ((point.low, "low"), (point.high, "high"))
+        ]
+        shown = f" (between {ends[0]} and {ends[1]})"
+    where = words.place(curve.treatment, curve.condition)
+    stops = next(
+        (
+            each.diagnosis.cause
+            for each in findings.bottlenecks
+            if (each.treatment, each.condition, each.covariate) == (curve.treatment, curve.condition, point.covariate)
+        ),
+        "",
+    )
+    stopped = f", bottleneck: {stops}" if stops else ""
+    return f"{where}{': ' if where else ''}{least} measured {value}{shown} at {point.covariate}{stopped}"
+
+
+def _number(value: float, response: Response, text: Text, what: str) -> str:
+    shown = _megabytes(value) if response.unit in words.BYTES else three(value)
+    return text.number(shown, value, what)
+
+
+def _quantity(value: float, response: Response, text: Text, what: str) -> str:
+    shown = _number(value, response, text, what)
+    if response.unit in ("1/s", "count"):
+        return f"{shown} {response.title}"
+    return f"{response.title} {shown} {words.unit(response) if response.unit not in words.BYTES else ''}".strip()
+
+
+def _known(findings: "Findings", text: Text) -> str:
+    """How many points are known to the asked resolution."""
+    points = [point for curve in findings.curves for point in curve.points]
+    resolution = findings.study.design.resolution
+    asked = text.number(f"{resolution * 100:.3g}", resolution, "the asked resolution")
+    if not any(point.bounded for point in points):
+        most = max((point.blocks for point in points), default=0)
+        takes = text.count(FIRST_LOOK, "blocks that an interval takes")
+        run = f"{text.count(most, 'blocks of a point')} {'was' if most == 1 else 'were'} run"
+        return f"no point has an interval yet: it takes {takes} blocks, and {run}"
+    good = sum(
+        point.high / point.value - 1.0 <= resolution
+        for point in points
+        if point.value > 0.0 and point.bounded and curves.has_band(point, Scale.RATIO)
+    )
+    if good == len(points):
+        return f"every point is known to ±{asked} %"
+    known = text.count(good, f"points known to ±{asked} %")
+    return f"{known} of {text.count(len(points), 'points')} points {'is' if good == 1 else 'are'} known to ±{asked} %"
+
+
+def _then(findings: "Findings", text: Text) -> str:
+    """Where the curves surely bend, or what a disk study saw of caches; before five blocks what an interval takes."""
+    if findings.disk_signs:
+        return "; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs[:1]))
+    points = [point for curve in findings.curves for point in curve.points]
+    most = max((point.blocks for point in points), default=0)
+    if most < FIRST_LOOK and findings.finished and not findings.imported:
+        more = FIRST_LOOK - most
+        blocks = f"{text.count(more, 'more blocks')} more {plural('block', more)}"
+        return f"run it again with a larger --budget or --blocks: it takes at least {blocks}"
+    bends = []
+    for each in findings.scalings:
+        kink = each.usable_kink
+        if kink is not None and kink.located:
+            where = words.place(each.treatment, each.condition) or "the curve"
+            at = [text.number(three(v), v, f"kink of {where}") for v in (kink.at.value, kink.at.low, kink.at.high)]
+            bends.append(f"{where} bends at {at[0]} (between {at[1]} and {at[2]}) clients")
+    return "; ".join(bends[:_CURVES_MAX])
+
+
+def facts(findings: "Findings") -> Facts:
+    """The line of facts."""
+    windows = [float(w) for each in findings.trials if isinstance(w := each.regime.get("window_s"), int | float)]
+    return Facts(
+        postgresql=_versions(findings.run.host),
+        machine="" if findings.imported else _machine(findings.run.host),
+        date="" if findings.imported else findings.run.header.started_utc[:10],
+        load=_sizes(findings),
+        window_s=median(windows) if windows else None,
+        blocks=findings.blocks,
+        trials=len(findings.trials),
+        discarded=len(findings.discarded),
+        source="imported" if findings.imported else "",
+    )
+
+
+def _versions(host: Mapping[str, Any]) -> Sequence[str]:
+    """`15.18`, of every server under test."""
+    known = host.get("postgres")
+    found = (
+        [str(each.get("version", "")) for each in known if isinstance(each, Mapping)] if isinstance(known, list) else []
+    )
+    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in found)
+    return list(dict.fromkeys(number for number in numbers if number))
+
+
+def _machine(host: Mapping[str, Any]) -> str:
+    cpu, memory = host.get("cpu"), host.get("memory")
+    cpu, memory = (each if isinstance(each, Mapping) else {} for each in (cpu, memory))
+    cores, total = cpu.get("cores") or cpu.get("processors"), memory.get("total_bytes")
+    counted = words.counted(cores, "core") if isinstance(cores, int) else ""
+    size = words.size(total) if isinstance(total, int) else ""
+    return ", ".join(filter(None, (str(cpu.get("model") or ""), counted, size)))
+
+
+def _sizes(findings: "Findings") -> Mapping[str, str]:
+    """How large the load was, by word: one value, a few, or from the least to the most."""
+    found = {}
+    for name, word in _LOAD.items():
+        typed = list(dict.fromkeys(level.typed for each in findings.trials if (level := each.levels.get(name))))
+        if 0 < len(typed) <= _LISTED_MAX:
+            found[word] = _joined([_with_commas(each) for each in _in_order(typed)])
+        elif typed:
+            ordered = _in_order(typed)
+            found[word] = f"{_with_commas(ordered[0])} to {_with_commas(ordered[-1])}"
+    return found
+
+
+def _in_order(typed: Sequence[str]) -> Sequence[str]:
+    return sorted(typed, key=float) if all(each.replace(".", "", 1).isdecimal() for each in typed) else typed
+
+
+def _with_commas(typed: str) -> str:
+    return f"{int(typed):,}" if typed.isascii() and typed.isdigit() else typed
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    yield Sentences(tuple(findings.once(told).sentences), joined=True)
+    yield Sentences((findings.once(facts).line,), small=True)
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    found, about = findings.once(told), findings.once(facts)
+    return {
+        "headline": {
+            "sentences": [words.sentence(each) for each in found.sentences],
+            "figures": [asdict(each) for each in found.figures],
+            "facts": {**asdict(about), "line": about.line},
+        }
+    }
+
+
+SECTION = Section("headline", "Answer", _blocks, _plain, link="Answer")

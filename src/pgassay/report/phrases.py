@@ -1,0 +1,78 @@
+"""What responses are called in a sentence: a DBA says "p99 is 17 % lower", not "99th percentile of latency -17 %".
+
+A response without an entry is called by its title, so that every response of every load can be told.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.study.responses import Response
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """`name` stands in "no difference in …", `reason` in "decide by …"; then subject and ends of a sentence.
+
+    `subject` may hold `{work}`, the unit of a load's work; `times` follows "2.25 times".
+    """
+
+    name: str
+    reason: str
+    subject: str
+    more: str = "higher"
+    less: str = "lower"
+    times: str = "as high"
+    unit: str = ""
+
+    def sentence(self, amount: str, end: str, work: str) -> str:
+        """`p99 is 17.2 % lower`."""
+        return f"{self.subject.format(work=work)} {amount} {end}".strip()
+
+
+_SIZE = ("larger", "smaller", "as large")
+_PHRASES: Mapping[str, Phrase] = {
+    "tps": Phrase("throughput", "throughput", "throughput is"),
+    "qps": Phrase("statements per second", "throughput", "the number of statements per second is"),
+    "iops": Phrase("reads and writes per second", "throughput", "the number of reads and writes per second is"),
+    "latency_ms": Phrase("mean latency", "latency", "mean latency is"),
+    "latency_p50_ms": Phrase("median latency", "latency", "median latency is"),
+    "latency_p95_ms": Phrase("p95 latency", "latency", "p95 is"),
+    "latency_p99_ms": Phrase("p99 latency", "latency", "p99 is"),
+    "latency_p999_ms": Phrase("p99.9 latency", "latency", "p99.9 is"),
+    "latency_max_ms": Phrase("the greatest latency", "latency", "the greatest latency is"),
+    "database_bytes": Phrase("the size of the database", "space", "the database is", *_SIZE),
+    "table_bytes": Phrase("the size of the tables", "space", "the tables are", *_SIZE),
+    "index_bytes": Phrase("the size of the indexes", "space", "the indexes are", *_SIZE),
+    "physical_bytes": Phrase(
+        "space on flash", "space", "the flash holds", "more live bytes", "fewer live bytes", "as many live bytes"
+    ),
+    "wal_bytes_per_transaction": Phrase(
+        "WAL", "WAL", "each {work} writes", "more WAL", "less WAL", "as much WAL"
+    ),
+    "server_cpu_us_per_transaction": Phrase(
+        "server CPU", "CPU", "each {work} takes", "more server CPU", "less server CPU", "as much server CPU"
+    ),
+    "disk_written_bytes_per_transaction": Phrase(
+        "bytes written to the device", "bytes written", "each {work} writes", "more to the device",
+        "less to the device", "as much to the device",
+    ),
+    "nand_bytes_per_transaction": Phrase(
+        "bytes that the flash programs", "wear of the flash", "for each {work} the flash programs", "more bytes",
+        "fewer bytes", "as many bytes",
+    ),
+    "write_amplification": Phrase("write amplification", "wear of the flash", "write amplification is"),
+    "vacuum_ms": Phrase("the time of VACUUM", "VACUUM", "VACUUM takes", "longer", "less time", "as long"),
+    "hot_share": Phrase(
+        "the share of HOT updates", "HOT updates", "the share of HOT updates is", unit="points"
+    ),
+}  # fmt: skip
+
+
+def of(response: Response) -> Phrase:
+    """What a response is called in sentences."""
+    found = _PHRASES.get(response.name)
+    if found is not None:
+        return found
+    title = response.title.replace("{", "(").replace("}", ")")
+    unit = {"share": "points", "count": "", "1": "", "ratio": "", "us": "µs"}.get(response.unit, response.unit)
+    return Phrase(title, title, f"{title}:", unit=unit)

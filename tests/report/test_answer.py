@@ -1,0 +1,320 @@
+"""The headline's sentences: right for every kind of finding, never more than three, every number accounted for."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isclose, log, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.verdicts import Kind, Verdict, verdict
+from pgassay.report.answer import Case, Change, Standing, headline, three
+from pgassay.report.findings import Judged
+from pgassay.study.responses import Better, Response, Scale
+
+TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
+P99 = Response("latency_p99_ms", "99th percentile of latency", "ms", Better.LOWER)
+SPACE = Response("database_bytes", "size of the database at the end", "bytes", Better.LOWER)
+WAL = Response("wal_bytes_per_transaction", "WAL, per transaction", "bytes", Better.LOWER, cost=True)
+HOT = Response("hot_share", "share of updates that were HOT", "share", Better.HIGHER, Scale.DIFFERENCE, cost=True)
+CHECKPOINTS = Response("checkpoints", "checkpoints begun in the window", "count", Better.NEITHER, Scale.DIFFERENCE)
+
+
+def effect(
+    treatment: str, estimate: float, low: float, high: float, *, response: Response = TPS, blocks: int = 8,
+    condition: str = "", refused: str = "", spread: float = 0.1,
+) -> Effect:  # fmt: skip
+    return Effect(
+        treatment, condition, "", response.name, response.scale, blocks, estimate, low, high, 0.95, True, "a test",
+        (), inner_low=low, inner_high=high, spread=spread, baseline_mean=100.0, refused=refused,
+    )  # fmt: skip
+
+
+def judged(treatment: str, estimate: float, low: float, high: float, **more: object) -> Judged:
+    return of(effect(treatment, estimate, low, high, **more))  # type: ignore[arg-type]
+
+
+def of(found: Effect, response: Response = TPS) -> Judged:
+    return Judged(found, verdict(found, response, resolution=0.02, blocks_max=30, block_s=60.0))
+
+
+def early(treatment: str, blocks: int, **more: object) -> Judged:
+    return judged(treatment, nan, 0.0, inf, blocks=blocks, **more)
+
+
+def said(case: Case) -> list[str]:
+    return list(headline(case).sentences)
+
+
+def test_no_difference_in_speed_and_a_price_in_space() -> None:
+    case = Case(
+        TPS, "ff=100",
+        [Judged(effect("ff=75", 1.01, 0.84, 1.18), Verdict(Kind.UNRESOLVED, "unresolved: …", 14, 480.0))],
+        [
+            Change(WAL, effect("ff=75", 0.52, 0.51, 0.53, response=WAL)),
+            Change(P99, effect("ff=75", 0.83, 0.76, 0.9, response=P99)),
+            Change(SPACE, effect("ff=75", 1.2634, 1.26, 1.265, response=SPACE)),
+        ],
+    )  # fmt: skip
+    assert said(case) == [
+        "no difference in throughput was shown with ff=75 (between -16 and +18 %)",
+        "each transaction writes 48 % less WAL, p99 is 17 % lower and the database is 26.3 % larger",
+        "decide by space, or run on: about 14 more blocks (8 min) may settle throughput",
+    ]
+
+
+def test_a_clear_winner_is_taken_and_its_price_is_named() -> None:
+    won = judged("ff=75", 1.2013, 1.184, 1.219)
+    assert said(Case(TPS, "ff=100", [won])) == [
+        "ff=75 is better than ff=100: throughput is 20.1 % higher (between +18.4 and +21.9 %)",
+        "take ff=75",
+    ]
+    dear = Change(SPACE, effect("ff=75", 2.25, 2.2, 2.3, response=SPACE))
+    assert said(Case(TPS, "ff=100", [won], [dear]))[1:] == [
+        "the database is 2.25 times as large",
+        "take ff=75, unless space counts more",
+    ]
+
+
+def test_what_is_not_crash_safe_is_never_recommended() -> None:
+    case = Case(TPS, "server.fsync=on", [judged("server.fsync=off", 3.0, 2.9, 3.1)], unsafe=["server.fsync=off"])
+    assert said(case) == [
+        "server.fsync=off is better than server.fsync=on: throughput is 3 times as high (between ×2.9 and ×3.1)",
+        "server.fsync=off is not crash-safe: measured here, and never recommended",
+    ]
+
+
+def test_a_loser_and_an_equal() -> None:
+    lost = judged("ff=50", 0.8, 0.7, 0.9)
+    assert said(Case(TPS, "ff=100", [lost])) == [
+        "ff=50 is worse than ff=100: throughput is 20 % lower (between -30 and -10 %)",
+        "keep ff=100",
+    ]
+    same = judged("ff=75", 1.001, 0.99, 1.012)
+    assert said(Case(TPS, "ff=100", [same])) == [
+        "ff=75 is equivalent to ff=100 within ±2 %: throughput is 0.1 % higher (between -1 and +1.2 %)",
+        "keep ff=100: no gain was shown",
+    ]
+    smaller = Change(SPACE, effect("ff=75", 0.5, 0.49, 0.51, response=SPACE))
+    assert said(Case(TPS, "ff=100", [same], [smaller]))[1:] == ["the database is 50 % smaller", "decide by space"]
+
+
+def test_below_five_blocks_nothing_is_told_but_what_is_missing() -> None:
+    case = Case(TPS, "a=1", [early("a=2", 2), early("a=3", 1)], [Change(P99, effect("a=2", 0.5, 0.4, 0.6))])
+    assert said(case) == [
+        "no verdict yet on throughput: it takes 5 blocks, and 2 were run",
+        "run it again with a larger --budget or --blocks: it takes at least 4 more blocks (4 min)",
+    ]
+    assert said(replace(case, finished=False))[-1] == "it takes at least 4 more blocks (4 min)"
+    assert said(replace(case, imported=True))[-1] == "these runs are too few to decide anything"
+
+
+def test_of_many_the_best_the_worst_and_the_open_ones() -> None:
+    many = [
+        judged("m=2", 1.10, 1.05, 1.15), judged("m=3", 1.30, 1.25, 1.35), judged("m=4", 0.7, 0.6, 0.8),
+        judged("m=5", 1.0, 0.5, 2.0), early("m=6", 3), judged("m=7", 1.0, 0.995, 1.005),
+    ]  # fmt: skip
+    changes = [Change(P99, effect("m=3", 1.4, 1.3, 1.5, response=P99))]
+    assert said(Case(TPS, "m=1", many, changes)) == [
+        "of 6 treatments 2 are better than m=1, most of all m=3: throughput is 30 % higher (between +25 and +35 %);"
+        " 1 is worse than m=1, m=4: throughput is 30 % lower (between -40 and -20 %); 1 is equivalent; 1 is unresolved;"
+        " 1 is not judged yet",
+        "with m=3 p99 is 40 % higher",
+        "take m=3, unless latency counts more; 1 more is better, too, and they were not compared with each other",
+    ]
+
+
+def test_many_without_a_difference_give_the_widest_interval() -> None:
+    many = [judged(f"m={each}", 1.0, 0.9 - each / 20, 1.2 + each / 10) for each in (1, 2, 3)]
+    first, *_ = said(Case(TPS, "m=0", many))
+    assert first == ("no difference in throughput was shown in any of 3 treatments (intervals between -25 and +50 %)")
+
+
+def test_what_depends_on_the_condition_is_not_recommended_everywhere() -> None:
+    mixed = [
+        judged("jit=on", 1.3, 1.2, 1.4, condition="load.clients=1"),
+        judged("jit=on", 0.8, 0.7, 0.9, condition="load.clients=8"),
+    ]
+    assert said(Case(TPS, "jit=off", mixed, varied=["load.clients"])) == [
+        "jit=on at load.clients=1 is better than jit=off: throughput is 30 % higher (between +20 and +40 %);"
+        " jit=on at load.clients=8 is worse than jit=off: throughput is 20 % lower (between -30 and -10 %)",
+        "take jit=on only where it is better: at other levels of load.clients it is worse",
+    ]
+
+
+def test_a_change_is_told_only_if_it_is_the_same_everywhere() -> None:
+    where = ("load.clients=1", "load.clients=8")
+    won = [judged("jit=on", 1.3, 1.2, 1.4, condition=each) for each in where]
+    both = [Change(SPACE, effect("jit=on", size, size - 0.01, size + 0.01, condition=each, response=SPACE))
+            for each, size in zip(where, (1.2, 1.3), strict=True)]  # fmt: skip
+    torn = [Change(P99, effect("jit=on", size, size - 0.01, size + 0.01, condition=each, response=P99))
+            for each, size in zip(where, (0.8, 1.3), strict=True)]  # fmt: skip
+    one = [Change(WAL, effect("jit=on", 1.2, 1.1, 1.3, condition=where[0], response=WAL))]
+    assert said(Case(TPS, "jit=off", won, [*one, *torn, *both]))[1] == "the database is 20 to 30 % larger"
+
+
+def test_what_was_refused_or_failed_is_said_as_such() -> None:
+    why = "timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
+    refused = judged("drive.data=csd", nan, -inf, inf, refused=why)
+    case = Case(TPS, "drive.data=ssd", [refused], label="on emulated drives")
+    assert said(case) == [
+        f"on emulated drives: drive.data=csd was not compared with drive.data=ssd ({why})",
+        "see the costs and the space, which can be compared",
+    ]
+    broken = effect("page=2kB", nan, 0.0, inf, blocks=0)
+    failed = Judged(broken, verdict(broken, TPS, resolution=0.02, blocks_max=30, failure="row_too_large: 4024"))
+    assert said(Case(TPS, "page=8kB", [failed])) == ["page=2kB failed (row_too_large: 4024)", "keep page=8kB"]
+
+
+def test_runs_that_lint_objects_to_decide_nothing() -> None:
+    by_numbers = Judged(effect("b", 1.09, 1.05, 1.13), Verdict(Kind.UNRESOLVED, "unresolved: better by the numbers …"))
+    case = Case(TPS, "a", [by_numbers], label="by these imported runs", imported=True, objections=["fixed-order: a, b"])
+    assert said(case) == [
+        "by these imported runs: no verdict: lint objects to these runs (fixed-order: a, b)",
+        "repeat the comparison in randomised blocks (pgassay run, pgassay compare)",
+    ]
+
+
+def test_thresholds_give_the_advice_where_there_are_any() -> None:
+    won = [judged("ff=75", 1.2, 1.1, 1.3), judged("ff=50", 1.0, 0.995, 1.005)]
+    standings = [Standing("ff=75", 2), Standing("ff=50", 1, ("space < +30 %",))]
+    assert said(Case(TPS, "ff=100", won, standings=standings))[-1] == (
+        "of your 2 thresholds ff=75 passes all; ff=50 fails space < +30 %"
+    )
+    open_ = [Standing("ff=75", 0, (), ("p99 < 5 ms",))]
+    assert said(Case(TPS, "ff=100", won[:1], standings=open_))[-1] == (
+        "of your 1 threshold p99 < 5 ms is not known for ff=75"
+    )
+
+
+def test_neither_direction_is_better() -> None:
+    moved = effect("wal=2GB", -3.0, -4.0, -2.0, response=CHECKPOINTS)
+    found = Judged(moved, verdict(moved, CHECKPOINTS, resolution=0.02, blocks_max=30))
+    assert said(Case(CHECKPOINTS, "wal=1GB", [found])) == [
+        "with wal=2GB checkpoints begun in the window: 3 lower (between -4 and -2)",
+        "neither direction is better by itself: decide by what you need",
+    ]
+
+
+def test_nothing_compared_is_no_case() -> None:
+    with pytest.raises(ValueError, match="nothing was compared"):
+        headline(Case(TPS, "", []))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(48.64, "48.6"), (0.0, "0"), (-26.83, "-26.8"), (1234567.0, "1,230,000"), (0.012345, "0.0123"), (99.96, "100"),
+     (186.6, "187"), (inf, "∞")],
+)  # fmt: skip
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
+    assert three(value) == text
+
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+NAMES = ("level-a", "level-b", "level-c")
+CELLS = ("", "small", "large")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Any combination of findings."""
+    response = draw(st.sampled_from([TPS, P99, SPACE, HOT, CHECKPOINTS]))
+    cells = draw(st.sampled_from([CELLS[:1], CELLS[1:]]))
+    names = NAMES[: draw(st.integers(1, 3))]
+    verdicts, changes = [], []
+    for name in names:
+        for cell in cells:
+            found = draw(effects(response, name, cell))
+            failure = draw(st.sampled_from([None, None, "it crashed"]))
+            more = draw(st.sampled_from([None, 12.0]))
+            verdicts.append(
+                Judged(found, verdict(found, response, resolution=0.05, blocks_max=20, block_s=more, failure=failure))
+            )
+            for other in (WAL, P99, SPACE, HOT):
+                moved = draw(effects(other, name, cell))
+                if other is not response and moved.informative and not moved.low <= moved.none <= moved.high:
+                    changes.append(Change(other, moved))
+    standing = st.builds(
+        Standing,
+        st.sampled_from(names),
+        st.integers(0, 2),
+        st.sampled_from([(), ("p-high",)]),
+        st.sampled_from([(), ("space-low",)]),
+    )
+    return Case(
+        response, "baseline-level", verdicts, changes,
+        standings=draw(st.lists(standing, max_size=2)),
+        label=draw(st.sampled_from(["", "on emulated drives"])),
+        unsafe=draw(st.lists(st.sampled_from(names), max_size=2)),
+        objections=draw(st.sampled_from([(), ("fixed-order: all of one, then all of the other",)])),
+        imported=draw(st.booleans()),
+        finished=draw(st.booleans()),
+        varied=["load.clients"] if len(cells) > 1 else [],
+    )  # fmt: skip
+
+
+@st.composite
+def effects(draw: st.DrawFn, response: Response, name: str, cell: str) -> Effect:
+    blocks = draw(st.sampled_from([0, 2, 5, 12]))
+    refused = draw(st.sampled_from(["", "", "", "timing is off"]))
+    if refused:
+        return effect(name, nan, -inf, inf, response=response, blocks=blocks, condition=cell, refused=refused)
+    none = 1.0 if response.scale is Scale.RATIO else 0.0
+    unbounded = (0.0, inf) if none else (-inf, inf)
+    if blocks < 5:
+        estimate = nan if not blocks else none
+        return effect(name, estimate, *unbounded, response=response, blocks=blocks, condition=cell)
+    if none:
+        centre = draw(st.floats(0.01, 50.0))
+        width = draw(st.sampled_from([1.001, 1.05, 1.5, 30.0]))
+        return effect(name, centre, centre / width, centre * width, response=response, blocks=blocks, condition=cell,
+                      spread=log(width))  # fmt: skip
+    centre, width = draw(st.floats(-0.9, 0.9)), draw(st.sampled_from([0.001, 0.05, 0.5]))
+    return effect(name, centre, centre - width, centre + width, response=response, blocks=blocks, condition=cell)
+
+
+def values_of(text: str) -> Sequence[float]:
+    return [float(each.replace(",", "")) for each in NUMBER.findall(text)]
+
+
+@given(cases())
+def test_any_findings_give_one_to_three_sentences_with_every_number_kept(case: Case) -> None:
+    found = headline(case)
+    assert 1 <= len(found.sentences) <= 3
+    shown = [number for figure in found.figures for number in values_of(figure.text)]
+    for sentence in found.sentences:
+        assert sentence
+        assert "nan" not in sentence
+        assert "inf" not in sentence.replace("information", "")
+        plain = re.sub(r"\bp99\b|within ±[\d.]+( %| \S+)?", "", sentence)
+        assert all(number in shown for number in values_of(plain)), (sentence, shown)
+    for figure in found.figures:
+        if figure.text.isdigit():
+            assert float(figure.text) == figure.value or rounds(figure.text, figure.value)
+        elif "min" not in figure.text and " s" not in figure.text and " h" not in figure.text:
+            assert rounds(figure.text, figure.value), figure
+
+
+def rounds(text: str, value: float) -> bool:
+    """Is the text the value, or its change in per cent or points, with three significant digits?"""
+    shown = float(text.replace(",", "").lstrip("×+-"))
+    candidates = (value, (value - 1.0) * 100.0, value * 100.0)
+    return any(isclose(shown, abs(float(f"{each:.3g}")), rel_tol=1e-9, abs_tol=1e-12) for each in candidates)
+
+
+@given(cases())
+def test_the_headline_never_contradicts_the_verdicts(case: Case) -> None:
+    first, *rest = headline(case).sentences
+    kinds = {each.verdict.kind for each in case.verdicts}
+    if Kind.BETTER not in kinds:
+        assert not re.search(r"\d (is|are) better than", first)
+        assert not any(each.startswith("take ") for each in rest)
+    if Kind.EQUIVALENT not in kinds:
+        assert "equivalent" not in first
+    if case.objections:
+        assert "no verdict" in first
+    for name in case.unsafe:
+        assert not any(each.startswith(f"take {name}") for each in rest)

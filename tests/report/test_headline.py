@@ -1,0 +1,81 @@
+"""The headline of whole records: of a comparison, of curves, of what others ran; and the line of facts."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.report import contents, headline, text
+from pgassay.report.findings import Findings
+from pgassay.report.section import Surface
+from pgassay.testing.planted import make_run
+from tests.report.blocks import body, plain
+from tests.report.scaled import make_scaled
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return Findings(make_run(tmp_path_factory.mktemp("made") / "run"))
+
+
+def test_what_was_planted_is_the_answer(findings: Findings) -> None:
+    first, costs, advice = headline.told(findings).sentences
+    assert first.startswith("table.fillfactor=75 is better than table.fillfactor=100: throughput is 19.6 % higher")
+    assert "table.fillfactor=50 is equivalent to table.fillfactor=100 within ±10 %" in first
+    assert costs == (
+        "with table.fillfactor=75 each transaction writes 37.5 % less WAL, p99 is 16.4 % lower and the database is"
+        " 25 % larger; with table.fillfactor=50 the database is 2 times as large"
+    )
+    assert advice == "take table.fillfactor=75, unless space counts more"
+
+
+def test_it_comes_first_on_every_surface(findings: Findings) -> None:
+    assert contents.sections()[0].name == "headline"
+    assert "take table.fillfactor=75" in text.render(findings).partition("\nVerdict")[0].lower()
+    assert body(findings).index("Take table.fillfactor=75") < body(findings).index('id="verdict"') or (
+        body(findings).index("take table.fillfactor=75") < body(findings).index('id="verdict"')
+    )
+    assert list(plain(findings))[1] == "headline", "behind the format"
+
+
+def test_every_number_of_it_is_in_the_json_unrounded(findings: Findings) -> None:
+    found = plain(findings)["headline"]
+    (verdict,) = [each for each in plain(findings)["verdicts"] if each["treatment"].endswith("75")]
+    values = {each["value"] for each in found["figures"]}
+    assert {verdict["estimate"], verdict["low"], verdict["high"]} <= values
+    assert found["sentences"][2] == "Take table.fillfactor=75, unless space counts more"
+
+
+def test_facts_are_one_line(findings: Findings) -> None:
+    assert headline.facts(findings).line == ("planted; 2026-01-02; 8 s a trial; 8 blocks, 26 trials, 1 discarded")
+
+
+def test_facts_name_server_machine_and_load(tmp_path: Path) -> None:
+    found = Findings(make_run(tmp_path / "run"))
+    found.run.host.update(
+        {
+            "postgres": [{"version": "postgres (PostgreSQL) 17.6 (Debian 17.6-1)"}, {"version": "x (PostgreSQL) 18.1"}],
+            "cpu": {"model": "AMD EPYC", "cores": 2},
+            "memory": {"total_bytes": 25276063744},
+        }
+    )
+    assert headline.facts(found).line.startswith("PostgreSQL 17.6, 18.1; AMD EPYC, 2 cores, 23.5 GB; 2026-01-02; ")
+
+
+def test_a_curve_is_told_by_its_highest_point(tmp_path: Path) -> None:
+    found = Findings(make_scaled(tmp_path / "run"))
+    first, known, *_ = headline.told(found).sentences
+    best = max((point for curve in found.curves for point in curve.points), key=lambda point: point.value)
+    assert "highest measured" in first
+    assert "transactions per second (between" in first
+    assert best.covariate in first
+    assert "known to ±" in known
+    assert not any("is better" in each for each in headline.told(found).sentences)
+
+
+def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Findings(make_run(tmp_path / "run"))
+    assert headline.SECTION.shown(found, Surface.TERMINAL)
+    monkeypatch.setattr("pgassay.testing.planted.BLOCKS", 3)
+    early = Findings(make_run(tmp_path / "early"))
+    assert headline.told(early).sentences[0] == "no verdict yet on throughput: it takes 5 blocks, and 3 were run"
+    assert len(headline.told(early).sentences) == 2
