@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
-from pgassay.report.answer import Case, Change, Standing, headline, three
+from pgassay.report.answer import headline
+from pgassay.report.case import Case, Change, Standing, three
 from pgassay.report.findings import Judged
 from pgassay.study.responses import Better, Response, Scale
 

@@ -18,7 +18,8 @@ from pgassay.analysis.messages import plural
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.report import curves, disk, words
 from pgassay.report.adoption import crash_risks
-from pgassay.report.answer import Case, Change, Headline, Text, headline, three
+from pgassay.report.answer import headline
+from pgassay.report.case import Case, Change, Headline, Text, joined, three
 from pgassay.report.section import Block, Section, Sentences
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale
@@ -177,7 +178,7 @@ def _of_drive(found: Mapping[Resource, tuple[float, str]], text: Text) -> str:
         else:
             does = "reads" if resource is Resource.READS else "flushes"
             parts.append(f"{does} {text.number(three(value), value, what)} times")
-    return f"in a second this drive at most {_joined(parts)}"
+    return f"in a second this drive at most {joined(parts)}"
 
 
 def _megabytes(value: float) -> str:
@@ -185,10 +186,6 @@ def _megabytes(value: float) -> str:
     if value >= words.MB_FROM:
         return f"{three(value / 1048576.0)} MB"
     return f"{three(value / 1024.0)} kB" if value >= words.KB_FROM else f"{three(value)} B"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _best(curve: Curve, response: Response) -> tuple[Curve, Point] | None:
@@ -317,7 +314,7 @@ def _sizes(findings: "Findings") -> Mapping[str, str]:
     for name, word in _LOAD.items():
         typed = list(dict.fromkeys(level.typed for each in findings.trials if (level := each.levels.get(name))))
         if 0 < len(typed) <= _LISTED_MAX:
-            found[word] = _joined([_with_commas(each) for each in _in_order(typed)])
+            found[word] = joined([_with_commas(each) for each in _in_order(typed)])
         elif typed:
             ordered = _in_order(typed)
             found[word] = f"{_with_commas(ordered[0])} to {_with_commas(ordered[-1])}"

@@ -1,0 +1,137 @@
+"""What to do, in one sentence: the last of a headline. It follows the verdicts and never goes beyond them.
+
+The first rule that has something to say is taken. What is not crash-safe is never recommended, and what is better at
+some levels only is recommended only there.
+"""
+
+from collections.abc import Callable, Sequence
+
+from pgassay.analysis.messages import duration, plural
+from pgassay.analysis.verdicts import Kind
+from pgassay.report.case import EACH_MAX, Case, Change, Standing, Text, joined, moved_of, not_judged, place_of
+from pgassay.report.phrases import of
+
+
+def advice(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """What to do."""
+    if case.standings:
+        return _by_thresholds(case.standings, text)
+    if case.objections:
+        return "repeat the comparison in randomised blocks (pgassay run, pgassay compare)"
+    for rule in _RULES:
+        if found := rule(case, subjects, text):
+            return found
+    return ""
+
+
+def _by_thresholds(standings: Sequence[Standing], text: Text) -> str:
+    total = max(each.passed + len(each.failed) + len(each.unknown) for each in standings)
+    whole = [each.treatment or "it" for each in standings if not each.failed and not each.unknown]
+    failed = [each for each in standings if each.failed]
+    unknown = [each for each in standings if each.unknown and not each.failed]
+    head = f"of your {text.count(total, 'thresholds')} {plural('threshold', total)}"
+    parts = []
+    if whole:
+        verb = "passes" if len(whole) == 1 else "pass"
+        parts.append(f"{joined(whole)} {verb} {'it' if total == 1 else 'all'}")
+    parts += [f"{each.treatment or 'it'} fails {joined(each.failed)}" for each in failed]
+    parts += [f"{joined(each.unknown)} is not known for {each.treatment or 'it'}" for each in unknown]
+    return f"{head} {'; '.join(parts)}"
+
+
+def _reasons(case: Case, treatment: str, *, adverse: bool) -> Sequence[str]:
+    moved = moved_of(case, treatment)
+    return list(dict.fromkeys(of(r).reason for r, effects in moved if Change(r, effects[0]).adverse is adverse))
+
+
+def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """Of treatments that are better, which to take."""
+    kinds: dict[str, set[Kind]] = {}
+    for each in case.verdicts:
+        kinds.setdefault(each.effect.treatment, set()).add(each.verdict.kind)
+    better = [name for name, found in kinds.items() if Kind.BETTER in found]
+    if not better:
+        return ""
+    allowed = [name for name in better if name not in case.unsafe]
+    if not allowed:
+        verb = "is" if len(better) == 1 else "are"
+        return f"{joined(better)} {verb} not crash-safe: measured here, and never recommended"
+    safe = [name for name in allowed if kinds[name] <= {Kind.BETTER, Kind.EQUIVALENT}]
+    if not safe:
+        mixed = [name for name in allowed if Kind.WORSE in kinds[name]]
+        on = f" of {', '.join(case.varied)}" if case.varied else ""
+        rest = "worse" if mixed else "not shown to be"
+        return f"take {(mixed or allowed)[0]} only where it is better: at other levels{on} it is {rest}"
+    named = [name for name in subjects if name in safe][:1] or safe[:1]
+    against = _reasons(case, named[0], adverse=True)
+    unless = f", unless {joined(against)} {'counts' if len(against) == 1 else 'count'} more" if against else ""
+    others = len(safe) - 1
+    also = ""
+    if others:
+        also = f"; {text.count(others, 'others that are better')} more {'is' if others == 1 else 'are'} better, too"
+        also += ", and they were not compared with each other"
+    return f"take {named[0]}{unless}{also}"
+
+
+def _early_advice(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """Before five blocks only more of them help."""
+    early = [each for each in case.verdicts if not_judged(each)]
+    if not early or len(early) < sum(each.verdict.kind is not Kind.NOT_COMPARED for each in case.verdicts):
+        return ""
+    if case.imported:
+        return "these runs are too few to decide anything"
+    needed = max((each.verdict for each in early), key=lambda each: each.more_blocks or 0)
+    blocks = needed.more_blocks or 0
+    more = f"at least {text.count(blocks, 'more blocks')} more {plural('block', blocks)}{_time(needed.more_s, text)}"
+    return f"run it again with a larger --budget or --blocks: it takes {more}" if case.finished else f"it takes {more}"
+
+
+def _time(seconds: float | None, text: Text) -> str:
+    return "" if seconds is None else f" ({text.number(duration(seconds), seconds, 'seconds')})"
+
+
+def _open(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """While the primary is unresolved: the other responses, and what an answer would take."""
+    still = [each for each in case.verdicts if each.verdict.kind is Kind.UNRESOLVED]
+    if not still:
+        return ""
+    worse = [each.effect.treatment for each in case.verdicts if each.verdict.kind is Kind.WORSE]
+    against = list(dict.fromkeys(reason for name in subjects for reason in _reasons(case, name, adverse=True)))
+    known = [each for each in still if each.verdict.more_blocks is not None]
+    more = ""
+    if known and not case.imported:
+        nearest = min(known, key=lambda each: each.verdict.more_blocks or 0)
+        blocks = nearest.verdict.more_blocks or 0
+        counted = text.count(blocks, "more blocks")
+        about = f"about {counted} more {plural('block', blocks)}{_time(nearest.verdict.more_s, text)}"
+        first = "" if len(case.verdicts) == 1 else f" with {place_of(nearest.effect)}"
+        more = f"{about} may settle {of(case.primary).name}{first}"
+    if worse:
+        keep = f"keep {case.baseline} rather than {joined(list(dict.fromkeys(worse))[:EACH_MAX])}"
+        return f"{keep}; {more}" if more else keep
+    if against:
+        return f"decide by {joined(against)}{f', or run on: {more}' if more else ''}"
+    if more:
+        return more
+    if case.imported:
+        return "these runs do not decide it"
+    return "more blocks than can be run would be needed: decide by other reasons, or ask for a coarser resolution"
+
+
+def _settled(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """Nothing better, and everything decided: worse, equivalent, failed or refused."""
+    kinds = {each.verdict.kind for each in case.verdicts}
+    if Kind.DIFFERENT in kinds:
+        return "neither direction is better by itself: decide by what you need"
+    if kinds <= {Kind.FAILED, Kind.WORSE}:
+        return f"keep {case.baseline}"
+    reasons = [reason for name in subjects for side in (True, False) for reason in _reasons(case, name, adverse=side)]
+    if reasons:
+        return f"decide by {joined(list(dict.fromkeys(reasons)))}"
+    if kinds <= {Kind.NOT_COMPARED}:
+        return "see the costs and the space, which can be compared"
+    return f"keep {case.baseline}: no gain was shown"
+
+
+_RULES: Sequence[Callable[[Case, Sequence[str], Text], str]] = (_early_advice, _take, _open, _settled)
+"""The first that has something to say gives the advice."""

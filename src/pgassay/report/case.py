@@ -1,0 +1,151 @@
+"""What a headline is made of: the findings as plain values, and the numbers that its sentences have used.
+
+`answer` writes what was found and what it costs, `advice` what to do; both ask the same of a case.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.verdicts import Kind
+from pgassay.study.responses import Better, Response, Scale
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Judged
+
+CHANGES_MAX = 3
+"""As many changes beside the primary's are named of a treatment."""
+EACH_MAX = 2
+"""Up to so many comparisons are told one by one; of more the best, the worst and how many of each kind."""
+_REASON_MAX = 120
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a headline: its text there, its unrounded value, and what it is."""
+
+    text: str
+    value: float
+    what: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A response beside the primary that surely moved, by more than was asked for."""
+
+    response: Response
+    effect: Effect
+
+    @property
+    def adverse(self) -> bool:
+        """Is it for the worse?"""
+        more = self.effect.estimate > self.effect.none
+        return self.response.better is not Better.NEITHER and more != (self.response.better is Better.HIGHER)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What became of the user's thresholds with one treatment: `failed` and `unknown` are their texts."""
+
+    treatment: str
+    passed: int
+    failed: Sequence[str] = ()
+    unknown: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a headline is made of.
+
+    `changes` are other responses that moved, in the order in which they are told. `label` says on what the numbers were
+    made where that was no ordinary server ("emulated drives"), `unsafe` names treatments that are not crash-safe, and
+    `objections` are lint's against runs that others made. `varied` are conditions and covariates.
+    """
+
+    primary: Response
+    baseline: str
+    verdicts: Sequence["Judged"]
+    changes: Sequence[Change] = ()
+    standings: Sequence[Standing] = ()
+    label: str = ""
+    unsafe: Sequence[str] = ()
+    objections: Sequence[str] = ()
+    imported: bool = False
+    finished: bool = True
+    work: str = "transaction"
+    varied: Sequence[str] = ()
+
+
+@dataclass
+class Text:
+    """Sentences while they are written, with every number that stands in them."""
+
+    figures: list[Figure] = field(default_factory=list)
+
+    def number(self, text: str, value: float, what: str) -> str:
+        """`text` as it is, its number kept."""
+        self.figures.append(Figure(text, value, what))
+        return text
+
+    def count(self, value: int, what: str) -> str:
+        """A number of things."""
+        return self.number(str(value), value, what)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One to three sentences without full stops, and the numbers in them."""
+
+    sentences: Sequence[str]
+    figures: Sequence[Figure]
+
+
+def three(value: float) -> str:
+    """Three significant digits, with commas from a thousand on."""
+    if not isfinite(value):
+        return "∞" if value > 0 else "-∞"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100.0 else f"{rounded:.3g}"
+
+
+def not_judged(judged: "Judged") -> bool:
+    return judged.verdict.kind is Kind.UNRESOLVED and judged.effect.blocks < FIRST_LOOK
+
+
+def place_of(effect: Effect) -> str:
+    at = effect.place.cell.name
+    return f"{effect.treatment} at {at}" if at else effect.treatment
+
+
+def shortened(reason: str) -> str:
+    return reason if len(reason) <= _REASON_MAX else f"{reason[:_REASON_MAX].rsplit(' ', 1)[0]} …"
+
+
+def size_of(judged: "Judged") -> float:
+    effect = judged.effect
+    if effect.scale is Scale.DIFFERENCE or effect.estimate <= 0.0:
+        return abs(effect.estimate)
+    return max(effect.estimate, 1.0 / effect.estimate)
+
+
+def moved_of(case: Case, treatment: str) -> Sequence[tuple[Response, Sequence[Effect]]]:
+    """Responses that moved the same way at every place of the treatment; what is for the worse is never left out."""
+    places = {each.effect.place for each in case.verdicts if each.effect.treatment == treatment}
+    found: dict[str, list[Change]] = {}
+    for change in case.changes:
+        if change.effect.place in places:
+            found.setdefault(change.response.name, []).append(change)
+    whole = [
+        each
+        for each in found.values()
+        if len(each) == len(places) and len({change.effect.estimate > change.effect.none for change in each}) == 1
+    ]
+    ranked = sorted(whole, key=lambda each: not each[0].adverse)[:CHANGES_MAX]
+    return [(each[0].response, [change.effect for change in each]) for each in whole if each in ranked]
+
+
+def joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
