@@ -23,6 +23,9 @@ def device_stats(title: str, nand: int, host: int) -> str:
     return json.dumps({title: "nvme0", "Device stats": stats})
 
 
+PLUGINS = {"Intel": "intel", "Solidigm": "solidigm", "ScaleFlux": "sfx"}
+"""Which plugin reads the logs whose units are the vendor's own."""
+
 LOGS: dict[str, tuple[str, Media]] = {
     "OCP, first names": (
         '{"Physical media units written":{"hi":0,"lo":123456789012},"Physical media units read":{"hi":0,"lo":5}}',
@@ -58,7 +61,7 @@ LOGS: dict[str, tuple[str, Media]] = {
 @pytest.mark.parametrize("form", LOGS)
 def test_every_form_of_nand_writes(form: str) -> None:
     text, expected = LOGS[form]
-    assert parse_media(text) == expected
+    assert parse_media(text, PLUGINS.get(form, "")) == expected
 
 
 def test_the_published_ratio_comes_out() -> None:

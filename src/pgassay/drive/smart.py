@@ -3,6 +3,9 @@
 Forms and units as nvme-cli's plugins print them: OCP's log 0xC0 counts bytes in 128 bits, `hi` and `lo`; Micron prints
 hexadecimal texts; WD two halves or flat `… raw` names; Intel and Solidigm count 32 MiB units; ScaleFlux and those who
 copied Intel's log count units that only the drive knows, equal for host and NAND. Samsung has OCP's log alone.
+
+How a command is asked for JSON differs between plugins and versions (`-j`, `-o json`, `-f json`, not at all), so the
+installed nvme-cli is asked for that command's options first; it lists them without a device.
 """
 
 import json
@@ -16,13 +19,14 @@ from typing import Any
 from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Mount
-from pgassay.bench.running import Runner
+from pgassay.bench.running import Completed, Runner
 
 DATA_UNIT_BYTES = 512_000
 """NVM Express Base Specification, SMART / Health Information: thousands of 512-byte units."""
 INTEL_UNIT_BYTES = 32 << 20
-_UNITS_OF = {"Intel Smart log": INTEL_UNIT_BYTES, "Solidigm SMART log": INTEL_UNIT_BYTES}
-"""The unit of `raw` by the title of the log, where the vendor's documentation gives it."""
+_UNITS_OF = {"intel": INTEL_UNIT_BYTES, "solidigm": INTEL_UNIT_BYTES}
+"""The unit of `raw` by the plugin that reads the log, where the vendor's documentation gives it. A log's title does not
+say whose it is: until 2.11 the plugin of ScaleFlux prints `Intel Smart log` too."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,39 @@ def parse_standard(text: str) -> Standard | None:
     return Standard(written * DATA_UNIT_BYTES, None if read is None else read * DATA_UNIT_BYTES, _number(used))
 
 
-def parse_media(text: str) -> Media | None:
-    """Any log with NAND writes in it; None where none of the known forms is found."""
-    root = _table(text)
-    for table in _tables(root):
+@dataclass(frozen=True)
+class Contents:
+    """What a drive that compresses says that its data take: bytes on flash, and how many bytes of data that is."""
+
+    physical_bytes: float
+    logical_bytes: float
+
+
+def parse_media(text: str, plugin: str = "") -> Media | None:
+    """Any log with NAND writes in it, read by `plugin`; None where none of the known forms is found."""
+    for table in _tables(_table(text)):
         for form in (_ocp, _device_stats, _micron, _wd_halves, _flat, _fdp):
-            found = form(table, root)
+            found = form(table, plugin)
             if found is not None:
                 return found
     return None
 
 
-def _ocp(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
+def parse_contents(text: str) -> Contents | None:
+    """`nvme sfx status` (from 2.12): whole GB and a ratio of whole per cent, so to 1 GB at best; None for other texts.
+
+    The drive's ratio is its own, of all that it holds; below 1 and above 8 it does not count.
+    """
+    for table in _tables(_table(text)):
+        names = ("Provisioned Capacity [GB]", "Free Physical Space [GB]", "Compression Ratio")
+        provisioned, free, ratio = (_number(table.get(name)) for name in names)
+        if provisioned is not None and free is not None and ratio is not None:
+            physical_bytes = max(0.0, provisioned - free) * 1e9
+            return Contents(physical_bytes, physical_bytes * ratio / 100.0)
+    return None
+
+
+def _ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
     both = log.get("physical_media_units_written", log.get("Physical media units written"))
     if not isinstance(both, dict):
         return None
@@ -73,15 +98,14 @@ def _ocp(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
     return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
 
 
-def _device_stats(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
+def _device_stats(log: Mapping[str, Any], plugin: str) -> Media | None:
     nand, host = log.get("nand_bytes_written"), log.get("host_bytes_written")
     if not isinstance(nand, dict) or (written := _number(nand.get("raw"))) is None:
         return None
-    unit_bytes = next((unit for title, unit in _UNITS_OF.items() if title in root), None)
-    return Media(written, _number(host.get("raw")) if isinstance(host, dict) else None, unit_bytes)
+    return Media(written, _number(host.get("raw")) if isinstance(host, dict) else None, _UNITS_OF.get(plugin))
 
 
-def _micron(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
+def _micron(log: Mapping[str, Any], plugin: str) -> Media | None:
     for names in (
         ("NAND Writes (Bytes Written)",),
         ("Physical Media Units Written",),
@@ -93,17 +117,17 @@ def _micron(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
     return None
 
 
-def _wd_halves(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
+def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
     high, low = _number(log.get("NAND Bytes Written Hi")), _number(log.get("NAND Bytes Written Lo"))
     return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
 
 
-def _flat(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
+def _flat(log: Mapping[str, Any], plugin: str) -> Media | None:
     nand = _number(log.get("nand_bytes_written raw"))
     return None if nand is None else Media(nand, _number(log.get("host_bytes_written raw")))
 
 
-def _fdp(log: Mapping[str, Any], root: Mapping[str, Any]) -> Media | None:
+def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
     media, host = _number(log.get("mbmw")), _number(log.get("hbmw"))
     return None if media is None else Media(media, host, unit_bytes=1)
 
@@ -120,8 +144,9 @@ def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _table(text: str) -> Mapping[str, Any]:
+    """A JSON document; what stands behind it does not count (`sfx` prints the letters `/n` there until 2.11)."""
     try:
-        found = json.loads(text)
+        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
@@ -142,7 +167,13 @@ def _number(value: Any) -> float | None:
 
 
 PROGRAM = "nvme"
-_JSON = ("-o", "json")
+_JSON_BY: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (re.compile(r"--json\S*, -j\b"), ("-j",)),
+    (re.compile(r"--output-format=<\S+, -o\b"), ("-o", "json")),
+    (re.compile(r"--format=<\S+, -f\b"), ("-f", "json")),
+)
+"""By what its help lists, how a command is asked for JSON; the first that is there."""
+_CONTENTS = ("sfx", "status")
 MEDIA_LOGS: tuple[tuple[str, ...], ...] = (
     ("ocp", "smart-add-log"),
     ("sfx", "smart-log-add"),
@@ -156,6 +187,13 @@ MEDIA_LOGS: tuple[tuple[str, ...], ...] = (
     ("dapustor", "smart-log-add"),
 )
 """Plugin and command, most widely spread first; each refuses drives that it does not know."""
+
+
+def json_options(help_text: str) -> tuple[str, ...] | None:
+    """How a command is asked for JSON, by its help; None where it cannot be, or there is no such command."""
+    return next((options for pattern, options in _JSON_BY if pattern.search(help_text)), None)
+
+
 UNIT_TOLERANCE = 0.1
 """How far a unit may be from a power of two: the two logs are read one after the other, and round."""
 TIMEOUT_S = 10.0
@@ -171,6 +209,7 @@ class SmartCounters:
         self._command: tuple[str, ...] | None = None
         self._tried = False
         self._unit_bytes: float | None = None
+        self._options: dict[tuple[str, ...], tuple[str, ...] | None] = {}
 
     def __call__(self) -> Counted:
         """What the drive tells now; nothing where nvme-cli is missing or the drive does not answer."""
@@ -187,6 +226,9 @@ class SmartCounters:
             unit_bytes = self._unit(media, standard.host_bytes_written)
             if unit_bytes is not None:
                 found["nand_bytes_written"] = media.nand * unit_bytes
+        contents = self._contents()
+        if contents is not None:
+            found |= {"physical_bytes": contents.physical_bytes, "logical_bytes": contents.logical_bytes}
         return found
 
     @property
@@ -196,12 +238,12 @@ class SmartCounters:
 
     def _media(self) -> Media | None:
         if self._command is not None:
-            return parse_media(self._ask(self._command))
+            return parse_media(self._ask(self._command), self._command[0])
         if self._tried:
             return None
         self._tried = True
         for command in MEDIA_LOGS:
-            found = parse_media(self._ask(command))
+            found = parse_media(self._ask(command), command[0])
             if found is not None:
                 self._command = command
                 return found
@@ -214,12 +256,29 @@ class SmartCounters:
             self._unit_bytes = unit_bytes_of(media, host_bytes)
         return self._unit_bytes
 
-    def _ask(self, command: Sequence[str]) -> str:
+    def _contents(self) -> Contents | None:
+        """Of a drive that answers the plugin of ScaleFlux; no other plugin tells what data take."""
+        if self._command is None or self._command[0] != _CONTENTS[0]:
+            return None
+        return parse_contents(self._ask(_CONTENTS))
+
+    def _ask(self, command: tuple[str, ...]) -> str:
+        if command not in self._options:
+            self._options[command] = json_options(self._help(command))
+        options = self._options[command]
+        done = None if options is None else self._run(*command, str(self._device), *options)
+        return done.stdout if done is not None and done.status == 0 else ""
+
+    def _help(self, command: Sequence[str]) -> str:
+        """What nvme-cli says of a command's options: on either stream, with a status that says nothing."""
+        done = self._run(*command, "--help")
+        return "" if done is None else done.stdout + done.stderr
+
+    def _run(self, *arguments: str) -> Completed | None:
         try:
-            done = self._runner.run([PROGRAM, *command, str(self._device), *_JSON], timeout_s=TIMEOUT_S)
+            return self._runner.run([PROGRAM, *arguments], timeout_s=TIMEOUT_S)
         except (BenchError, TimeoutError):
-            return ""
-        return done.stdout if done.status == 0 else ""
+            return None
 
 
 class SmartOfMounts:
