@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pgassay.bench.factor import Factor, Stage
+from pgassay.design.validity import COVARIATES, RULES, Bound
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
 
@@ -48,7 +49,31 @@ def takes(factor: Factor) -> str:
     return f"{factor.accepts} [{factor.unit}]" if factor.unit else factor.accepts
 
 
-TABLES: Mapping[tuple[str, str], "list[str]"] = {("loads.md", "loads"): loads(), ("factors.md", "factors"): factors()}
+def validity() -> list[str]:
+    """A row for each rule of what may alternate and be adjusted by the client's CPU."""
+    lines = [row(("factors", "servers that differ in it take turns", "the client's CPU may adjust")), "|---|---|---|"]
+    for rule in RULES:
+        turns = f"no: {rule.alternating}" if rule.alternating else "yes" + (f": {rule.note}" if rule.note else "")
+        lines.append(row((code(rule.pattern), turns, f"no: it {rule.adjusting}" if rule.adjusting else "flush-bound")))
+    return lines
+
+
+def covariates() -> list[str]:
+    """A row for each covariate: which kinds of load it may adjust."""
+    names = list(dict.fromkeys(name for name, _ in COVARIATES))
+    lines = [row(("covariate", *Bound)), "|---" * (1 + len(Bound)) + "|"]
+    for name in names:
+        told = (COVARIATES[name, bound] for bound in Bound)
+        lines.append(row((code(name), *(f"no: {why}" if why else "yes" for why in told))))
+    return lines
+
+
+TABLES: Mapping[tuple[str, str], "list[str]"] = {
+    ("loads.md", "loads"): loads(),
+    ("factors.md", "factors"): factors(),
+    ("noise.md", "validity"): validity(),
+    ("noise.md", "covariates"): covariates(),
+}
 """Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
 
 

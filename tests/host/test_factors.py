@@ -8,7 +8,7 @@ import pytest
 from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
 from pgassay.host import messages
-from pgassay.host.factors import Cores, HugePages, Memory, TransparentHugePages
+from pgassay.host.factors import Cores, HugePages, Memory, Scheduling, TransparentHugePages
 from pgassay.study.levels import Level
 from pgassay.testing.fakes.server import FakeInstallation
 
@@ -73,6 +73,8 @@ def test_nonsense_is_refused(typed: str) -> None:
         (Memory(), "all", ["host.memory = all: nothing to set"]),
         (Cores(), "4", ["host.cores = 4: CPUAffinity="]),
         (Cores(), "all", ["host.cores = all: nothing to set"]),
+        (Scheduling(), "usual", ["host.scheduling = usual: nothing to set"]),
+        (Scheduling(), "realtime", ["host.scheduling = realtime: CPUSchedulingPolicy=rr"]),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Factor) else None,
 )

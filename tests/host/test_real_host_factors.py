@@ -15,7 +15,10 @@ from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.host import groups, huge_pages
 from pgassay.host.changes import Ledger, LocalHost, boot_of, current
-from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, TransparentHugePages
+from pgassay.host.clock import SystemClock
+from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, Scheduling, TransparentHugePages
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
+from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.study.levels import Level
 from pgassay.testing import real
@@ -103,6 +106,25 @@ def test_huge_pages_and_a_memory_limit_hold_together_and_are_given_back(bench: B
     bench.server.stop()
     bench.host.give_back()
     assert huge_pages.pool(MB2, ROOT).total == before.total
+
+
+def test_the_server_and_its_load_go_before_others_and_leave_no_trace(bench: Bench) -> None:
+    assert bench.start((Scheduling(), "realtime")) == {"host.scheduling": "realtime"}
+    server = bench.server
+    assert server is not None
+    ((backend,),) = server.query("SELECT pg_backend_pid()")
+    assert os.sched_getscheduler(int(backend)) == os.SCHED_RR, "every process of the server inherits it"
+    assert place("all", server).realtime
+    assert place("0", server).realtime
+    with Player(PlayedLoad((PlayedScript("one", "SELECT 1;"),)), server.endpoint, real.runner(), SystemClock(),
+                place("all", server)) as player:  # fmt: skip
+        assert os.sched_getscheduler(player.pid) == os.SCHED_RR
+        assert player.play(transactions=5).transactions == 5
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    server.stop()
+    assert bench.start((Scheduling(), "usual")) == {"host.scheduling": "usual"}
+    assert bench.server is not None
+    assert not place("all", bench.server).realtime
 
 
 def test_a_server_that_tries_huge_pages_by_default_takes_ours_and_they_are_obtained_again(bench: Bench) -> None:

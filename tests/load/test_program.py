@@ -48,7 +48,7 @@ def test_the_rest_is_what_the_server_may_not_use() -> None:
     assert program.place("rest", server(1)).cpus == (2, 3, 4, 5, 6, 7)
     assert program.problem("rest", server(1)) == {}
     assert program.place("cpu:3", server(1)).cpus == (3,)
-    assert program.place("all", server(1)) is ANYWHERE
+    assert program.place("all", server(1)) == ANYWHERE
 
 
 @pytest.mark.usefixtures("_eight")

@@ -88,6 +88,7 @@ pub fn serve(
                 .map_err(|error| PlayerError::Specification(error.to_string()))?;
             let opened_ns = monotonic_ns();
             let order = Order {
+                opened_ns,
                 closes_ns: read
                     .play
                     .duration_ms
@@ -120,7 +121,11 @@ pub fn serve(
     })
 }
 
-fn tell(output: &mut impl Write, value: &impl Serialize) -> Result<(), PlayerError> {
+/// One answer, a line of JSON.
+///
+/// # Errors
+/// Whoever asked is gone.
+pub fn tell(output: &mut impl Write, value: &impl Serialize) -> Result<(), PlayerError> {
     let text = serde_json::to_string(value)
         .map_err(|error| PlayerError::Specification(error.to_string()))?;
     writeln!(output, "{text}")

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod connection;
 pub mod control;
 pub mod error;
+pub mod metronome;
 pub mod script;
 pub mod specification;
 pub mod tally;

@@ -1,17 +1,20 @@
 //! `pgassay-player FILE`: plays the load that the JSON document FILE describes, by orders from standard input.
 //! With `--control SOCKET` the orders come from the first connection to that socket, and the answers go there.
-//! `pgassay-player --check FILE` only says whether it could.
+//! `pgassay-player --check FILE` only says whether it could. `pgassay-player --metronome SOCKET FILE` plays nothing: at
+//! each order it measures how fast the machine itself is, as FILE describes.
 
 use std::io::{self, BufReader};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::ExitCode;
 
 use player::control;
 use player::error::PlayerError;
+use player::metronome::{self, Description};
 use player::specification::Specification;
 
-const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --version";
+const USAGE: &str = "usage: pgassay-player FILE | --control SOCKET FILE | --check FILE | --version
+       pgassay-player --metronome SOCKET FILE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,7 +25,15 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["--check", file] => read(file).and_then(|load| load.read_scripts().map(|_| ())),
-        ["--control", socket, file] => read(file).and_then(|load| listen(socket, &load)),
+        ["--control", socket, file] => read(file).and_then(|load| {
+            let (orders, answers) = listen(socket)?;
+            control::serve(&load, orders, answers)
+        }),
+        ["--metronome", socket, file] => text_of(file).and_then(|text| {
+            let description = Description::parse(&text)?;
+            let (orders, answers) = listen(socket)?;
+            metronome::serve(&description, orders, answers)
+        }),
         [file] if !file.starts_with('-') => read(file)
             .and_then(|load| control::serve(&load, io::stdin().lock(), io::stdout().lock())),
         _ => {
@@ -39,16 +50,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn listen(socket: &str, load: &Specification) -> Result<(), PlayerError> {
+fn listen(socket: &str) -> Result<(BufReader<UnixStream>, UnixStream), PlayerError> {
     let failed = |error| PlayerError::System("cannot take orders from the control socket", error);
     let listener = UnixListener::bind(socket).map_err(failed)?;
     let (stream, _) = listener.accept().map_err(failed)?;
-    let orders = BufReader::new(stream.try_clone().map_err(failed)?);
-    control::serve(load, orders, stream)
+    Ok((BufReader::new(stream.try_clone().map_err(failed)?), stream))
 }
 
 fn read(file: &str) -> Result<Specification, PlayerError> {
-    let text = std::fs::read_to_string(Path::new(file))
-        .map_err(|error| PlayerError::System("cannot read the load's description", error))?;
-    Specification::parse(&text)
+    Specification::parse(&text_of(file)?)
+}
+
+fn text_of(file: &str) -> Result<String, PlayerError> {
+    std::fs::read_to_string(Path::new(file))
+        .map_err(|error| PlayerError::System("cannot read the description", error))
 }

@@ -126,6 +126,9 @@ pub struct OfScript {
     pub statements: Vec<OfStatement>,
 }
 
+/// Into so many equal parts of its time a timed slice is divided.
+pub const PARTS: usize = 10;
+
 /// All that a slice yields.
 #[derive(Clone, Default, Serialize)]
 pub struct Tally {
@@ -137,6 +140,8 @@ pub struct Tally {
     pub retries: u64,
     /// Transactions slower than the limit.
     pub late: u64,
+    /// Transactions that ended well in each tenth of a timed slice; what ended after its closing is in none.
+    pub parts: [u64; PARTS],
     /// Clients that ended, with the reason.
     pub aborted: Vec<String>,
     /// When the last transaction ended.
@@ -172,6 +177,9 @@ impl Tally {
         }
         self.retries += other.retries;
         self.late += other.late;
+        for (mine, theirs) in self.parts.iter_mut().zip(&other.parts) {
+            *mine += theirs;
+        }
         self.aborted.extend(other.aborted.iter().cloned());
         self.drained_ns = self.drained_ns.max(other.drained_ns);
         self.cpu_ns += other.cpu_ns;

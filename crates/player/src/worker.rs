@@ -15,7 +15,7 @@ use crate::clock::{monotonic_ns, thread_cpu_ns, wall_ns};
 use crate::error::PlayerError;
 use crate::script::Script;
 use crate::specification::Specification;
-use crate::tally::Tally;
+use crate::tally::{PARTS, Tally};
 
 const NS: u64 = 1_000_000_000;
 const EVENTS: usize = 64;
@@ -23,6 +23,8 @@ const EVENTS: usize = 64;
 /// One slice: open now, closed at a moment or after so many transactions of each client.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
+    /// The gate's opening, by the monotonic clock.
+    pub opened_ns: u64,
     /// The gate's closing, by the monotonic clock.
     pub closes_ns: u64,
     /// Transactions of each client.
@@ -118,7 +120,7 @@ impl Worker {
             .collect();
         for place in 0..self.clients.len() {
             self.next_transaction(place, order.closes_ns, quotas[place]);
-            self.advance(place, order.closes_ns, &quotas, &mut tally);
+            self.advance(place, order, &quotas, &mut tally);
         }
         let mut events = Vec::with_capacity(EVENTS);
         while self
@@ -137,10 +139,10 @@ impl Worker {
             }
             for event in &events {
                 let place = usize::try_from(event.data.u64()).unwrap_or(usize::MAX);
-                self.receive(place, &mut tally, order.closes_ns, &quotas);
+                self.receive(place, &mut tally, order, &quotas);
             }
             if timeout.is_some() {
-                self.wake(order.closes_ns, &quotas, &mut tally);
+                self.wake(order, &quotas, &mut tally);
             }
         }
         tally.drained_ns = monotonic_ns();
@@ -165,16 +167,16 @@ impl Worker {
             .min()
     }
 
-    fn wake(&mut self, closes_ns: u64, quotas: &[u64], tally: &mut Tally) {
+    fn wake(&mut self, order: Order, quotas: &[u64], tally: &mut Tally) {
         let now = monotonic_ns();
         for place in 0..self.clients.len() {
             if matches!(self.clients[place].state, State::Until(moment) if moment <= now) {
-                self.advance(place, closes_ns, quotas, tally);
+                self.advance(place, order, quotas, tally);
             }
         }
     }
 
-    fn receive(&mut self, place: usize, tally: &mut Tally, closes_ns: u64, quotas: &[u64]) {
+    fn receive(&mut self, place: usize, tally: &mut Tally, order: Order, quotas: &[u64]) {
         let client = &mut self.clients[place];
         let ended = match client.receive() {
             Ok(false) => return,
@@ -184,17 +186,17 @@ impl Worker {
         match ended {
             Err(reason) => self.end(place, &reason, tally),
             Ok(Next::Transaction(ended)) => {
-                self.count(place, &ended, tally);
-                self.next_transaction(place, closes_ns, quotas[place]);
-                self.advance(place, closes_ns, quotas, tally);
+                self.count(place, &ended, order, tally);
+                self.next_transaction(place, order.closes_ns, quotas[place]);
+                self.advance(place, order, quotas, tally);
             }
             Ok(Next::Rollback) => {}
-            Ok(Next::Command) => self.advance(place, closes_ns, quotas, tally),
+            Ok(Next::Command) => self.advance(place, order, quotas, tally),
         }
     }
 
     /// Let a client go on until it waits; where its transaction ends, count it and begin the next.
-    fn advance(&mut self, place: usize, closes_ns: u64, quotas: &[u64], tally: &mut Tally) {
+    fn advance(&mut self, place: usize, order: Order, quotas: &[u64], tally: &mut Tally) {
         loop {
             match self.clients[place].state {
                 State::Idle | State::Ended => return,
@@ -205,8 +207,8 @@ impl Worker {
                 Err(reason) => return self.end(place, &reason, tally),
                 Ok(None) => return,
                 Ok(Some(ended)) => {
-                    self.count(place, &ended, tally);
-                    self.next_transaction(place, closes_ns, quotas[place]);
+                    self.count(place, &ended, order, tally);
+                    self.next_transaction(place, order.closes_ns, quotas[place]);
                 }
             }
         }
@@ -235,7 +237,7 @@ impl Worker {
         client.state = State::Until(due_ns);
     }
 
-    fn count(&mut self, place: usize, ended: &Ended, tally: &mut Tally) {
+    fn count(&mut self, place: usize, ended: &Ended, order: Order, tally: &mut Tally) {
         let client = &mut self.clients[place];
         client.done += 1;
         match ended {
@@ -243,6 +245,11 @@ impl Worker {
             Ended::Well(now) => {
                 let latency_ns = now.saturating_sub(client.due_ns);
                 tally.scripts[client.script].latencies.record(latency_ns);
+                if order.closes_ns != u64::MAX && *now < order.closes_ns {
+                    let length_ns = (order.closes_ns - order.opened_ns).max(1);
+                    let part = now.saturating_sub(order.opened_ns) * PARTS as u64 / length_ns;
+                    tally.parts[usize::try_from(part).unwrap_or(0)] += 1;
+                }
                 tally.late += u64::from(self.limit_ns.is_some_and(|limit| latency_ns > limit));
                 if let Some(log) = &mut self.log {
                     let wall = wall_ns();

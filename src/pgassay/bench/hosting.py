@@ -14,10 +14,14 @@ from pgassay.bench.errors import HostError
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a program runs: the CPUs that it may use (empty: all of them) and the control groups that it joins."""
+    """Where a program runs: the CPUs that it may use (empty: all of them) and the control groups that it joins.
+
+    `realtime`: before every other program that wants the same CPU (SCHED_RR, sched(7)).
+    """
 
     cpus: tuple[int, ...] = ()
     groups: tuple[Path, ...] = ()
+    realtime: bool = False
 
 
 ANYWHERE = Placement()
@@ -71,6 +75,8 @@ class Hosting:
     """PostgreSQL's major version."""
     cpus: tuple[int, ...] = ()
     groups: list[Path] = field(default_factory=list)
+    realtime: bool = False
+    """The server's processes go before those of other programs."""
     huge_page_bytes: int = 0
     """Bytes that the server will have in huge pages, which no memory limit counts."""
     cold: bool = False
@@ -83,5 +89,5 @@ class Hosting:
 
     @property
     def placement(self) -> Placement:
-        """CPUs and control groups in which the server is to start."""
-        return Placement(self.cpus, tuple(self.groups))
+        """CPUs and control groups in which the server is to start, and whether it goes before other programs."""
+        return Placement(self.cpus, tuple(self.groups), self.realtime)

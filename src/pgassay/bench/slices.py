@@ -2,6 +2,8 @@
 
 A slice is a second or so of one server's work. It lasts from the order until the last transaction has ended, and all of
 that time counts, because what was begun in it is part of it. Latencies come as histograms, which can be added up.
+
+Between two slices a metronome measures how fast the machine itself is, by work that no treatment can touch.
 """
 
 from collections import Counter
@@ -63,7 +65,8 @@ class Slice:
     """What one slice yielded; moments by CLOCK_MONOTONIC in nanoseconds.
 
     `failed` counts transactions that were given up, by SQLSTATE; `aborted` says why clients ended. `cpu_ns` is the
-    player's own processor time. `statements` are in the order of the scripts and of the statements in them.
+    player's own processor time. `statements` are in the order of the scripts and of the statements in them. `parts` are
+    the transactions that ended in each tenth of a timed slice; what ended while it drained is in none of them.
     """
 
     opened_ns: int
@@ -74,6 +77,7 @@ class Slice:
     failed: Mapping[str, int] = field(default_factory=dict)
     retries: int = 0
     late: int = 0
+    parts: tuple[int, ...] = ()
     aborted: tuple[str, ...] = ()
     cpu_ns: int = 0
 
@@ -99,3 +103,37 @@ class SlicePlayer(Protocol):
 
     def close(self) -> None:
         """Disconnect and end; calling it twice is harmless."""
+
+
+@dataclass(frozen=True)
+class Beat:
+    """How fast the machine was at one moment; CLOCK_MONOTONIC in nanoseconds, values by core in the order of `cores`.
+
+    `arithmetic_ns` is a fixed chain of multiplications, `memory_ns` a fixed walk through memory larger than the caches,
+    `flush_ns` the mean of a few flushes of a page to the directory's device; None where no directory was given.
+    """
+
+    began_ns: int
+    ended_ns: int
+    cores: tuple[int, ...]
+    arithmetic_ns: tuple[int, ...]
+    memory_ns: tuple[int, ...]
+    flush_ns: int | None = None
+
+    def covariates(self) -> dict[str, float]:
+        """By the names that records have: means over the cores, in the units of the names."""
+        found = {
+            "metronome_ns": sum(self.arithmetic_ns) / len(self.cores),
+            "metronome_memory_ns": sum(self.memory_ns) / len(self.cores),
+        }
+        return found if self.flush_ns is None else {**found, "metronome_flush_us": self.flush_ns / 1000}
+
+
+class Metronome(Protocol):
+    """Measures the machine between slices, a few milliseconds at a time."""
+
+    def beat(self) -> Beat:
+        """Measure now: all cores at once, then the flush. Raises `LoadError` if the program is gone."""
+
+    def close(self) -> None:
+        """End it and leave nothing behind; calling it twice is harmless."""

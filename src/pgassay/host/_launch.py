@@ -1,9 +1,10 @@
-"""Runs between fork and exec of every program that we start: `_launch.py PPID SIGNAL IDS CPUS GROUPS PROGRAM ARGS…`.
+"""Runs between fork and exec of every program that we start: `_launch.py PPID SIGNAL IDS CPUS GROUPS POLICY PROGRAM …`.
 
-It joins the control groups and keeps to the CPUs that it is given (all that the program starts inherits both), becomes
-the asked account, asks the kernel for a signal when its parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the
-change of account, which clears it), and becomes the program. A little program of its own rather than `preexec_fn`,
-which is unsafe with threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…`, and `-` stands for nothing.
+It joins the control groups, keeps to the CPUs and takes the scheduling policy that it is given (all that the program
+starts inherits these), becomes the asked account, asks the kernel for a signal when its parent dies (prctl(2),
+PR_SET_PDEATHSIG: must come after the change of account, which clears it), and becomes the program. A little program of
+its own rather than `preexec_fn`, which is unsafe with threads. Imports nothing of pgassay; `IDS` is
+`UID:GID:GROUP,…`, `POLICY` is `rr` for SCHED_RR at its lowest priority, and `-` stands for nothing.
 """
 
 import ctypes
@@ -16,7 +17,7 @@ NOT_RUN = 127
 
 def main(arguments: list[str]) -> int:
     """Become the program; returns only when that fails."""
-    parent, death_signal, ids, cpus, groups, *command = arguments
+    parent, death_signal, ids, cpus, groups, policy, *command = arguments
     try:
         for group in groups.split(":") if groups != "-" else ():
             descriptor = os.open(f"{group}/cgroup.procs", os.O_WRONLY)
@@ -24,6 +25,8 @@ def main(arguments: list[str]) -> int:
             os.close(descriptor)
         if cpus != "-":
             os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+        if policy == "rr":
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         if ids != "-":
             uid, gid, groups = ids.split(":")
             os.setgroups([int(group) for group in groups.split(",") if group])

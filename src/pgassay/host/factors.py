@@ -289,9 +289,47 @@ class Cores(HostFactor):
         return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
 
 
+class Scheduling(HostFactor):
+    """`host.scheduling`: whether other programs of this machine may take the CPU from the server and its load.
+
+    Real-time round-robin at its lowest priority (sched(7), SCHED_RR): no program of the usual kind runs on a CPU while
+    the server or the load wants it, but for the twentieth that the kernel keeps for them. What the machine itself takes
+    away (its host, its clock) stays.
+    """
+
+    pattern = "host.scheduling"
+    summary = "usual, or realtime: the server and its load go before other programs"
+    accepts = "usual, realtime"
+    default = "usual"
+
+    def parse(self, name: str, typed: str) -> Level:
+        """One of the two words; raises `UsageError`."""
+        if typed.strip() not in ("usual", "realtime"):
+            raise messages.not_a_host_level(name, typed, self.accepts)
+        return Level(typed, typed.strip())
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        """The server starts so; all of its processes inherit it, and the load's program follows its server."""
+        hosting.realtime = level.canonical == "realtime"
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The postmaster's policy; None if it is gone."""
+        try:
+            policy = os.sched_getscheduler(readable.server.postmaster_pid)
+        except OSError:
+            return None
+        return "realtime" if policy == os.SCHED_RR else "usual"
+
+    def steps(self, typed: str) -> tuple[str, ...]:
+        """For measuring, not for serving."""
+        if typed == "usual":
+            return ()
+        return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what runs beside it",)
+
+
 def _selection(level: Level) -> cpus.Selection:
     return cpus.parse_selection(level.canonical) or cpus.Selection()
 
 
-FACTORS: tuple[Factor, ...] = (HugePages(), TransparentHugePages(), Memory(), Cores())
+FACTORS: tuple[Factor, ...] = (HugePages(), TransparentHugePages(), Memory(), Cores(), Scheduling())
 """What the lab's catalogue takes."""

@@ -134,7 +134,7 @@ class LocalRunner:
         launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
         cpus = ",".join(map(str, placement.cpus)) or "-"
         groups = ":".join(map(str, placement.groups)) or "-"
-        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups]
+        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, "rr" if placement.realtime else "-"]
         return [*launcher, *how, program or command[0], *command[1:]]
 
     def _environment(self, extra: Mapping[str, str] | None, unprivileged: bool) -> dict[str, str]:

@@ -101,11 +101,15 @@ def check(cores: str) -> None:
 
 
 def place(cores: str, server: Server) -> Placement:
-    """Where the program runs; anywhere for all CPUs, or where the server leaves none."""
+    """Where the program runs: anywhere for all CPUs, or where the server leaves none; before others if its server is.
+
+    A program that waits for a CPU behind others would be what limits a server that does not (`host.scheduling`).
+    """
+    realtime = _realtime(server)
     if cores == ALL:
-        return ANYWHERE
+        return Placement(realtime=realtime)
     chosen = _rest(server) if cores == REST else _numbers(cores.removeprefix("cpu:"))
-    return Placement(cpus=tuple(sorted(chosen)))
+    return Placement(cpus=tuple(sorted(chosen)), realtime=realtime)
 
 
 def problem(cores: str, server: Server) -> dict[str, str]:
@@ -120,6 +124,13 @@ def _rest(server: Server) -> set[int]:
         return _usable() - os.sched_getaffinity(server.postmaster_pid)
     except OSError:
         return set()
+
+
+def _realtime(server: Server) -> bool:
+    try:
+        return os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
+    except OSError:
+        return False
 
 
 def _usable() -> set[int]:

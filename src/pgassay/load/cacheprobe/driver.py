@@ -14,7 +14,7 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError, QueryError
 from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.server import Server
-from pgassay.load import messages, player
+from pgassay.load import messages
 from pgassay.load import responses as shared
 from pgassay.load.cacheprobe import phases, table
 from pgassay.load.cacheprobe.options import (
@@ -27,6 +27,7 @@ from pgassay.load.cacheprobe.options import (
 )
 from pgassay.load.cacheprobe.phases import SCRIPTS, Outcome, Phase, command, outcome
 from pgassay.load.cacheprobe.residency import residency
+from pgassay.load.controlled import find
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 _LONGEST_S = 86400.0
@@ -57,7 +58,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         if self.options.warmup_s == 0:
             raise messages.needs_warm_up(self.name)
         if self.options.method == PLAYER:
-            player.find()
+            find()
         elif not self._pgbench.exists():
             raise messages.missing_program(self._pgbench, "which runs the probes")
 

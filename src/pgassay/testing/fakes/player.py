@@ -1,10 +1,10 @@
-"""A player of slices without a server: a given number of transactions a second, each as long as the other."""
+"""A player of slices without a server, and a metronome without a machine; both let a given clock's time pass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pgassay.bench.errors import LoadError
 from pgassay.bench.running import Clock
-from pgassay.bench.slices import LatencyHistogram, Slice, StatementTimes
+from pgassay.bench.slices import Beat, LatencyHistogram, Slice, StatementTimes
 
 USUAL_TPS = 1000.0
 """Of each client."""
@@ -47,8 +47,39 @@ class FakePlayer:
             latencies=LatencyHistogram(count, sum_ns, latency_ns, latency_ns, ((latency_ns, count),)),
             statements=(StatementTimes(count, sum_ns, latency_ns, latency_ns),),
             cpu_ns=count,
+            parts=() if duration_ms is None else _tenths(count),
         )
 
     def close(self) -> None:
         """Play no more."""
+        self._open = False
+
+
+def _tenths(count: int) -> tuple[int, ...]:
+    return tuple(count * (part + 1) // 10 - count * part // 10 for part in range(10))
+
+
+class FakeMetronome:
+    """See `bench.slices.Metronome`; `slowness` is asked at each beat and stretches everything that is measured."""
+
+    def __init__(
+        self, clock: Clock, cores: Sequence[int] = (0, 1), slowness: Callable[[], float] = lambda: 1.0
+    ) -> None:
+        self._clock = clock
+        self._cores = tuple(cores)
+        self._slowness = slowness
+        self._open = True
+
+    def beat(self) -> Beat:
+        """Three milliseconds of the fake clock at the usual speed."""
+        if not self._open:
+            raise LoadError("the player of slices ended: it was closed")
+        each_ns = round(1e6 * self._slowness())
+        began_ns = self._clock.monotonic_ns()
+        self._clock.sleep(3 * each_ns / 1e9)
+        by_core = (each_ns,) * len(self._cores)
+        return Beat(began_ns, self._clock.monotonic_ns(), self._cores, by_core, by_core, each_ns)
+
+    def close(self) -> None:
+        """Beat no more."""
         self._open = False

@@ -1,0 +1,164 @@
+"""For which questions servers may take turns in slices, and for which the client's CPU may adjust a speed; pure.
+
+Taking turns answers a question only if what the factor changes shows within seconds of a server's own work, and if
+the servers of a block may differ in it while all of them live. Adjusting answers it only if the treatment cannot touch
+the covariate. One table says so for every factor, with the reason and what to do instead; docs/noise.md shows it.
+Hu and Wager 2022 (carry-over in switchback experiments) says why effects that outlive a slice are not seen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from pgassay.study.levels import Level
+from pgassay.study.model import Study
+
+SEQUENTIAL = 'design.pairing = "sequential"'
+UNADJUSTED = 'design.adjust = "none"'
+
+
+class Bound(StrEnum):
+    """What limits a load's speed."""
+
+    FLUSH = "flush-bound"
+    CPU = "CPU-bound"
+    READ = "read-bound"
+
+
+_MINUTES = "shows over minutes of a server's life, a slice lasts seconds"
+_BY_CLOCK = "works by the wall clock, which goes on while a server stands still"
+_MACHINE = "the machine has one value at a time, and the servers of a block live at once"
+_DRIVE = "a drive goes on with its own work while its server stands still, and remembers for longer than a slice"
+_CACHES = "what caches hold shows over minutes, and the servers of a block share the page cache"
+_WINDOW = "is done around a window, which slices do not have"
+_OTHER_LOAD = "belongs to a load that cannot be played in slices"
+_CLIENT_WORK = "changes what the client does for a transaction"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What holds for the factors of a pattern: why not, or empty where it is valid."""
+
+    pattern: str
+    alternating: str = ""
+    """Why servers that differ in it cannot take turns."""
+    adjusting: str = ""
+    """Why the client's CPU time may not adjust a comparison of its levels, whatever the load."""
+    note: str = ""
+    """What must hold where it is valid."""
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("server.checkpoint_*", alternating=_MINUTES),
+    Rule("server.max_wal_size", alternating=_MINUTES),
+    Rule("server.min_wal_size", alternating=_MINUTES),
+    Rule("server.autovacuum*", alternating=_MINUTES),
+    Rule("server.vacuum_*", alternating=_MINUTES),
+    Rule("server.bgwriter_*", alternating=_BY_CLOCK),
+    Rule("server.archive_*", alternating=_BY_CLOCK),
+    Rule("server.idle_session_timeout", alternating="ends connections that stand still between slices"),
+    Rule("server.shared_buffers", alternating=_CACHES),
+    Rule("server.huge_page*", alternating="huge pages that one server has taken are missing to the other"),
+    Rule("server.*", note="settings of the CPU path, the planner, the WAL and commits; also wal_compression"),
+    Rule("table.fillfactor", note="at the age that the data have (load.age)"),
+    Rule("table.*.fillfactor", note="at the age that the data have (load.age)"),
+    Rule("index.fillfactor", note="at the age that the data have (load.age)"),
+    Rule("init.data_checksums"),
+    Rule("init.wal_segment_size", alternating="a WAL file of many megabytes is made at once and can outlast a slice"),
+    Rule("build.*", note="memory must hold all servers of a block"),
+    Rule("postgres.version", note="memory must hold all servers of a block"),
+    Rule("drive.*", alternating=_DRIVE),
+    Rule("host.*", alternating=_MACHINE),
+    Rule("load.driver", alternating="the servers of a block are compared under one load", adjusting=_CLIENT_WORK),
+    Rule("load.age", note="all levels are prepared beforehand"),
+    Rule("load.row_*", adjusting=_CLIENT_WORK, note="memory must hold the data of all servers of a block"),
+    Rule("load.scale", note="memory must hold the data of all servers of a block"),
+    Rule("load.warehouses", note="memory must hold the data of all servers of a block"),
+    Rule("load.init", adjusting=_CLIENT_WORK, note="memory must hold the data of all servers of a block"),
+    Rule("load.rate", alternating="what waits at the end of a slice is not carried into the next one"),
+    Rule("load.cache", alternating=_WINDOW),
+    Rule("load.checkpoint", alternating=_WINDOW),
+    Rule("load.duration", alternating=_WINDOW),
+    Rule("load.warmup", alternating=_WINDOW),
+    Rule("load.transactions", alternating=_WINDOW),
+    Rule("load.vacuum", alternating=_WINDOW),
+    Rule("load.page_space", alternating=_WINDOW),
+    Rule("load.compressibility", alternating=_WINDOW),
+    Rule("load.maintenance", alternating=_WINDOW),
+    Rule("load.yardstick", alternating=_WINDOW),
+    Rule("load.keep_log", alternating=_WINDOW),
+    *(
+        Rule(f"load.{name}", adjusting=_CLIENT_WORK)
+        for name in ("clients", "cores", "jobs", "latency_limit", "max_tries", "protocol", "script")
+    ),
+    *(
+        Rule(f"load.{name}", alternating=_OTHER_LOAD, adjusting=_CLIENT_WORK)
+        for name in (
+            "depth", "direct", "distribution", "engine", "file_size", "io_size", "lua", "method", "pattern", "probes",
+            "rows", "scenario", "secondary_index", "size", "tables", "threads", "tool",
+        )
+    ),
+)  # fmt: skip
+"""The first that fits a factor's name decides."""
+
+CLIENT_CPU = "client_cpu_us_per_transaction"
+METRONOME = ("metronome_ns", "metronome_memory_ns", "metronome_flush_us")
+
+COVARIATES: Mapping[tuple[str, Bound], str] = {
+    (CLIENT_CPU, Bound.FLUSH): "",
+    (CLIENT_CPU, Bound.CPU): (
+        "a slower server makes the client sleep and wake for each answer, which costs the client CPU:"
+        " a planted slow-down was adjusted away"
+    ),
+    (CLIENT_CPU, Bound.READ): "no planted slow-down has been shown to come back whole",
+    **{(name, bound): "" for name in METRONOME for bound in Bound},
+}
+"""Covariate and kind of load to why it may not adjust; empty where it may."""
+
+
+def rule_of(factor: str) -> Rule | None:
+    """The rule for a factor's name; None for a factor of another package, about which nothing is known."""
+    return next((each for each in RULES if fnmatchcase(factor, each.pattern)), None)
+
+
+def alternation_refusals(study: Study) -> tuple[str, ...]:
+    """Why this study's treatments cannot take turns in slices, a sentence for each factor; empty if they can.
+
+    Conditions and covariates vary within a block, too; only what treatments differ in must show within a slice, but a
+    machine or a drive has one value at a time for all of them.
+    """
+    found = [why for name, levels in study.factors.items() if len(set(levels)) > 1 and (why := _refused(name))]
+    for name in (*study.conditions, *study.covariates):
+        rule = rule_of(name)
+        if rule is None or rule.alternating in (_MACHINE, _DRIVE, _OTHER_LOAD):
+            found.append(_refused(name))
+    rate = study.fixed.get("load.rate")
+    if rate is not None and _given(rate):
+        found.append(f"load.rate: {_refused('load.rate').partition(': ')[2]}")
+    return tuple(found)
+
+
+def adjustment_refusal(study: Study, covariate: str, bound: Bound) -> str:
+    """Why a covariate may not adjust this study's effects under such a load; empty if it may."""
+    refused = COVARIATES.get((covariate, bound), "it is not known whether treatments touch it")
+    if refused:
+        return f"{covariate} may not adjust a {bound} load: {refused}"
+    if covariate == CLIENT_CPU:
+        for name, levels in study.factors.items():
+            rule = rule_of(name)
+            why = "it is not known what it changes" if rule is None else rule.adjusting
+            if why and len(set(levels)) > 1:
+                return f"{covariate} may not adjust: {name} {why}"
+    return ""
+
+
+def _refused(name: str) -> str:
+    rule = rule_of(name)
+    if rule is None:
+        return f"{name}: it is not known how soon it shows"
+    return f"{name}: {rule.alternating}" if rule.alternating else ""
+
+
+def _given(level: Level) -> bool:
+    return level.canonical != "none"
