@@ -1,9 +1,15 @@
-"""What a build draws on a terminal: a bar with the time left, on one line whatever the terminal's width."""
+"""What builds and runs tell: a build's bar on one line of a terminal, and a line a block of a run elsewhere."""
+
+import io
+from pathlib import Path
 
 import pytest
 
-from pgassay.cli.progress import build_bar, build_line
+from pgassay.cli.progress import build_bar, build_line, watcher_for
+from pgassay.lab.notes import Assignment
 from pgassay.postgres.builds.compilation import Progress
+from pgassay.report.findings import Findings
+from pgassay.testing.planted import make_run
 
 NAME = "15.18, 2kB pages, 8kB WAL blocks"
 
@@ -29,3 +35,30 @@ def test_a_finished_build_is_full_whatever_was_expected(objects: int) -> None:
 @pytest.mark.parametrize("columns", [1, 20, 80])
 def test_a_line_never_wraps(columns: int) -> None:
     assert len(build_bar(Progress(NAME, "make", 250, 1000, 30.0), columns)) <= max(1, columns - 1)
+
+
+def test_without_a_terminal_a_run_prints_a_line_a_block(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    findings = Findings(run)
+    stream = io.StringIO()
+    with watcher_for(findings.study, stream, quiet=False) as watcher:
+        for trial in run.trials:
+            arm = next(arm for arm in findings.study.arms if arm.name == trial.arm)
+            watcher.trial_started(Assignment(trial.number, trial.block, trial.attempt, arm, 1, tmp_path))
+            watcher.trial_finished(trial)
+        watcher.estimated([each.effect for each in findings.verdicts], 60.0)
+    lines = stream.getvalue().splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        f"block {block} of at most {findings.study.design.blocks_max}" for block in range(1, findings.blocks + 1)
+    ]
+    (discarded,) = [line for line in lines if "invalid: steal" in line]
+    assert f"block {findings.discarded[0].block} of" in discarded
+    assert all(each.effect.place.name in lines[-1] for each in findings.verdicts)
+
+
+def test_a_quiet_run_prints_nothing(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    stream = io.StringIO()
+    with watcher_for(Findings(run).study, stream, quiet=True) as watcher:
+        watcher.trial_finished(run.trials[0])
+    assert stream.getvalue() == ""

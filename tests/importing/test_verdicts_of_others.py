@@ -56,7 +56,7 @@ def test_nobody_is_asked_for_more_blocks_of_others(count: int, capsys: pytest.Ca
     assert judged.verdict.kind == "unresolved"
     assert (judged.verdict.more_blocks, judged.verdict.more_s) == (None, None)
     assert "more block" not in judged.verdict.text
-    assert main(["show", "run"]) == 0
+    assert main(["show", "run", "--verbose"]) == 0
     assert main(["report", "run"]) == 0
     told = capsys.readouterr().out + Path("run/report/report.html").read_text(encoding="utf-8")
     assert "more block" not in told

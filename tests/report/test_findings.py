@@ -84,7 +84,7 @@ def test_imported_runs_were_looked_at_once(tmp_path: Path) -> None:
     assert theirs.high - theirs.low <= mine.high - mine.low
 
 
-def test_many_discarded_trials_are_said_with_the_verdicts_and_few_are_not(findings: Findings) -> None:
+def test_many_discarded_trials_are_a_reason_for_doubt_and_few_are_not(findings: Findings) -> None:
     assert "were discarded" not in text.render(findings)  # 1 of 26
     few = Findings(findings.run)
     few.__dict__["trials"] = findings.trials[:5]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pgassay.record.values import Reason, TrialRecord
+from pgassay.report.doubts import losses
 from pgassay.report.findings import failed, failures
-from pgassay.report.verdict import losses
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
 

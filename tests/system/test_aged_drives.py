@@ -27,7 +27,7 @@ def test_an_aged_drive_says_what_it_is_and_whether_it_was_steady(journey: Place)
         assert 256 << 20 <= float(regime["drive.capacity_bytes"] or 0) <= 768 << 20
         assert trial.levels["drive.data.capacity"].read_back == "auto"
         assert (regime["drive.settled_write_amplification"] is None) == (regime["drive.start"] != "aged")
-    shown = journey.pgassay("show", str(journey.runs / "aged")).stdout
+    shown = journey.pgassay("show", str(journey.runs / "aged"), "--verbose").stdout
     written = [value for trial in trials if (value := trial.responses["drive_writes"]) is not None]
     assert ("transient: " in shown) == (max(written) < 1)
     assert "emulated" in shown

@@ -40,7 +40,7 @@ def explain(
     by_name = {response.name: response for response in responses}
     others = (cost for cost in costs if cost.response != effect.response)
     mine = [cost for cost in others if cost.place == effect.place and cost.response in by_name]
-    moved = sorted((cost for cost in mine if _moved(cost)), key=_size, reverse=True)
+    moved = sorted((cost for cost in mine if moved_surely(cost)), key=size, reverse=True)
     response = by_name[effect.response]
     head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"
     if not mine and not effect.refused:
@@ -72,7 +72,8 @@ def _differs(effect: Effect) -> bool:
     return effect.blocks >= FIRST_LOOK and effect.bounded and (effect.low > effect.none or effect.high < effect.none)
 
 
-def _moved(cost: Effect) -> bool:
+def moved_surely(cost: Effect) -> bool:
+    """Does its interval leave out no effect, and is it more than `LEAST`?"""
     if not _differs(cost):
         return False
     if cost.scale is Scale.RATIO:
@@ -81,7 +82,7 @@ def _moved(cost: Effect) -> bool:
     return abs(cost.estimate) >= LEAST * whole if isfinite(whole) else True
 
 
-def _size(cost: Effect) -> float:
+def size(cost: Effect) -> float:
     """How far a cost moved, so that ratios and differences can be ranked together."""
     if cost.scale is Scale.RATIO:
         return abs(log(cost.estimate)) if cost.estimate > 0.0 else 0.0
@@ -123,8 +124,8 @@ def amount(effect: Effect, response: Response) -> str:
     if response.unit == "share":
         return f"{abs(effect.estimate) * 100:.3g} percentage points {word}"
     unit = "" if response.unit in ("", "count") else f" {response.unit}"
-    size = abs(effect.estimate)
-    return f"{size:,.0f}{unit} {word}" if size >= 1000 else f"{size:.3g}{unit} {word}"
+    value = abs(effect.estimate)
+    return f"{value:,.0f}{unit} {word}" if value >= 1000 else f"{value:.3g}{unit} {word}"
 
 
 def _listed(costs: Sequence[Effect], by_name: dict[str, Response]) -> str:

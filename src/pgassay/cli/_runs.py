@@ -1,5 +1,9 @@
-"""Runs that commands read, and the end of those that they ran: the page, the text, what a disk study found."""
+"""Runs that commands read, and the end of those that they ran: the page, the text, what a disk study found.
 
+A run's text is one screen with the answer; `--verbose` prints all of the report, `--quiet` its headline alone.
+"""
+
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +12,9 @@ from pgassay.cli import messages
 if TYPE_CHECKING:
     from pgassay.record.reading import Run
     from pgassay.report.findings import Findings
+
+REPORT = "report"
+"""The folder of a run in which its page is written."""
 
 
 def open_run(path: Path) -> "Run":
@@ -21,10 +28,34 @@ def open_run(path: Path) -> "Run":
     return run
 
 
-def show_result(path: Path, *, as_json: bool) -> None:
+def add_form_options(parser: argparse.ArgumentParser, *, csv: bool = False) -> None:
+    """In which form, and how much of it, a report is printed."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("-v", "--verbose", action="store_true", help="print the whole report, not one screen of it")
+    form.add_argument("-q", "--quiet", action="store_true", help="print the headline alone")
+    form.add_argument("--json", action="store_true", help="print the result as JSON, numbers unrounded")
+    if csv:
+        form.add_argument("--csv", action="store_true", help="print the report's tables as CSV, a line a cell")
+
+
+def shown(findings: "Findings", arguments: argparse.Namespace) -> str:
+    """The report on a terminal, as long as the options ask for; its last lines say where the rest is."""
+    from pgassay.report import page, text
+
+    if arguments.quiet:
+        return text.headline(findings)
+    path = findings.run.path
+    written = path / REPORT / page.PAGE
+    there = str(written) if written.is_file() else f"pgassay report {path} writes it"
+    if arguments.verbose:
+        return f"{text.render(findings)}\nreport: {there}\nrecord: {path}\n"
+    return text.brief(findings, (f"report: {there}", f"record: {path}", f"more: pgassay show {path} --verbose"))
+
+
+def show_result(path: Path, arguments: argparse.Namespace) -> None:
     """Write the page of the run at `path`, and print the text or the JSON; raises `PgassayError` if it cannot."""
     from pgassay.record.reading import Run
-    from pgassay.report import page, text
+    from pgassay.report import page
     from pgassay.report.findings import Findings
     from pgassay.report.forms import document
     from pgassay.report.json_values import to_json
@@ -32,15 +63,13 @@ def show_result(path: Path, *, as_json: bool) -> None:
     findings = Findings(Run.open(path, leave_out=True))
     remember(findings)
     try:
-        written = page.write(findings, path / "report")
+        written = page.write(findings, path / REPORT)
     except OSError as error:
         raise messages.report_failed(path, error) from error
-    if as_json:
+    if arguments.json:
         print(to_json({**document(findings), "report": str(written)}))
-        return
-    print(text.render(findings))
-    print(f"report: {written}")
-    print(f"record: {path}")
+    else:
+        print(shown(findings, arguments), end="")
 
 
 def remember(findings: "Findings") -> None:

@@ -1,7 +1,7 @@
 """Progress of runs and builds on standard error.
 
-Of a run a bar with the time left and the current estimate, on a terminal only: elsewhere (a pipe, a log, `--json`)
-nothing is printed until the end. Of a build one line that is written over, and a line now and then elsewhere.
+Of a run a bar with the time left and the current estimate on a terminal, and a line a block elsewhere (a pipe, a log);
+nothing with `--json` or `--quiet`. Of a build one line that is written over, and a line now and then elsewhere.
 """
 
 import shutil
@@ -14,24 +14,32 @@ from pgassay.analysis.effects import Effect
 from pgassay.lab.notes import Assignment
 from pgassay.lab.runner import Watcher
 from pgassay.record.values import TrialRecord
+from pgassay.report import words
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
-from pgassay.study.responses import Status
+from pgassay.study.responses import Better, Response, Scale, Status
 
 if TYPE_CHECKING:
     from pgassay.postgres.builds.compilation import Progress as BuildProgress
     from pgassay.postgres.builds.compilation import Tell
 
 _EVERY_S = 30.0
+EFFECTS_TOLD = 4
+"""Of a block's line."""
 _BAR = 20
 """Characters of a build's bar."""
 
 
 @contextmanager
 def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watcher]:
-    """A watcher that draws on `stream` if it is a terminal."""
-    if quiet or not stream.isatty():
+    """A watcher that draws on `stream` if it is a terminal, and else prints a line a block."""
+    if quiet:
         yield Watcher()
+        return
+    if not stream.isatty():
+        lines = BlockLines(study, stream)
+        yield lines
+        lines.end()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -74,31 +82,70 @@ class _Bar(Watcher):
             self._progress.console.print(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
-        from pgassay.report import words
-        from pgassay.study.responses import Better, Response, Scale
-
         self._used_s = used_s
         if effects == self._told:
             return  # asked again after a drop: nothing new
         self._told = effects
         for effect in effects:
-            scale = Scale(effect.scale)
-            shown = words.effect(effect, Response(effect.response, effect.response, "", Better.HIGHER, scale))
-            seen = words.counted(effect.blocks, "block")
-            self._progress.console.print(f"after {seen}: {effect.treatment}: {effect.response} {shown}")
+            self._progress.console.print(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
 
     def dropped(self, arm_name: str, reason: str) -> None:
         self._progress.console.print(f"{arm_name}: {reason}")
 
     def _left(self) -> str:
-        from pgassay.report import words
-
         mean_s = sum(self._lengths_s) / len(self._lengths_s)
         left_s = (self._total - len(self._lengths_s)) * mean_s
         budget_s = self._study.design.budget_s
         if budget_s is not None:
             left_s = min(left_s, max(0.0, budget_s - self._used_s))
         return f"at most {words.duration(left_s)} left"
+
+
+class BlockLines(Watcher):
+    """Prints one line for each block on a stream that is no terminal: how it went, and the estimates after it."""
+
+    def __init__(self, study: Study, stream: TextIO) -> None:
+        self._study = study
+        self._stream = stream
+        self._trials: list[TrialRecord] = []
+        self._effects: Sequence[Effect] = ()
+        self._dropped: list[str] = []
+
+    def trial_started(self, assignment: Assignment) -> None:
+        if self._trials and assignment.block != self._trials[-1].block:
+            self.end()
+
+    def trial_finished(self, record: TrialRecord) -> None:
+        self._trials.append(record)
+
+    def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
+        self._effects = effects
+
+    def dropped(self, arm_name: str, reason: str) -> None:
+        self._dropped.append(f"{arm_name} left: {reason}")
+
+    def end(self) -> None:
+        """Print the line of the block in hand, if a trial of it was run."""
+        if not self._trials:
+            return
+        lost = [trial for trial in self._trials if trial.status is not Status.VALID]
+        seconds = sum(trial.length_s for trial in self._trials)
+        told = [f"{words.counted(len(self._trials), 'trial')} in {words.duration(seconds)}"]
+        told += [f"{trial.arm} {trial.status}: {', '.join(each.code for each in trial.reasons)}" for trial in lost]
+        known = [effect for effect in self._effects if effect.bounded]
+        told += [_said(effect) for effect in known[:EFFECTS_TOLD]]
+        if len(known) > EFFECTS_TOLD:
+            told.append(f"{len(known) - EFFECTS_TOLD} more effects")
+        block, most = self._trials[-1].block, self._study.design.blocks_max
+        line = "; ".join((*told, *self._dropped))
+        print(f"block {block} of at most {most}: {line}", file=self._stream, flush=True)
+        self._trials, self._effects, self._dropped = [], (), []
+
+
+def _said(effect: Effect) -> str:
+    """An effect while a run goes on: where, on which response, and how large."""
+    response = Response(effect.response, effect.response, "", Better.HIGHER, Scale(effect.scale))
+    return f"{effect.place.name}: {effect.response} {words.effect(effect, response)}"
 
 
 def teller(*, quiet: bool = False) -> "Tell":

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from pgassay.cli import messages
-from pgassay.cli._runs import open_run
+from pgassay.cli._runs import REPORT, open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
         found = open_run(arguments.run)
         path = page.write(
-            Findings(found, disk), arguments.out or found.path / "report", pictures=not arguments.no_figures
+            Findings(found, disk), arguments.out or found.path / REPORT, pictures=not arguments.no_figures
         )
     print(path)
     return messages.SUCCESS

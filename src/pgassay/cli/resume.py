@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli._runs import add_form_options
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import add_reboot_option, reboots_of
-from pgassay.cli.run import add_owned_option, conduct, finish
+from pgassay.cli.run import add_owned_option, conduct, finish, silent
 from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
     add_build_options(parser)
     add_reboot_option(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_form_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
             messages.warn(remark.warning)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         mark_resumed(reopened)
-        status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=arguments.json)
-    return finish(status, arguments.run.absolute(), reboots, as_json=arguments.json)
+        status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=silent(arguments))
+    return finish(status, arguments.run.absolute(), reboots, arguments)
 
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
@@ -62,5 +63,5 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
         owned=tuple(arguments.i_own),
-        building=building_of(arguments, quiet=arguments.json),
+        building=building_of(arguments, quiet=silent(arguments)),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli._runs import add_form_options
 from pgassay.cli.parser import whole
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import Reboots, add_reboot_option, reboots_of
@@ -69,7 +70,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     add_build_options(parser)
     add_reboot_option(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_form_options(parser)
 
 
 def add_owned_option(parser: argparse.ArgumentParser) -> None:
@@ -119,12 +120,17 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
         if arguments.dry_run:
             print_plan(plan(prepared, written.seed), as_json=arguments.json)
             return messages.SUCCESS
-        if not arguments.json:
+        if not silent(arguments):
             print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
-        status = conduct(resolved, directory, reboots, quiet=arguments.json)
-    return finish(status, path, reboots, as_json=arguments.json)
+        status = conduct(resolved, directory, reboots, quiet=silent(arguments))
+    return finish(status, path, reboots, arguments)
+
+
+def silent(arguments: argparse.Namespace) -> bool:
+    """Is nothing told before the end? So it is for scripts."""
+    return bool(arguments.json or arguments.quiet)
 
 
 def conduct(resolved: "ResolvedStudy", run: "RunDirectory", reboots: Reboots | None, *, quiet: bool) -> int:
@@ -146,14 +152,14 @@ def conduct(resolved: "ResolvedStudy", run: "RunDirectory", reboots: Reboots | N
     return messages.SUCCESS
 
 
-def finish(status: int, path: Path, reboots: Reboots | None, *, as_json: bool) -> int:
+def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse.Namespace) -> int:
     """Show the result of a run that has ended, or reboot before its next block; returns the exit status."""
     if reboots is not None and reboots.wanted:
         reboots.reboot()
     elif status == messages.SUCCESS:
         from pgassay.cli._runs import show_result
 
-        show_result(path, as_json=as_json)
+        show_result(path, arguments)
     return status
 
 
@@ -187,7 +193,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         keep_snapshots=not arguments.discard_snapshots,
         owned=tuple(arguments.i_own),
         dry_run=arguments.dry_run,
-        building=building_of(arguments, quiet=arguments.json),
+        building=building_of(arguments, quiet=silent(arguments)),
     )
 
 

@@ -57,7 +57,9 @@ def _table(curve: Curve, response: Response) -> Table:
     ]
     name = words.place(curve.treatment, curve.condition)
     note = f"{curve.level:.0%} band, for all points together and at every look"
-    return Table(("at", response.title, "low", "high"), rows, f"Curve of {name}" if name else "Curve", (note,))
+    return Table(
+        ("at", response.title, "low", "high"), rows, f"Curve of {name}" if name else "Curve", (note,), whole=True
+    )
 
 
 def sentences(findings: "Findings") -> Iterator[str]:

@@ -7,6 +7,7 @@ mostly the lag behind the schedule, which depends on how long the window was (pg
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.record.journal import Entry, Kind
@@ -14,7 +15,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
-from pgassay.report.section import Block, Section, Sentences, Table
+from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ STEPS_SHOWN = 4
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""
 RATE = "load.rate"
+_MANY = 0.1
+"""A larger share of discarded trials is a reason for doubt."""
 IMPOSSIBLE = "impossible_latency_share"
 IMPOSSIBLE_TOLD = 0.001
 """A share of latencies that no answer can have, from which on the run's latencies are doubted aloud."""
@@ -35,37 +38,59 @@ _KINDS = {
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    # First, since what could not be read is known only when it was asked for.
-    steadiness = tuple(doubts(findings.trials, findings.courses, findings.run.responses))
+    yield Sentences(reasons(findings))
     kinds = Counter(trial.status for trial in findings.trials)
     counted = f"{words.counted(len(findings.trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
     general = [", ".join((counted, *(f"{count} {kind}" for kind, count in kinds.items())))]
-    general += [f"the run ended: {findings.end}", *findings.remarks, disturbance(findings.trials)]
-    general.append(overhead(findings.trials, findings.run.journal))
-    yield Sentences([each for each in general if each], joined=True)
-    if findings.study.design.fixed_order and not findings.imported:
-        yield Sentences((comparison.order(findings.study),))
-    warnings = crash_warnings(findings.study)
-    aside = side_effects(findings.trials)
-    clocks = late_clock(findings.trials)
-    yield Sentences((*warnings, *aside, *overloads(findings.trials), *clocks, *steadiness, *findings.seconds.unread))
     lost = (*findings.discarded, *findings.outcomes)
+    if not lost:
+        general.append("no trial was discarded, none failed")
+    general += [f"the run ended: {findings.end}", overhead(findings.trials, findings.run.journal)]
+    yield Sentences([each for each in general if each], small=True, joined=True)
     if lost:
-        rows = [
-            (
-                str(trial.number),
-                trial.place.name,
-                _KINDS[trial.status],
-                "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons),
-            )
-            for trial in lost
-        ]
-        yield Table(("trial", "treatment", "kind", "why"), rows)
-    else:
-        yield Sentences(("no trial was discarded, none failed",))
-    yield Sentences(tuple(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items()))
+        table = _lost(lost)
+        yield replace(table, on=Surface.TERMINAL)
+        yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
     left_out = [each.effect for each in findings.verdicts if each.effect.left_out]
     yield Sentences(tuple(f"{effect.place.name}: {'; '.join(effect.left_out)}" for effect in left_out), small=True)
+
+
+def reasons(findings: "Findings") -> tuple[str, ...]:
+    """What speaks against believing the numbers, a sentence each and the gravest first."""
+    # First, since what could not be read is known only when it was asked for.
+    steadiness = tuple(doubts(findings.trials, findings.courses, findings.run.responses))
+    trials = findings.trials
+    found = [losses(trials), *(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items())]
+    found += [] if findings.finished else [f"the run has not come to its end: {findings.end}"]
+    found += [*crash_warnings(findings.study), *side_effects(trials), *overloads(trials), *late_clock(trials)]
+    found += [*findings.remarks, disturbance(trials), *steadiness]
+    if findings.study.design.fixed_order and not findings.imported:
+        found.append(comparison.order(findings.study))
+    return tuple(each for each in (*found, *findings.seconds.unread) if each)
+
+
+def losses(trials: Sequence[TrialRecord]) -> str:
+    """How many trials were discarded and because of what; empty for few."""
+    discarded = [trial for trial in trials if trial.status is Status.INVALID]
+    if len(discarded) <= _MANY * len(trials):
+        return ""
+    causes = Counter(reason.code for trial in discarded for reason in trial.reasons)
+    named = ", ".join(f"{code} in {count}" for code, count in causes.most_common())
+    return f"{len(discarded)} of {len(trials)} trials were discarded because other programs disturbed them ({named})"
+
+
+def _lost(trials: Sequence[TrialRecord]) -> Table:
+    """Trials that do not count, with why."""
+    rows = [
+        (
+            str(trial.number),
+            trial.place.name,
+            _KINDS[trial.status],
+            "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons),
+        )
+        for trial in trials
+    ]
+    return Table(("trial", "treatment", "kind", "why"), rows, texts=True)
 
 
 def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:

@@ -345,4 +345,4 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("headline", "Answer", _blocks, _plain, link="Answer")
+SECTION = Section("headline", "Answer", _blocks, _plain, open=True)

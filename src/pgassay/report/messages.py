@@ -46,7 +46,7 @@ def no_common_arms(path: Path) -> UsageError:
     """Runs of one study without a single common combination."""
     return UsageError(
         f'"{path}" has no valid trials of any combination that the first run has',
-        "pgassay show RUN lists the combinations of each",
+        "pgassay show RUN --verbose lists the combinations of each",
     )
 
 

@@ -1,27 +1,152 @@
-"""The report on a terminal: the sections that have something to say there, one below the other."""
+"""The report on a terminal: the answer on one screen (`brief`), its headline alone (`headline`), or all of it.
 
-from collections.abc import Iterator, Sequence
+The screen is k6's and hyperfine's: what was found, how sure that is, why, what to distrust, and where the rest stands.
+Where it does not fit into `LINES`, the longest part says how much more there is.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.report import contents
+from pgassay.report import contents, doubts, verdict, words
+from pgassay.report.arrangement import arranged
+from pgassay.report.reasons import reasons
 from pgassay.report.section import Block, Listing, Section, Sentences, Surface, Table, Verdicts
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+LINES, COLUMNS = 30, 100
+"""A screen on which a shell's own lines still fit."""
+HEADLINE = "headline"
+"""The section whose sentences come first."""
 _INDENT = "  "
+_LEAST = 2
+"""Items of a part that are shown as long as another part has more."""
 
 
 def render(findings: "Findings") -> str:
-    """The whole text, ending with a newline."""
+    """The whole report, ending with a newline."""
     return "\n".join(_lines(findings)) + "\n"
+
+
+def headline(findings: "Findings") -> str:
+    """The answer in a few sentences, ending with a newline; the verdicts where no section gives a headline."""
+    return "\n".join(each for item in _headline(findings) or _verdicts(findings) for each in item) + "\n"
+
+
+def brief(findings: "Findings", ending: Sequence[str] = ()) -> str:
+    """Headline, verdicts, reasons and doubts in at most `LINES` lines, the last ones `ending`: where the rest is."""
+    said = _verdicts(findings)
+    why = [each for each in map(_wrapped, reasons(findings)) if each not in said]
+    parts = [
+        _Part(findings.study.title, _headline(findings), least=LINES),
+        _Part(_subject(findings), said),
+        _Part("Why", why, least=3),
+        _Part("What to distrust", [_wrapped(each) for each in doubts.reasons(findings)]),
+    ]
+    parts = [part for part in parts if part.items or part is parts[0]]
+    while sum(part.height for part in parts) + len(ending) > LINES:
+        spare = [part for part in parts if len(part.items) > part.least] or parts[1:]
+        longest = max(spare, key=lambda part: (len(part.items) > 1, part.height))
+        if len(longest.items) < 2:
+            break
+        longest.drop()
+    lines = [line for part in parts for line in (*part.lines(), "")]
+    return "\n".join((*lines, *ending)) + "\n"
+
+
+@dataclass
+class _Part:
+    """A title with items of some lines each; the last ones can be dropped, and are then counted."""
+
+    title: str
+    items: list[list[str]]
+    least: int = _LEAST
+    dropped: int = 0
+
+    @property
+    def height(self) -> int:
+        """Its lines and the empty one behind it."""
+        return len(list(self.lines())) + 1
+
+    def drop(self) -> None:
+        """Drop the last item."""
+        self.items.pop()
+        self.dropped += 1
+
+    def lines(self) -> Iterator[str]:
+        """The title, and what is left below it."""
+        yield from _wrapped(self.title, "")
+        for item in self.items:
+            yield from item
+        if self.dropped:
+            yield f"{_INDENT}… and {self.dropped} more"
+
+
+def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
+    return textwrap.wrap(text, COLUMNS, initial_indent=indent, subsequent_indent=indent + _INDENT)
+
+
+def _headline(findings: "Findings") -> list[list[str]]:
+    sections = [section for section in contents.sections() if section.name == HEADLINE]
+    blocks = [block for section in sections for block in section.shown(findings, Surface.TERMINAL)]
+    told = [f"{words.sentence(text)}." for text in _said(blocks, small=False)]
+    return [_wrapped(text) for text in (*told, *_said(blocks, small=True))]
+
+
+def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
+    mine = (block for block in blocks if isinstance(block, Sentences) and block.small is small)
+    return (text for block in mine for text in block.texts if text)
+
+
+def _subject(findings: "Findings") -> str:
+    """What the verdicts are about, and how many blocks they come from."""
+    title, judged = verdict.SECTION.title, findings.verdicts
+    if not judged:
+        return title
+    blocks = {each.effect.blocks for each in judged}
+    counted = f", {words.counted(blocks.pop(), 'block')}" if len(blocks) == 1 else ""
+    shared, _ = _apart([each.effect.place.name for each in judged])
+    common = f"; all with {shared}" if shared else ""
+    return f"{title}: {findings.primary.title} against {findings.baseline}{counted}{common}"
+
+
+def _apart(places: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The levels that all of several places share, and each place without them."""
+    split = [place.split(", ") for place in places]
+    shared = [level for level in split[0] if all(level in levels for levels in split)] if len(split) > 1 else []
+    return ", ".join(shared), [", ".join(level for level in levels if level not in shared) for levels in split]
+
+
+def _verdicts(findings: "Findings") -> list[list[str]]:
+    """A line a comparison, two where they are long; what a curve says in a study that compares nothing."""
+    blocks = verdict.SECTION.shown(findings, Surface.TERMINAL)
+    rows = [row for block in blocks if isinstance(block, Verdicts) for row in block.rows]
+    if not rows:
+        return [_wrapped(text) for text in _said(blocks, small=False)]
+    _, places = _apart([row.place for row in rows])
+    heads = list(_columns([(place, row.effect) for place, row in zip(places, rows, strict=True)], (False, True), ""))
+    texts = [row.text for row in rows]
+    if len(rows) > 1 and len(set(texts)) == 1:  # said once for all
+        return [_wrapped(f"each {texts[0]}"), *map(_wrapped, heads)]
+    width = max(map(len, heads))
+    if all(len(_INDENT) + width + 2 + len(text) <= COLUMNS for text in texts):
+        return [[f"{_INDENT}{head.ljust(width)}  {text}"] for head, text in zip(heads, texts, strict=True)]
+    return [[*_wrapped(head), *_wrapped(text, _INDENT * 2)] for head, text in zip(heads, texts, strict=True)]
 
 
 def _lines(findings: "Findings") -> Iterator[str]:
     yield findings.study.title
     yield findings.study.question
+    missing: list[str] = []
     for section in contents.sections():
-        yield from _section(section, section.shown(findings, Surface.TERMINAL))
+        found = arranged(section.shown(findings, Surface.TERMINAL))
+        missing += [f"{section.title}: {each}" for each in found.missing]
+        yield from _section(section, found.blocks)
+    if missing:
+        yield from ("", "Not available", *(f"{_INDENT}{each}" for each in missing))
 
 
 def _section(section: Section, blocks: Sequence[Block]) -> Iterator[str]:

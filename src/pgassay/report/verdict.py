@@ -1,10 +1,8 @@
 """The answer: each treatment against the baseline with its verdict, how sure it is, why, and what it is true for."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, curves, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Section, Sentences, Surface, VerdictRow, Verdicts
@@ -17,8 +15,6 @@ _SECONDARY = (
     "sections marked secondary decide nothing, and their intervals are not part of the primary's error control: see"
     " docs/statistics.md"
 )
-_MANY = 0.1
-"""A larger share of discarded trials is said with the verdicts."""
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
@@ -64,22 +60,10 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
         )
     )
     yield from responses.blocks(findings)
-    if lost := losses(findings.trials):
-        yield Sentences((lost,))
     if findings.explanations:
         yield Sentences(tuple(each.text for each in findings.explanations))
     elif findings.verdicts:
         yield Sentences((words.NO_COST,))
-
-
-def losses(trials: Sequence[TrialRecord]) -> str:
-    """How many trials were discarded and because of what; empty for few."""
-    discarded = [trial for trial in trials if trial.status is Status.INVALID]
-    if len(discarded) <= _MANY * len(trials):
-        return ""
-    causes = Counter(reason.code for trial in discarded for reason in trial.reasons)
-    named = ", ".join(f"{code} in {count}" for code, count in causes.most_common())
-    return f"{len(discarded)} of {len(trials)} trials were discarded because other programs disturbed them ({named})"
 
 
 def _basis(findings: "Findings") -> Iterator[str]:
