@@ -31,7 +31,8 @@ def disagreements(cell: Cell, studies: int, resolution: float, rng: np.random.Ge
                 for block in range(step + FIRST_LOOK)
                 for arm, value in enumerate(values[study, block])
             ]
-            for k, effect in enumerate(compare(seen, TPS, "a0", blocks_max=cell.blocks, primary=True, arms=arms)):
+            effects_found = compare(seen, TPS, "a0", blocks_max=cell.blocks, primary=True, arms=arms, moderated=True)
+            for k, effect in enumerate(effects_found):
                 kind = verdict(effect, TPS, resolution=resolution, blocks_max=cell.blocks).kind
                 expected = (
                     kind is Kind.EQUIVALENT

@@ -95,7 +95,12 @@ def answers(studies: int, seed: int) -> list[Answer]:
 def _forecast(cell: Cell, noise: float, effect: float) -> int | None:
     """As a plan makes it: a contrast has the square root of two times the noise of a trial."""
     return blocks_to_verdict(
-        sqrt(2.0) * noise, effect, log(1.0 + RESOLUTION), comparisons=cell.comparisons, blocks_max=cell.blocks
+        sqrt(2.0) * noise,
+        effect,
+        log(1.0 + RESOLUTION),
+        comparisons=cell.comparisons,
+        blocks_max=cell.blocks,
+        together=cell.comparisons,
     )
 
 

@@ -3,6 +3,7 @@
 The intervals are those of `pgassay.analysis` written for arrays of studies; `agreement` holds the two to each other.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.validity.cells import Cell
-from pgassay.analysis.boundaries import FIRST_LOOK, criticals
+from pgassay.analysis.boundaries import FIRST_LOOK, PRIOR_MAX, criticals, with_more_freedom
 
 Floats = npt.NDArray[np.float64]
 LEAST_VALUE = 0.05  # additive noise may not make a response negative: a trial below this would not be one
@@ -83,23 +84,70 @@ class Paths:
         return np.where(settled.any(axis=1), settled.argmax(axis=1) + FIRST_LOOK, np.inf)
 
 
-def look(values: Floats, horizon: int, level: float = 0.95) -> Paths:
-    """The paths of a table of studies (see `logs`), as seen after each block from the fifth on."""
+def look(values: Floats, horizon: int, level: float = 0.95, *, stage: int | None = None) -> Paths:
+    """The paths of a table of studies (see `logs`), as seen after each block from the fifth on.
+
+    Variances are moderated by the treatments that have every block that a treatment has so far (`effects.Peers`).
+    """
     contrasts = values[:, :, 1:] - values[:, :, :1]
     have = ~np.isnan(contrasts)
     kept = np.where(have, contrasts, 0.0)
-    n = have.cumsum(axis=1)[:, FIRST_LOOK - 1 :]
-    total = kept.cumsum(axis=1)[:, FIRST_LOOK - 1 :]
-    squares = (kept * kept).cumsum(axis=1)[:, FIRST_LOOK - 1 :]
-    count = np.maximum(n, 2)
-    mean = total / count
-    error = np.sqrt(np.maximum(squares - count * mean * mean, 0.0) / (count - 1) / count)
-    alpha = (1.0 - level) / contrasts.shape[2]
-    enough = n >= FIRST_LOOK
-    half, inner = (np.where(enough, _critical(horizon, each)[n] * error, np.inf) for each in (alpha, 2.0 * alpha))
-    return Paths(n, mean, half, inner)
+    treatments = contrasts.shape[2]
+    alpha = (1.0 - level) / treatments
+    found = list(_looks(kept, have.astype(np.float64)))
+    pairs, mean, own, moderated, freedom = (np.stack(each, axis=1) for each in zip(*found, strict=True))
+    n, prior = pairs.astype(np.int64), freedom.astype(np.int64)
+    halves = []
+    for each in (alpha, 2.0 * alpha):
+        alone = _critical(horizon, each, stage)
+        shared = np.stack([_shared(alone, extra) for extra in range(PRIOR_MAX + 1)])
+        guard = _critical(horizon, each * treatments, stage)[n] * own if treatments > 1 else 0.0
+        half = np.where(prior > 0, np.maximum(shared[prior, n] * moderated, guard), alone[n] * own)
+        halves.append(np.where(n >= FIRST_LOOK, half, np.inf))
+    return Paths(n, mean, halves[0], halves[1])
 
 
-def _critical(horizon: int, alpha: float) -> Floats:
+def _looks(kept: Floats, have: Floats) -> Iterator[tuple[Floats, ...]]:
+    """Of each look and contrast: pairs, mean, its own error, the moderated error and the freedom of the prior."""
+    studies, blocks, treatments = kept.shape
+    # Entry (j, i): the contrasts of i over the blocks of j.
+    shared, total, squares = (np.zeros((studies, treatments, treatments)) for _ in range(3))
+    for block in range(blocks):
+        mine, theirs = have[:, block, :, None], kept[:, block, None, :]
+        shared += mine * have[:, block, None, :]
+        total += mine * theirs
+        squares += mine * theirs * theirs
+        if block + 1 < FIRST_LOOK:
+            continue
+        count = np.diagonal(shared, axis1=1, axis2=2)
+        n = np.maximum(count, 2.0)
+        variance = np.maximum(squares - total * total / n[:, :, None], 0.0) / (n[:, :, None] - 1.0)
+        peers = shared == count[:, :, None]
+        together = peers.sum(axis=2)
+        pooled = np.where(peers, variance, 0.0).sum(axis=2) / together
+        own = np.diagonal(variance, axis1=1, axis2=2)
+        prior = np.minimum(together - 1, PRIOR_MAX)
+        moderated = (prior * pooled + (n - 1.0) * own) / (prior + n - 1.0)
+        mean = np.diagonal(total, axis1=1, axis2=2) / n
+        yield count.copy(), mean, np.sqrt(own / n), np.sqrt(moderated / n), prior
+
+
+def settling(values: Floats, horizon: int, margin: float, level: float = 0.95) -> Paths:
+    """As `look`, but a treatment leaves when it has its verdict, as in a run: its later trials are never made."""
+    left = values.copy()
+    for block in range(FIRST_LOOK, values.shape[1]):
+        settled = look(left[:, :block], horizon, level).settled_at(margin) <= block
+        rows, places = np.nonzero(settled)
+        left[rows, block:, places + 1] = np.nan
+    return look(left, horizon, level)
+
+
+def _critical(horizon: int, alpha: float, stage: int | None = None) -> Floats:
     """Critical value by number of pairs, from 0; those before the first look are never used."""
-    return np.concatenate((np.zeros(FIRST_LOOK), criticals(horizon, alpha)))
+    return np.concatenate((np.zeros(FIRST_LOOK), criticals(horizon, alpha, stage)))
+
+
+def _shared(values: Floats, prior: int) -> Floats:
+    """The same for a variance that `prior` more degrees of freedom know."""
+    pairs = enumerate(values.tolist())
+    return np.asarray([with_more_freedom(value, n, prior) if n >= FIRST_LOOK else 0.0 for n, value in pairs])

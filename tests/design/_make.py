@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import Drop, RunTrial, Stop, next_decision
+from pgassay.design.horizon import FIXED_AFTER, Horizon, horizon_of, ruled
+from pgassay.design.schedule import Drop, RunTrial, Stop, between_blocks, next_decision
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study, combinations
 from pgassay.study.responses import Status
@@ -61,8 +62,21 @@ def settled(*arms: str) -> dict[str, Verdict]:
     return {arm: Verdict(Kind.BETTER, "better") for arm in arms}
 
 
+class Ruled:
+    """A study as a rule judges it: the horizon is fixed when it is due, as a run does."""
+
+    def __init__(self, asked: Study, rule: int) -> None:
+        self.asked, self.rule = asked, rule
+        self.horizon: Horizon | None = None
+
+    def __call__(self, history: History) -> Study:
+        if self.horizon is None and history.block >= FIXED_AFTER and between_blocks(self.asked, 1, history):
+            self.horizon = horizon_of(self.asked, history)
+        return ruled(self.asked, self.rule, self.horizon)
+
+
 def play(
-    asked: Study,
+    asked: Study | Ruled,
     outcome: Outcome = always_valid,
     verdicts: Verdicts = no_verdicts,
     *,
@@ -76,7 +90,8 @@ def play(
     trials: list[RunTrial] = []
     drops: list[Drop] = []
     for _ in range(steps):
-        decision = next_decision(asked, seed, history, verdicts(history))
+        mine = asked if isinstance(asked, Study) else asked(history)
+        decision = next_decision(mine, seed, history, verdicts(history))
         if isinstance(decision, Stop):
             return history, trials, drops, decision
         if isinstance(decision, Drop):

@@ -10,12 +10,12 @@ import pytest
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design.history import History
-from pgassay.design.schedule import RULE, RunTrial
+from pgassay.design.schedule import RULE, RULES, RunTrial
 from pgassay.design.stopping import merged, verdicts_of
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Status
 
-from ._make import Verdicts, play, study
+from ._make import Ruled, Verdicts, play, study
 from .test_settling_too import QPS, SPACE, asked
 
 TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
@@ -26,7 +26,15 @@ DECIDED = {
         "curve": "6191221d9b4a434c",
         "drives": "4f24c743f3fe2461",
         "faults": "c2b948816aa42d88",
-    }
+        "short": "dc7e36a4af3a0559",
+    },
+    2: {
+        "budget": "7c239ac911d50ed0",
+        "curve": "6191221d9b4a434c",
+        "drives": "4f24c743f3fe2461",
+        "faults": "c2b948816aa42d88",
+        "short": "4901c3843309ef07",
+    },
 }
 """Digests of all that was decided, by the rule's number. After a change of the rule raise `RULE` and add a line: what
 an older rule decided stays here, as it stays in the records."""
@@ -45,10 +53,11 @@ def seen(history: History, mine: Study, response: Response, spread: float) -> li
     return found
 
 
-def judging(mine: Study, spreads: Mapping[Response, float]) -> Verdicts:
+def judging(asked: Ruled, spreads: Mapping[Response, float]) -> Verdicts:
     """As a run judges, from responses with these spreads."""
 
     def verdicts(history: History) -> Mapping[str, Verdict]:
+        mine = asked(history)
         judged = [
             (response, verdicts_of(mine, response, seen(history, mine, response, spread), gone=history.drops))
             for response, spread in spreads.items()
@@ -74,17 +83,19 @@ def kind_of(reason: str) -> str:
     return next((kind for kind in (SETTLED, SET_ASIDE) if reason.startswith(kind)), "failed")
 
 
-def digest(name: str) -> str:
+def digest(name: str, rule: int) -> str:
     """Of every decision of one run."""
     cases = {
         "budget": (study(4, blocks_max=30, budget_s=40.0), {TPS: 0.02}),
         "curve": (study(1, covariates=3, blocks_max=10), {TPS: 0.02}),
         "drives": (asked(blocks_max=12, budget_s=40.0), {SPACE: 0.002, QPS: 0.04}),
         "faults": (study(4, blocks_max=10), {TPS: 0.03}),
+        "short": (study(4, blocks_max=30, budget_s=36.0), {TPS: 0.08}),
     }
     mine, spreads = cases[name]
     outcome = failing if name == "faults" else lambda trial: Status.VALID
-    _, trials, drops, stop = play(mine, outcome, judging(mine, spreads))
+    asked_by = Ruled(mine, rule)
+    _, trials, drops, stop = play(asked_by, outcome, judging(asked_by, spreads))
     assert stop is not None
     told = [
         [[trial.block, trial.arm.name, trial.attempt] for trial in trials],
@@ -93,6 +104,12 @@ def digest(name: str) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
-@pytest.mark.parametrize("name", DECIDED[RULE])
-def test_what_is_decided_changes_with_the_number_of_the_rule_only(name: str) -> None:
-    assert digest(name) == DECIDED[RULE][name], "another rule: raise design.schedule.RULE and add its digests here"
+@pytest.mark.parametrize(("rule", "name"), [(rule, name) for rule, mine in DECIDED.items() for name in mine])
+def test_what_is_decided_changes_with_the_number_of_the_rule_only(rule: int, name: str) -> None:
+    found = digest(name, rule)
+    assert found == DECIDED[rule][name], "another rule: raise design.schedule.RULE and add its digests here"
+
+
+def test_every_rule_that_records_can_be_decided_by_has_its_digests() -> None:
+    assert DECIDED.keys() == RULES
+    assert max(RULES) == RULE

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
@@ -111,6 +112,7 @@ class Simulation:
     events: Events = field(default_factory=lambda: EVENTS)
     speeds: Mapping[str, float] = field(default_factory=lambda: SPEEDS)
     watcher: Watcher = field(default_factory=Watcher)
+    rule: int = RULE
 
     def site(self) -> Site:
         """The outside world as the lab sees it."""
@@ -146,7 +148,7 @@ class Simulation:
                 return
             run.resumed()
         else:
-            run = RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns)
+            run = RunDirectory.create(RUN, header(self.rule), "", {}, disk, clock.wall_ns)
         with run:
             try:
                 Conductor(self.resolved(), run, self.watcher, list(Run.open(RUN, disk).trials)).conduct()
@@ -203,11 +205,10 @@ def ending(simulation: Simulation) -> Ending:
     return Ending(decisions_in(run.journal), undated, str(last.data["reason"]))
 
 
-def header() -> RunHeader:
+def header(rule: int = RULE) -> RunHeader:
     """Of the simulated run."""
-    return RunHeader(
-        "simulated", "2026-01-02T03:04:05Z", SEED, (*RESPONSES, *Probes().responses), ("pgassay",), "0.1.0"
-    )
+    responses = (*RESPONSES, *Probes().responses)
+    return RunHeader("simulated", "2026-01-02T03:04:05Z", SEED, responses, ("pgassay",), "0.1.0", rule=rule)
 
 
 def simulate(place: Path, **changes: Any) -> Simulation:

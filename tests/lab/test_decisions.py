@@ -13,7 +13,7 @@ from pgassay.design.history import FinishedTrial
 from pgassay.design.schedule import Drop, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
-from pgassay.record.decisions import decisions_in
+from pgassay.record.decisions import decisions_in, horizon_in
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
@@ -91,6 +91,21 @@ def test_a_record_whose_reasons_are_in_an_older_versions_words_proves_its_schedu
     assert disagreements(simulation.study, run.header, run.trials, run.journal) == ()
     monkeypatch.setattr(messages, "failing", lambda outcomes: "settled: it is slower")
     assert disagreements(simulation.study, run.header, run.trials, run.journal), "another reason, not other words"
+
+
+@pytest.mark.parametrize(("rule", "fixed"), [(1, None), (2, (13, 13))])
+def test_a_record_is_decided_and_replayed_by_the_rule_that_it_began_with(
+    tmp_path: Path, rule: int, fixed: tuple[int, int] | None
+) -> None:
+    study = study_of(design={"resolution": "0.001%", "blocks": {"min": 5, "max": 30}, "budget": "270s"})
+    simulation = simulate(tmp_path, study=study, rule=rule)
+    simulation.carry_on()
+    run = simulation.run
+    assert horizon_in(run.journal) == fixed
+    assert sum(bool(each.horizon) for each in decisions_in(run.journal)) == (fixed is not None)
+    assert disagreements(study, run.header, run.trials, run.journal) == ()
+    other = replace(run.header, rule=3 - rule)
+    assert disagreements(study, other, run.trials, run.journal), "the other rule would have decided otherwise"
 
 
 def trial(number: int, fillfactor: str, seconds: float, status: Status = Status.VALID, attempt: int = 1) -> TrialRecord:

@@ -13,7 +13,7 @@ from math import exp, lgamma, log, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
-from scipy.special import stdtrit  # type: ignore[import-untyped]
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
 
 FIRST_LOOK = 5
 """Blocks before the first look; below it there is no interval and no verdict."""
@@ -37,31 +37,41 @@ _INTEGRAL = chebyshev.chebvander(_EVEN, _POINTS) @ chebyshev.chebint(np.eye(_POI
 """Takes a function's values at `_ROOTS` to its integrals from -1 to `_EVEN`."""
 
 
-def spent(blocks: int, horizon: int) -> float:
+FIRST_STAGE = 0.9
+"""The share of alpha for the looks of the first stage, where a study has two."""
+
+
+def spent(blocks: int, horizon: int, stage: int | None = None) -> float:
     """The share of alpha that may be used up to and including the look at `blocks`.
 
     Half is spent evenly in log time, which decides large effects early whatever the horizon; half evenly in time, which
-    keeps the last intervals narrow. Nothing is spent before `FIRST_LOOK`, all of it at the horizon.
+    keeps the last intervals narrow. Nothing is spent before `FIRST_LOOK`, all of it at the horizon. With a first
+    `stage` before the horizon, `FIRST_STAGE` is spent so by the end of the stage, the rest evenly after it.
     """
     before = FIRST_LOOK - 1
     if blocks <= before:
         return 0.0
     if blocks >= horizon:
         return 1.0
+    if stage is not None and FIRST_LOOK <= stage < horizon:
+        if blocks <= stage:
+            return FIRST_STAGE * spent(blocks, stage)
+        return FIRST_STAGE + (1.0 - FIRST_STAGE) * (blocks - stage) / (horizon - stage)
     return 0.5 * log(blocks / before) / log(horizon / before) + 0.5 * (blocks - before) / (horizon - before)
 
 
 @lru_cache(maxsize=256)
-def criticals(horizon: int, alpha: float) -> tuple[float, ...]:
+def criticals(horizon: int, alpha: float, stage: int | None = None) -> tuple[float, ...]:
     """Two-sided critical values for the looks at `FIRST_LOOK` … `horizon` blocks.
 
-    The chance that |t| of normal contrasts without effect exceeds its value at any of these looks is `alpha`.
+    The chance that |t| of normal contrasts without effect exceeds its value at any of these looks is `alpha`. `stage`:
+    the blocks of a first stage, see `spent`.
     Raises ValueError when the horizon lies before the first look or alpha is not inside (0, 1).
     """
     if horizon < FIRST_LOOK or not 0.0 < alpha < 1.0:
         raise ValueError(f"no boundary for a horizon of {horizon} blocks and alpha {alpha}")
     blocks = FIRST_LOOK
-    value = float(-stdtrit(blocks - 1, alpha * spent(blocks, horizon) / 2))
+    value = float(-stdtrit(blocks - 1, alpha * spent(blocks, horizon, stage) / 2))
     values = [value]
     edge = _ratio_of(value, blocks)
     grid = np.linspace(0.0, edge, _DENSE)
@@ -69,20 +79,41 @@ def criticals(horizon: int, alpha: float) -> tuple[float, ...]:
     while blocks < horizon:
         stepped = _step(grid, density, edge, blocks)
         blocks += 1
-        edge = stepped.edge(alpha * (spent(blocks, horizon) - spent(blocks - 1, horizon)))
+        edge = stepped.edge(alpha * (spent(blocks, horizon, stage) - spent(blocks - 1, horizon, stage)))
         values.append(edge * sqrt(blocks - 1) / sqrt(blocks - edge * edge))
         grid, density = stepped.dense()
     return tuple(values)
 
 
-def critical(blocks: int, horizon: int, alpha: float) -> float:
+def critical(blocks: int, horizon: int, alpha: float, stage: int | None = None) -> float:
     """The critical value at the look at `blocks`; infinite before the first look.
 
     A look beyond the horizon was not planned for: the horizon is then moved to it, which only widens the interval.
     """
     if blocks < FIRST_LOOK:
         return float("inf")
-    return criticals(max(horizon, blocks, FIRST_LOOK), alpha)[blocks - FIRST_LOOK]
+    return criticals(max(horizon, blocks, FIRST_LOOK), alpha, stage)[blocks - FIRST_LOOK]
+
+
+def with_more_freedom(value: float, blocks: int, prior: float) -> float:
+    """A critical value of |t| at `blocks` contrasts for a variance that `prior` more degrees of freedom know.
+
+    The same nominal error at each look (Jennison and Turnbull 2000, section 4.4): a variance that is known better ties
+    the looks closer together, so all looks together err less often and not more.
+    """
+    if prior == 0.0 or value == float("inf"):
+        return value
+    tail = stdtr(blocks - 1, -value)
+    return float(-stdtrit(blocks - 1 + prior, tail))
+
+
+PRIOR_MAX = 3
+"""Degrees of freedom that other treatments' variances may add: with more of them two very noisy ones of many err."""
+
+
+def prior_of(together: int) -> float:
+    """The degrees of freedom that the mean variance of so many contrasts counts for beside one contrast's own."""
+    return float(min(together - 1, PRIOR_MAX))
 
 
 def fixed_critical(blocks: int, alpha: float) -> float:

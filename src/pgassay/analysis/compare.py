@@ -8,11 +8,13 @@ transaction are one family of their own.
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pgassay.analysis.effects import Certainty, Effect, estimate
-from pgassay.analysis.observations import Observation, arrange, contrast, tables
+import numpy as np
+
+from pgassay.analysis.effects import Certainty, Effect, Peers, estimate
+from pgassay.analysis.observations import Contrasts, Observation, Table, arrange, contrast, tables
 from pgassay.analysis.observations import places as arms_of
 from pgassay.study.levels import Cell, Place
-from pgassay.study.responses import Response
+from pgassay.study.responses import Response, Scale
 
 Looks = Literal["every block", "once"]
 """`every block`: the data are looked at after each block; `once`: they were complete before anyone looked."""
@@ -32,12 +34,16 @@ def compare(
     primary: bool = False,
     arms: Sequence[Place] | None = None,
     equivalence: bool = True,
+    stage: int | None = None,
+    moderated: bool = False,
 ) -> tuple[Effect, ...]:
     """An effect for each treatment but the baseline, in each cell, in the order of first trials.
 
     `comparisons` is the number that share the error rate: all of them for the primary when None, 1 for a secondary
     response. `arms` names every (treatment, condition, covariate) of the study, so that one without any trial is still
-    named and still counted. Without `equivalence` effects have no inner interval.
+    named and still counted. Without `equivalence` effects have no inner interval. `stage` is the first of two stages of
+    looks (`boundaries.spent`). `moderated`: where several comparisons share the error rate, treatments of a cell tell
+    about each other's noise (`effects.Peers`).
     """
     pairs = arms if arms is not None else arms_of(observations)
     compared = [
@@ -46,14 +52,33 @@ def compare(
         if treatment != baseline
     ]
     shared = comparisons if comparisons is not None else (len(compared) if primary else 1)
-    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", equivalence)
+    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", equivalence, stage, moderated)
     known = tables(observations, response.scale)
     effects: list[Effect] = []
     for treatment, cell in compared:
         table = known.get(cell) or arrange((), cell, response.scale)
         pairing = contrast(table, treatment, baseline, response.scale)
-        effects.append(estimate(pairing, treatment, cell, response, certainty, primary=primary))
+        peers = _peers(table, pairing, treatment, baseline, response.scale) if moderated and shared > 1 else None
+        effects.append(estimate(pairing, treatment, cell, response, certainty, primary=primary, peers=peers))
     return tuple(effects)
+
+
+def _peers(table: Table, mine: Contrasts, treatment: str, baseline: str, scale: Scale) -> Peers | None:
+    """What the other treatments of the cell tell about the noise of `mine`, by the blocks that `mine` has.
+
+    A treatment that lacks one of these blocks (it left, or a trial has no value) tells nothing, so what it did later
+    changes no interval that was looked at before.
+    """
+    count = len(mine.blocks)
+    if count < 2:
+        return None
+    blocks, others = set(mine.blocks), [name for name in table.treatments if name not in (treatment, baseline)]
+    theirs = [table.values[name] for name in others if blocks <= table.values[name].keys()]
+    columns = [np.fromiter(map(column.__getitem__, mine.blocks), np.float64, count) for column in theirs]
+    ratio = scale is Scale.RATIO
+    contrasts = [np.log(each / mine.baseline) if ratio else each - mine.baseline for each in columns]
+    variances = [float(np.var(each, ddof=1)) for each in (mine.values, *contrasts)]
+    return Peers(sum(variances) / len(variances), len(variances), len(others) + 1)
 
 
 def cost_effects(

@@ -10,7 +10,7 @@ from math import exp, inf, isfinite, nan, sqrt
 import numpy as np
 
 from pgassay.analysis import messages
-from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, fixed_critical
+from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, fixed_critical, prior_of, with_more_freedom
 from pgassay.analysis.observations import Contrasts
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
@@ -29,6 +29,24 @@ def informative(low: float, high: float, scale: Scale) -> bool:
 def informative_change(low: float, high: float, scale: Scale) -> bool:
     """The same of a ratio or difference against a baseline, whose direction is worth something by itself."""
     return informative(low, high, scale) or (scale is Scale.RATIO and isfinite(high) and not low <= 1.0 <= high)
+
+
+@dataclass(frozen=True)
+class Peers:
+    """What the other treatments of a cell tell about the noise of one treatment's contrasts with the baseline.
+
+    `variance` is the mean of the variances of `contrasts` treatments, this one with them, over the same blocks;
+    `family` counts the treatments that the cell's share of the error rate is for.
+    """
+
+    variance: float
+    contrasts: int
+    family: int
+
+    @property
+    def prior(self) -> float:
+        """The degrees of freedom that `variance` counts for beside the treatment's own."""
+        return prior_of(self.contrasts)
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,8 @@ class Effect:
     inner_low: float = -inf
     inner_high: float = inf
     spread: float = nan
+    peers: Peers | None = None
+    """What moderated the variance; None where the treatment's own was taken alone."""
     baseline_mean: float = nan
     contrasts: tuple[tuple[int, float], ...] = ()
     """(block, ratio or difference) in block order: what the estimate is the mean of."""
@@ -98,6 +118,10 @@ class Certainty:
     every_block: bool
     equivalence: bool = True
     """Is the inner interval asked for? Costs are never judged equivalent, and its critical values take time."""
+    stage: int | None = None
+    """Blocks of the first of two stages, see `boundaries.spent`."""
+    moderated: bool = False
+    """May the other treatments of a cell tell about a treatment's noise? See `Peers`."""
 
     @property
     def alpha(self) -> float:
@@ -106,7 +130,7 @@ class Certainty:
 
     def critical(self, blocks: int, alpha: float) -> float:
         """The critical value of |t| at `blocks`."""
-        return critical(blocks, self.horizon, alpha) if self.every_block else fixed_critical(blocks, alpha)
+        return critical(blocks, self.horizon, alpha, self.stage) if self.every_block else fixed_critical(blocks, alpha)
 
     @property
     def method(self) -> str:
@@ -119,7 +143,8 @@ class Certainty:
             if self.horizon > FIRST_LOOK:
                 looks = f"alpha spending over looks at {FIRST_LOOK} to {self.horizon} blocks"
         family = f", Bonferroni over {self.comparisons} comparisons" if self.comparisons > 1 else ""
-        return f"Student's t on block-wise contrasts, {looks}{family}"
+        noise = ", variances moderated by the other treatments'" if self.moderated and self.comparisons > 1 else ""
+        return f"Student's t on block-wise contrasts{noise}, {looks}{family}"
 
 
 def from_contrast(value: float, scale: Scale) -> float:
@@ -133,14 +158,21 @@ def from_contrast(value: float, scale: Scale) -> float:
 
 
 def estimate(
-    contrasts: Contrasts, treatment: str, cell: Cell, response: Response, certainty: Certainty, *, primary: bool
+    contrasts: Contrasts,
+    treatment: str,
+    cell: Cell,
+    response: Response,
+    certainty: Certainty,
+    *,
+    primary: bool,
+    peers: Peers | None = None,
 ) -> Effect:
-    """The effect with its interval from block-wise contrasts; the treatment's own variance, nothing pooled."""
+    """The effect with its interval from block-wise contrasts; without `peers` by the treatment's own variance alone."""
     n = len(contrasts.values)
     mean = float(contrasts.values.sum()) / n if n else nan
     spread = _spread(contrasts.values, mean) if n > 1 else nan
-    half = _half_width(n, spread, certainty, certainty.alpha)
-    inner = _half_width(n, spread, certainty, 2.0 * certainty.alpha) if certainty.equivalence else inf
+    half = _half_width(n, spread, certainty, certainty.alpha, peers)
+    inner = _half_width(n, spread, certainty, 2.0 * certainty.alpha, peers) if certainty.equivalence else inf
     shown = np.exp(contrasts.values) if response.scale is Scale.RATIO else contrasts.values
     return Effect(
         treatment=treatment,
@@ -161,6 +193,7 @@ def estimate(
         inner_low=from_contrast(mean - inner if n else -inf, response.scale),
         inner_high=from_contrast(mean + inner if n else inf, response.scale),
         spread=spread,
+        peers=peers,
         baseline_mean=float(contrasts.baseline.sum()) / n if n else nan,
         contrasts=tuple(zip(contrasts.blocks, shown.tolist(), strict=True)),
         nothing_in_common="" if n else next(reversed(contrasts.left_out), ""),
@@ -175,9 +208,23 @@ def _spread(values: Floats, mean: float) -> float:
     return sqrt(float(rest @ rest) / (len(values) - 1))
 
 
-def _half_width(blocks: int, spread: float, certainty: Certainty, alpha: float) -> float:
+def moderated_spread(spread: float, blocks: int, peers: Peers | None) -> float:
+    """The standard deviation of a treatment's contrasts, moderated by its peers' (Smyth 2004, with a fixed prior)."""
+    if peers is None:
+        return spread
+    return sqrt((peers.prior * peers.variance + (blocks - 1) * spread**2) / (peers.prior + blocks - 1))
+
+
+def _half_width(blocks: int, spread: float, certainty: Certainty, alpha: float, peers: Peers | None) -> float:
     value = certainty.critical(blocks, alpha)
-    return value * spread / sqrt(blocks) if isfinite(value) and blocks > 1 else inf
+    if not isfinite(value) or blocks < 2:
+        return inf
+    if peers is None or peers.prior == 0.0:
+        return value * spread / sqrt(blocks)
+    moderated = with_more_freedom(value, blocks, peers.prior) * moderated_spread(spread, blocks, peers)
+    # A treatment that alone is noisy has the error rate of its whole cell to itself: the others hardly ever err then.
+    guard = certainty.critical(blocks, alpha * peers.family) * spread
+    return max(moderated, guard) / sqrt(blocks)
 
 
 def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from math import exp, isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, criticals
+from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, criticals, prior_of, with_more_freedom
 
 FARTHEST = 2000
 """No forecast goes beyond this many blocks; it is then `None`."""
@@ -23,19 +23,27 @@ _HALF_NORMAL_MEDIAN_SQUARED = 0.455  # the median of |z|, squared
 
 
 def blocks_to_distinguish(
-    spread: float, effect: float, *, comparisons: int, blocks_max: int, level: float = 0.95
+    spread: float, effect: float, *, comparisons: int, blocks_max: int, level: float = 0.95, together: int = 1
 ) -> int | None:
     """Blocks until an interval leaves out no effect, about half of the time.
 
     `spread` and `effect` are the standard deviation and the mean of the block-wise contrasts (log-ratios or
-    differences). None when it would need more than `FARTHEST`.
+    differences), `together` the comparisons of one cell that tell about each other's noise (`effects.Peers`). None when
+    it would need more than `FARTHEST`.
     """
     alpha = (1.0 - level) / max(1, comparisons)
-    return _solve(alpha, blocks_max, lambda blocks, value: value * spread / np.sqrt(blocks) <= abs(effect))
+    return _solve(alpha, blocks_max, together, lambda blocks, value: value * spread / np.sqrt(blocks) <= abs(effect))
 
 
 def blocks_to_show_equivalence(
-    spread: float, effect: float, margin: float, *, comparisons: int, blocks_max: int, level: float = 0.95
+    spread: float,
+    effect: float,
+    margin: float,
+    *,
+    comparisons: int,
+    blocks_max: int,
+    level: float = 0.95,
+    together: int = 1,
 ) -> int | None:
     """Blocks until the inner interval (two one-sided tests) lies within ±`margin`, about half of the time."""
     alpha = 2.0 * (1.0 - level) / max(1, comparisons)
@@ -44,27 +52,38 @@ def blocks_to_show_equivalence(
         typical = np.sqrt(effect * effect + _HALF_NORMAL_MEDIAN_SQUARED * spread * spread / blocks)
         return np.asarray(typical + value * spread / np.sqrt(blocks) <= margin)
 
-    return _solve(alpha, blocks_max, inside)
+    return _solve(alpha, blocks_max, together, inside)
 
 
 def blocks_to_verdict(
-    spread: float, effect: float, margin: float, *, comparisons: int, blocks_max: int, level: float = 0.95
+    spread: float,
+    effect: float,
+    margin: float,
+    *,
+    comparisons: int,
+    blocks_max: int,
+    level: float = 0.95,
+    together: int = 1,
 ) -> int | None:
     """Blocks until there is a verdict of either kind: the sooner of the two above."""
     if not (isfinite(spread) and isfinite(effect)):
         return None
     found = (
-        blocks_to_distinguish(spread, effect, comparisons=comparisons, blocks_max=blocks_max, level=level),
-        blocks_to_show_equivalence(spread, effect, margin, comparisons=comparisons, blocks_max=blocks_max, level=level),
+        blocks_to_distinguish(
+            spread, effect, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together
+        ),
+        blocks_to_show_equivalence(
+            spread, effect, margin, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together
+        ),
     )
     return min((blocks for blocks in found if blocks is not None), default=None)
 
 
-def _solve(alpha: float, blocks_max: int, enough: _Enough) -> int | None:
+def _solve(alpha: float, blocks_max: int, together: int, enough: _Enough) -> int | None:
     """The least number of blocks; critical values are exact to `_EXACT_HORIZON`, then held, as they hardly grow."""
     horizon, first = max(FIRST_LOOK, blocks_max), FIRST_LOOK
     while True:
-        values = np.asarray(criticals(horizon, alpha)[first - FIRST_LOOK :])
+        values = _values(horizon, alpha, together)[first - FIRST_LOOK :]
         found = _first(np.arange(first, first + len(values)), values, enough)
         if found is not None or horizon >= _EXACT_HORIZON:
             break
@@ -73,6 +92,16 @@ def _solve(alpha: float, blocks_max: int, enough: _Enough) -> int | None:
         rest = np.arange(horizon + 1, FARTHEST + 1)
         found = _first(rest, np.full(len(rest), values[-1]), enough)
     return found if found is not None and found <= FARTHEST else None
+
+
+def _values(horizon: int, alpha: float, together: int) -> Floats:
+    """What the spread is multiplied by at each look up to the horizon."""
+    values = criticals(horizon, alpha)
+    if together < 2:
+        return np.asarray(values)
+    prior, guards = prior_of(together), criticals(horizon, alpha * together)
+    pairs = enumerate(zip(values, guards, strict=True), FIRST_LOOK)
+    return np.asarray([max(with_more_freedom(value, blocks, prior), guard) for blocks, (value, guard) in pairs])
 
 
 def _first(blocks: npt.NDArray[np.intp], values: Floats, enough: _Enough) -> int | None:

@@ -11,7 +11,7 @@ from math import isfinite, log
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, moderated_spread
 from pgassay.analysis.forecast import blocks_to_verdict
 from pgassay.study.responses import Better, Response, Scale
 
@@ -87,12 +87,13 @@ def verdict(
         text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = blocks_to_verdict(
-        effect.spread,
+        moderated_spread(effect.spread, effect.blocks, effect.peers),
         _centre(effect),
         width,
         comparisons=effect.comparisons,
         blocks_max=blocks_max,
         level=effect.level,
+        together=effect.peers.contrasts if effect.peers else 1,
     )
     needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
     return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)

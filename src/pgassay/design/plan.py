@@ -56,10 +56,14 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     if noise is not None:
         spread, width = noise * sqrt(2.0), log(1.0 + design.resolution)
         comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
+        # Looks are planned as far as the budget goes (see `horizon`).
+        most = max(allowed, min(design.blocks_min, design.blocks_max))
+        cells = len({(arm.condition.name, arm.covariate.name) for arm in study.arms})
+        together = max(1, comparisons // cells)
         equivalence = blocks_to_show_equivalence(
-            spread, 0.0, width, comparisons=comparisons, blocks_max=design.blocks_max
+            spread, 0.0, width, comparisons=comparisons, blocks_max=most, together=together
         )
-        difference = blocks_to_distinguish(spread, width, comparisons=comparisons, blocks_max=design.blocks_max)
+        difference = blocks_to_distinguish(spread, width, comparisons=comparisons, blocks_max=most, together=together)
         if equivalence is None or equivalence > allowed:
             needed_s = (
                 None if equivalence is None or block_s is None else float(ceil(preparation_s + equivalence * block_s))

@@ -31,9 +31,13 @@ INVALID_BLOCKS_MAX = 3
 GRACE = 0.1
 """Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
 
-RULE = 1
+RULE = 2
 """The number of the rule by which all this is decided, `stopping` included. It goes up with every change that could
-make other decisions from the same record; each record says by which rule it was made."""
+make other decisions from the same record; each record says by which rule it was made. 2: horizons from the budget and
+moderated variances (see `horizon`)."""
+
+RULES = frozenset({1, 2})
+"""The rules that can be decided by: a record goes on, and is checked, by the rule that it began with."""
 
 HOPELESS = 2.0
 """An arm is set aside when it needs this many times the blocks that the whole rest of the budget could give it. The

@@ -35,6 +35,8 @@ def effects_of(study: Study, response: Response, observations: Sequence[Observat
         blocks_max=study.design.blocks_max,
         primary=response.name == study.primary,
         arms=list(arms),
+        stage=study.design.stage,
+        moderated=study.design.moderated,
     )
     effects = without_refused(compared, study, response, baseline_name(study))
     return {arms[effect.place].name: effect for effect in effects}
@@ -113,7 +115,10 @@ def _on_own_drives(
     found = {}
     for treatment in dict.fromkeys(other.treatment.name for other in partners.values()):
         mine = {arm.place: arm for arm, other in partners.items() if other.treatment.name == treatment}
-        compared = compare(observations, response, treatment, blocks_max=study.design.blocks_max, arms=list(mine))
+        design = study.design
+        compared = compare(
+            observations, response, treatment, blocks_max=design.blocks_max, stage=design.stage, arms=list(mine)
+        )
         for effect in compared:
             arm = mine[effect.place]
             found[arm.name] = partners[arm], effect
@@ -131,7 +136,7 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
     half = inf
     if n >= FIRST_LOOK:
         alpha = (1.0 - LEVEL) / len(study.arms)
-        half = critical(n, study.design.blocks_max, alpha) * float(sample.std(ddof=1)) / sqrt(n)
+        half = critical(n, study.design.blocks_max, alpha, study.design.stage) * float(sample.std(ddof=1)) / sqrt(n)
     if half <= width:
         known = words.percent(exp(half) - 1.0) if ratio else f"{half:.3g} {response.unit}".strip()
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")

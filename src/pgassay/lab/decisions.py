@@ -14,11 +14,12 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design.history import FinishedTrial, History
+from pgassay.design.horizon import FIXED_AFTER, FROM_RULE, Horizon, horizon_of, ruled
 from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
 from pgassay.design.stopping import effects_of, merged, verdicts_of
 from pgassay.lab.forecast import planned_s
 from pgassay.record.decisions import Decision as Written
-from pgassay.record.decisions import Step, decision_of, decisions_in, inputs_sha256
+from pgassay.record.decisions import Step, decision_of, decisions_in, horizon_in, inputs_sha256
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
@@ -42,9 +43,17 @@ class Decided:
 def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decided:
     """The next decision after these committed trials and journal lines."""
     history = history_of(study, trials, entries)
+    fixed = horizon_in(entries)
+    horizon = fixed and Horizon(*fixed)
+    study = ruled(study, header.rule, horizon)
     verdicts: Mapping[str, Verdict] = {}
     effects: tuple[Effect, ...] = ()
+    line = Written(Step.STOP, inputs_sha256(history), round(history.elapsed_s, 3), 0.0)
     if history.trials and between_blocks(study, header.seed, history):
+        if horizon is None and history.block >= FIXED_AFTER and header.rule >= FROM_RULE:
+            horizon = horizon_of(study, history)
+            study = ruled(study, header.rule, horizon)
+            line = replace(line, stage=horizon.first, horizon=horizon.last)
         block_s = history.block_s(tuple(arm.name for arm in study.arms))
         declared = {each.name: each for each in header.responses}
         judged = []
@@ -56,7 +65,7 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
         effects = tuple(effects_of(study, declared[study.primary], observe(trials, study.primary)).values())
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
-    line = Written(Step.STOP, inputs_sha256(history), round(history.elapsed_s, 3), round(used_s, 3))
+    line = replace(line, budget_used_s=round(used_s, 3))
     return Decided(decision, _worded(decision, line, _next_number(trials)), effects)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pgassay import __version__
-from pgassay.design.schedule import RULE
+from pgassay.design.schedule import RULE, RULES
 from pgassay.errors import PgassayError
 from pgassay.lab import messages
 from pgassay.lab.catalogue import every_factor
@@ -27,8 +27,9 @@ def replay(path: Path) -> Iterator[Finding]:
     if run.header.study == STUDY or IMPORTED in run.host:
         return
     rules, version = rules_of(run.header, run.journal), run.header.program_version
-    if rules - {RULE, UNTOLD}:
-        text = messages.other_rule(version, sorted(rules - {RULE, UNTOLD}), RULE)
+    told = rules - {UNTOLD}
+    if told - RULES or len(told) > 1:
+        text = messages.other_rule(version, sorted(told - {RULE}), RULE)
         yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
         return
     try:

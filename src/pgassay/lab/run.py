@@ -15,7 +15,7 @@ from typing import Any
 
 from pgassay import __version__
 from pgassay.bench.places import Mount
-from pgassay.design.schedule import RULE
+from pgassay.design.schedule import RULE, RULES
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
@@ -277,9 +277,10 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
 
 
 def mark_resumed(reopened: Reopened) -> None:
-    """Journal that the run goes on, with today's remarks and the rule of its decisions from here on."""
+    """Journal that the run goes on, with today's remarks; its decisions keep the rule that they began with."""
     remarks = {remark.code: remark.recorded for remark in reopened.prepared.remarks}
-    reopened.run.resumed({"remarks": remarks, "rule": RULE})
+    rule = min(max(reopened.run.header.rule, min(RULES)), RULE)
+    reopened.run.resumed({"remarks": remarks, "rule": rule})
 
 
 def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watcher | None = None) -> Run:

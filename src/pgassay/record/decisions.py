@@ -4,6 +4,7 @@ The inputs themselves are in the record (study, seed, committed trials); their h
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -40,6 +41,9 @@ class Decision:
     block: int = 0
     attempt: int = 0
     reason: str = ""
+    stage: int = 0
+    horizon: int = 0
+    """Blocks of the first stage of looks and of both, at the decision that fixes them; 0 at all others."""
 
     def as_data(self) -> dict[str, Any]:
         """As the data of a `decision` line of the journal."""
@@ -54,6 +58,12 @@ def decision_of(entry: Entry) -> Decision:
 def decisions_in(entries: tuple[Entry, ...]) -> tuple[Decision, ...]:
     """Every decision of a journal, in order."""
     return tuple(decision_of(entry) for entry in entries if entry.kind == Kind.DECISION)
+
+
+def horizon_in(entries: Iterable[Entry]) -> tuple[int, int] | None:
+    """The blocks that looks are planned for, of the first stage and of both; None where no decision fixed them."""
+    fixed = (each for each in entries if each.kind == Kind.DECISION and each.data.get("horizon"))
+    return next(((each.stage, each.horizon) for each in map(decision_of, fixed)), None)
 
 
 def inputs_sha256(*inputs: Any) -> str:

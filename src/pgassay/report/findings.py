@@ -21,7 +21,8 @@ from pgassay.analysis.observations import Layout, ResponseColumn
 from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
-from pgassay.record.decisions import Decision, Step, decisions_in
+from pgassay.design.horizon import Horizon, ruled
+from pgassay.record.decisions import Decision, Step, decisions_in, horizon_in
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
 from pgassay.record.linted import benchmark_of
@@ -56,7 +57,9 @@ class Findings:
     def __init__(self, run: Run, disk: Sequence[MeasuredCapacity] | None = None) -> None:
         """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
         self.run = run
-        self.study: Study = parse_recorded(run.header.study, run.study)
+        fixed = horizon_in(run.journal)
+        written = parse_recorded(run.header.study, run.study)
+        self.study: Study = ruled(written, run.header.rule, fixed and Horizon(*fixed))
         if self.imported:
             self.study = replace(self.study, ran=frozenset(trial.place for trial in run.trials))
         self.work = run.header.work or recorded_work(self.study)
@@ -192,6 +195,8 @@ class Findings:
             primary=primary,
             arms=[place for place in self._places if only is None or place[0] in only],
             equivalence=equivalence,
+            stage=self.study.design.stage,
+            moderated=self.study.design.moderated,
         )
         return without_refused(found, self.study, response, against, self.service_errors)
 

@@ -66,6 +66,10 @@ class Design:
     """Secondary responses that keep a treatment in play, too, until their comparisons are settled (see `stopping`)."""
     defaults: str = PINNED
     """`pinned` or `plain`: settings counted in blocks while the block size varies (see `lab.settings`)."""
+    stage: int | None = None
+    """Blocks of the first of two stages of looks; like `moderated` said by a record's rule, never by a study file."""
+    moderated: bool = False
+    """Do treatments tell about each other's noise? See `design.horizon` and docs/statistics.md."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""How many blocks the looks are planned for, fixed once before the first of them: a long horizon costs width at each.
+
+The budget says it: a budget for six blocks must not pay for looks at thirty. Times of trials are known from the blocks
+before the first look, which spend nothing, and say nothing about effects. There are two stages: the first as long as
+the budget allows with every arm, the second for what is left when treatments with a verdict have gone.
+"""
+
+from dataclasses import dataclass, replace
+
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.design.history import History
+from pgassay.design.schedule import is_baseline
+from pgassay.study.levels import Arm
+from pgassay.study.model import Study
+
+FIXED_AFTER = FIRST_LOOK - 1
+"""The block after which it is fixed."""
+
+NEARLY = 0.1
+"""A block that lacks only this share of its time counts as one that fits: trials differ in length."""
+
+FROM_RULE = 2
+"""The first rule (`schedule.RULE`) with horizons from the budget, and with moderated variances."""
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """Blocks of the first stage of looks, and of both together; the same number where there is one stage."""
+
+    first: int
+    last: int
+
+
+def horizon_of(study: Study, history: History) -> Horizon:
+    """The horizon of a study by the length of its trials so far; without a budget its largest number of blocks."""
+    design = study.design
+    most = design.blocks_max
+    if design.budget_s is None or most <= FIRST_LOOK or history.block == 0:
+        return Horizon(most, most)
+    least = min(most, max(FIRST_LOOK, design.blocks_min))
+    left_s = design.budget_s - history.elapsed_s
+    arms = [arm for arm in study.arms if arm.name not in history.drops]
+    first = _reach(history, left_s, tuple(arm.name for arm in arms), least, most)
+    compared = [arm for arm in arms if not is_baseline(study, arm)]
+    if len(compared) < 2:
+        return Horizon(first, first)
+    # At best all but one leave after the first look; the shortest pair is reached farthest.
+    left_s -= history.block_s(tuple(arm.name for arm in arms)) * (FIRST_LOOK - history.block)
+    baselines = [arm for arm in arms if is_baseline(study, arm)]
+    mates = ((arm.name, *(each.name for each in baselines if _same_cell(each, arm))) for arm in compared)
+    later = (_reach(history, left_s, pair, first, most, FIRST_LOOK) for pair in mates)
+    return Horizon(first, max(later))
+
+
+def _same_cell(one: Arm, other: Arm) -> bool:
+    return one.condition == other.condition and one.covariate == other.covariate
+
+
+def _reach(
+    history: History, left_s: float, arms: tuple[str, ...], least: int, most: int, done: int | None = None
+) -> int:
+    """The number of the last block that fits when each of those to come holds these arms (labels)."""
+    block_s = history.block_s(arms)
+    fit = int(left_s / block_s + NEARLY) if block_s > 0.0 else most
+    return max(least, min(most, (history.block if done is None else done) + fit))
+
+
+def ruled(study: Study, rule: int, horizon: Horizon | None) -> Study:
+    """The study as a record's rule judges it: with the fixed horizon (None: not fixed yet) and moderated variances."""
+    if rule < FROM_RULE:
+        return study
+    design = replace(study.design, moderated=True)
+    if horizon is not None:
+        stage = horizon.first if horizon.first < horizon.last else None
+        design = replace(design, blocks_max=horizon.last, stage=stage)
+    return replace(study, design=design)
