@@ -195,8 +195,8 @@ class Findings:
             primary=primary,
             arms=[place for place in self._places if only is None or place[0] in only],
             equivalence=equivalence,
-            stage=self.study.design.stage,
-            moderated=self.study.design.moderated,
+            stage=self.study.design.stage if primary else None,
+            moderated=self.study.design.moderated and primary,
         )
         return without_refused(found, self.study, response, against, self.service_errors)
 
