@@ -100,6 +100,7 @@ def play(
                 history.trials, {**history.drops, decision.arm.name: decision.reason}, history.elapsed_s, trial_s
             )
             continue
+        assert isinstance(decision, RunTrial)
         trials.append(decision)
         done = FinishedTrial(decision.block, decision.arm.name, decision.attempt, outcome(decision))
         history = History((*history.trials, done), history.drops, history.elapsed_s + trial_s, trial_s)

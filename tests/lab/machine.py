@@ -16,6 +16,7 @@ from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
 from pgassay.bench.probe import Reader
 from pgassay.bench.server import Server
+from pgassay.bench.slices import Slice
 from pgassay.lab.interruption import Interruption
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.sampler import Sampler
@@ -23,6 +24,7 @@ from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.disk import Crashed, FakeDisk, Fault
 from pgassay.testing.fakes.drive import FakeDrive
 from pgassay.testing.fakes.load import ANSWERS, FakeLoad
+from pgassay.testing.fakes.player import FakePlayer
 from pgassay.testing.fakes.server import FakeInstallation, FakeServer
 
 ROOT = Path("/runs")
@@ -50,6 +52,9 @@ class Machine:
         self.drive = MachineDrive(self, place)
         self.installation = MachineInstallation(self)
         self.samplings: list[MachineSampling] = []
+        self.players: list[MachinePlayer] = []
+        self.jumps: dict[int, float] = {}
+        """By how many seconds the wall clock jumps, by the moment of a sleep."""
         self.full_output: int | None = None
         """The n-th output of a load (from 1) finds the record's disk full."""
 
@@ -71,12 +76,14 @@ class Machine:
         self.drive.sweep()
         self.installation.servers.clear()
         self.samplings.clear()
+        self.players.clear()
 
     def left_behind(self) -> list[str]:
         """Everything that was started and not stopped, made and not discarded."""
         servers = [f"server {number}" for number, server in enumerate(self.installation.servers) if server.alive()]
         samplings = [f"sampling {number}" for number, each in enumerate(self.samplings) if not each.closed]
-        return [*servers, *samplings, *(path.name for path in self.drive.places())]
+        players = [f"player {number}" for number, each in enumerate(self.players) if not each.closed]
+        return [*servers, *samplings, *players, *(path.name for path in self.drive.places())]
 
 
 class MachineDisk(FakeDisk):
@@ -106,7 +113,7 @@ class MachineClock(FakeClock):
 
     def sleep(self, seconds: float) -> None:
         self.advance(seconds / 2)
-        self.jump(self.jump_s)
+        self.jump(self.jump_s + self._machine.jumps.get(len(self._machine.moments) + 1, 0.0))
         self.jump_s = 0.0
         self._machine.moment("sleep")
         self.advance(seconds / 2)
@@ -207,6 +214,14 @@ class MachineServer(FakeServer):
         self.machine.moment(f"server {sql[:24]}")
         return super().query(sql, parameters)
 
+    def freeze(self) -> None:
+        self.machine.moment("server freeze")
+        super().freeze()
+
+    def thaw(self) -> None:
+        self.machine.moment("server thaw")
+        super().thaw()
+
     def stop(self, *, immediately: bool = False) -> None:
         self.machine.moment("server stop")
         super().stop()
@@ -269,6 +284,16 @@ class MachineLoad(FakeLoad):
         self._machine.clock.jump_s = 3600.0 if event is Event.CLOCK_JUMP else 0.0
         return super().run(server, options, output, seed)
 
+    def gate(self, server: Server, options: PgbenchOptions, seed: int) -> FakePlayer:
+        """Events befall a player in the second slice of its block, the lead-ins not counted."""
+        assert isinstance(server, FakeServer)
+        self._machine.moment("load gate")
+        self._require_alive(server)
+        event = self._events.get((_fillfactor(server), *self._seeds.get(seed, (0, 0))))
+        player = MachinePlayer(self._machine, server, self._tps(server, options, seed) / options.clients, event)
+        self._machine.players.append(player)
+        return player
+
     def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:
         assert isinstance(server, FakeServer)
         fillfactor = _fillfactor(server)
@@ -279,6 +304,39 @@ class MachineLoad(FakeLoad):
         if self._runs == self._machine.full_output:
             raise OSError(errno.ENOSPC, "No space left on device")
         self._machine.disk.tool_writes(path, text.encode())
+
+
+class MachinePlayer(FakePlayer):
+    """Its slices are moments; its speed wanders a little from slice to slice."""
+
+    def __init__(self, machine: Machine, server: FakeServer, tps: float, event: Event | None) -> None:
+        super().__init__(machine.clock, 1, self._next)
+        self._machine = machine
+        self._server = server
+        self._tps = tps
+        self._event = event
+        self._played = 0
+        self.closed = False
+
+    def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
+        self._machine.moment("player play")
+        assert not self._server.frozen
+        self._played += 1
+        if self._event is Event.CLOCK_JUMP and self._played > 3:
+            self._machine.clock.jump_s = 3600.0
+        return super().play(duration_ms=duration_ms, transactions=transactions)
+
+    def close(self) -> None:
+        self._machine.moment("player close")
+        super().close()
+        self.closed = True
+
+    def _next(self) -> float:
+        if self._played > 3 and self._event is Event.DEATH:
+            self._server.die()
+        if self._played > 3 and self._event is Event.ABORT:
+            return 0.0
+        return self._tps * (1 + 0.001 * (self._played % 5)) if self._server.alive() else 0.0
 
 
 def _fillfactor(server: FakeServer) -> str:

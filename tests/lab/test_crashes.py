@@ -11,7 +11,7 @@ import pytest
 from pgassay.record.errors import RecordError
 from pgassay.testing.fakes.disk import Crashed, Fault, Survival
 from tests.lab.machine import Event, Planned
-from tests.lab.simulation import Ending, Simulation, ending, simulate, study_of
+from tests.lab.simulation import EVENTS, Ending, Simulation, ending, simulate, study_of
 
 pytestmark = pytest.mark.thorough
 
@@ -19,12 +19,18 @@ SOME = 11
 """Which share of the steps a quick test takes: every eleventh, at offsets that differ between tests."""
 
 
-@pytest.fixture(scope="module")
-def alone(place: Path) -> Simulation:
-    """The run that was left alone."""
-    simulation = simulate(place)
+@pytest.fixture(scope="module", params=["sequential", "alternate"])
+def alone(place: Path, request: pytest.FixtureRequest) -> Simulation:
+    """The run that was left alone, with one server after the other, and with servers that take turns."""
+    mishaps = {**EVENTS, ("50", 2, 2): Event.ABORT} if request.param == "alternate" else EVENTS
+    simulation = simulate(place, study=study_of(design={"pairing": request.param}), events=mishaps)
     simulation.carry_on()
     return simulation
+
+
+def again(alone: Simulation, place: Path) -> Simulation:
+    """The same on a fresh machine."""
+    return simulate(place, study=alone.study, events=alone.events)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +51,8 @@ def resumed(simulation: Simulation, survival: Survival, seed: int) -> Ending:
 
 def test_the_run_is_worth_crashing(alone: Simulation, undisturbed: Ending) -> None:
     """It holds every kind of decision and of trial, two snapshots made in its course, and every kind of step."""
-    assert {decision.step for decision in undisturbed.decisions} == {"next", "drop", "stop"}
+    runs = "block" if alone.study.design.pairing == "alternate" else "next"
+    assert {decision.step for decision in undisturbed.decisions} == {runs, "drop", "stop"}
     assert {trial.status for trial in undisturbed.trials} == {"valid", "invalid", "outcome"}
     assert any(decision.attempt == 2 for decision in undisturbed.decisions)
     assert sum(entry.kind == "prepared" for entry in alone.run.journal) == 3
@@ -53,16 +60,16 @@ def test_the_run_is_worth_crashing(alone: Simulation, undisturbed: Ending) -> No
     assert alone.machine.left_behind() == []
 
 
-def test_the_same_seed_gives_the_same_run(place: Path, undisturbed: Ending) -> None:
-    again = simulate(place)
-    again.carry_on()
-    assert ending(again) == undisturbed
+def test_the_same_seed_gives_the_same_run(place: Path, alone: Simulation, undisturbed: Ending) -> None:
+    twin = again(alone, place)
+    twin.carry_on()
+    assert ending(twin) == undisturbed
 
 
 def crash_at_steps(place: Path, alone: Simulation, survival: Survival, first: int, stride: int) -> None:
     undisturbed = ending(alone)
     for step in range(first, len(alone.machine.disk.steps) + 1, stride):
-        simulation = simulate(place)
+        simulation = again(alone, place)
         simulation.machine.disk.faults = {step: Fault.CRASH}
         with pytest.raises(Crashed):
             simulation.carry_on()
@@ -89,7 +96,7 @@ def kill_at_moments(place: Path, alone: Simulation, first: int, stride: int) -> 
         name = alone.machine.moments[moment - 1]
         if name.startswith("disk "):
             continue  # these are the steps above
-        simulation = simulate(place)
+        simulation = again(alone, place)
         simulation.machine.planned = {moment: Planned.KILL}
         with pytest.raises(Crashed):
             simulation.carry_on()
@@ -115,7 +122,7 @@ def test_a_crash_while_a_crash_is_put_right(
     pairs = 0
     for first in range(2, steps, steps // 11):
         for distance in (1, 2, 4, 40):
-            simulation = simulate(place)
+            simulation = again(alone, place)
             simulation.machine.disk.faults = {first: Fault.CRASH}
             with pytest.raises(Crashed):
                 simulation.carry_on()
@@ -141,7 +148,7 @@ def fault_at_steps(place: Path, alone: Simulation, fault: Fault, first: int, str
     undisturbed = ending(alone)
     told = 0
     for step in range(first, len(alone.machine.disk.steps) + 1, stride):
-        simulation = simulate(place)
+        simulation = again(alone, place)
         simulation.machine.disk.faults = {step: fault}
         failure = failure_of(simulation)
         if failure is not None:

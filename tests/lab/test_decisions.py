@@ -10,7 +10,7 @@ import pytest
 
 from pgassay.design import messages
 from pgassay.design.history import FinishedTrial
-from pgassay.design.schedule import Drop, RunTrial, Stop
+from pgassay.design.schedule import Drop, RunBlock, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
 from pgassay.record.decisions import decisions_in, horizon_in
@@ -50,7 +50,7 @@ def wandering(trials: tuple[TrialRecord, ...]) -> tuple[TrialRecord, ...]:
     )
 
 
-def decided(run: Run, study: Study) -> tuple[list[str], RunTrial | Stop]:
+def decided(run: Run, study: Study) -> tuple[list[str], RunTrial | RunBlock | Stop]:
     """The arms that leave, and what comes then."""
     entries = [entry for entry in run.journal if entry.kind != Kind.FINISHED]
     gone: list[str] = []

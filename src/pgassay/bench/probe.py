@@ -58,6 +58,12 @@ class Reader(Protocol):
     def read(self) -> tuple[Reading, ...]:
         """Read now, one reading a source. Never raises: values that are not available are None."""
 
+    def rest(self) -> None:
+        """The server is about to stand still: no question of ours is under way when it returns, and none is begun."""
+
+    def wake(self) -> None:
+        """The server goes on, and may be asked again."""
+
     def close(self) -> None:
         """Give back connections and files; calling it twice is harmless."""
 
@@ -67,6 +73,12 @@ class FileReader:
 
     def settle(self) -> None:
         """Nothing to wait for: PostgreSQL's statistics reach their views late, the kernel's counters do not."""
+
+    def rest(self) -> None:
+        """It asks no server."""
+
+    def wake(self) -> None:
+        """It did not rest."""
 
     def close(self) -> None:
         """Nothing is held open, so nothing is given back."""

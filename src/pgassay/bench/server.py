@@ -35,6 +35,12 @@ class Server(Protocol):
     def alive(self) -> bool:
         """Does the postmaster still run and accept us?"""
 
+    def freeze(self) -> None:
+        """All of its processes stand still, whatever they do, until `thaw`; it must not be asked anything meanwhile."""
+
+    def thaw(self) -> None:
+        """Its processes go on from where they were; harmless when it is not frozen or has died."""
+
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; no process remains. `immediately` writes no checkpoint, for a cluster that nobody needs any more.
 

@@ -50,6 +50,12 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="while the page size varies, do not pin settings counted in blocks",
     )
+    parser.add_argument(
+        "--pairing",
+        choices=("auto", "alternate", "sequential"),
+        help="servers of a block at once and in turns, or one after the other; auto: in turns where that is valid",
+    )
+    parser.add_argument("--slice", metavar="TIME", help="how long a server's turn lasts: 200ms to 10s (default: 1s)")
     parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
 
 
@@ -124,7 +130,7 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
             print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
-        status = conduct(resolved, directory, reboots, quiet=silent(arguments))
+        status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments))
     return finish(status, path, reboots, arguments)
 
 
@@ -175,6 +181,8 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
             ("resolution", arguments.resolution),
             ("seed", arguments.seed),
             ("defaults", "plain" if arguments.plain_defaults else None),
+            ("pairing", arguments.pairing),
+            ("slice", arguments.slice),
         )
         if value is not None
     }

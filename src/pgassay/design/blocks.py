@@ -8,7 +8,7 @@ arms, and leaving out an arm does not change the order of the others. Factors th
 """
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from pgassay.design import messages
 from pgassay.study.levels import Arm
@@ -26,6 +26,30 @@ def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[A
         return fixed, _chance(seed, block, arm.name)
 
     return tuple(sorted(arms, key=key))
+
+
+def cells(arms: Collection[Arm]) -> tuple[tuple[Arm, ...], ...]:
+    """Those that are compared with each other: the arms of one condition and covariate point, in the order given."""
+    found: dict[tuple[str, str], list[Arm]] = {}
+    for arm in arms:
+        found.setdefault((arm.condition.name, arm.covariate.name), []).append(arm)
+    return tuple(map(tuple, found.values()))
+
+
+def turns(seed: int, block: int, round_: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The order in which the servers of an alternating block play in one of its rounds (from 1).
+
+    Rounds come in pairs, the second in the mirrored order of the first: ABBA for two, and for more a permutation with
+    its mirror. Which permutation is drawn by a hash, as the order of a block is.
+    """
+    pair, second = divmod(round_ - 1, 2)
+    drawn = sorted(names, key=lambda name: hashlib.sha256(f"turn/{seed}/{block}/{pair}/{name}".encode()).digest())
+    return tuple(reversed(drawn)) if second else tuple(drawn)
+
+
+def rounds_of(duration_s: float, slice_s: float) -> int:
+    """How many rounds an alternating block has: even, so that each order has its mirror, and at least two."""
+    return max(2, 2 * round(duration_s / slice_s / 2))
 
 
 def cautions(study: Study) -> tuple[str, ...]:

@@ -39,11 +39,15 @@ class History:
         return {trial.arm: trial for trial in self.trials if trial.block == block}
 
     def outcomes_in_a_row(self, arm: str) -> int:
-        """How many of the arm's last trials failed because of its settings; invalid trials do not count."""
-        count = 0
+        """How many of the arm's last trials failed because of its settings; invalid trials do not count.
+
+        Of a block that was run again as a whole only the last trial counts.
+        """
+        count, seen = 0, set[int]()
         for trial in reversed(self.trials):
-            if trial.arm != arm or trial.status is Status.INVALID:
+            if trial.arm != arm or trial.status is Status.INVALID or trial.block in seen:
                 continue
+            seen.add(trial.block)
             if trial.status is not Status.OUTCOME:
                 break
             count += 1

@@ -1,7 +1,8 @@
 """Which trial comes next, which arm leaves, when the run ends: a pure function of study, seed and history.
 
 The caller acts on one decision, adds what came of it to the history, and asks again; so a resumed run decides as an
-uninterrupted one would. Within a block the order is `blocks.order`; invalid trials are repeated at its end.
+uninterrupted one would. Within a block the order is `blocks.order`; invalid trials are repeated at its end. Where
+servers take turns (`design.pairing`), all arms of a cell are one decision, and are repeated together.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,10 +11,10 @@ from math import inf
 
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
 from pgassay.design import messages
-from pgassay.design.blocks import order
+from pgassay.design.blocks import cells, order
 from pgassay.design.history import History
 from pgassay.study.levels import Arm, Combination
-from pgassay.study.model import Study
+from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
 
 DRIVES = "drive."
@@ -54,6 +55,15 @@ class RunTrial:
 
 
 @dataclass(frozen=True)
+class RunBlock:
+    """Run `arms` of `block` at once and in turns, those of one cell; `attempt` is above 1 when they were disturbed."""
+
+    block: int
+    arms: tuple[Arm, ...]
+    attempt: int
+
+
+@dataclass(frozen=True)
 class Drop:
     """Leave `arm` out from now on: it is settled, or it keeps failing (`failed`)."""
 
@@ -69,7 +79,7 @@ class Stop:
     reason: str
 
 
-Decision = RunTrial | Drop | Stop
+Decision = RunTrial | RunBlock | Drop | Stop
 
 
 def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[str, Verdict] | None = None) -> Decision:
@@ -141,9 +151,11 @@ def _failing(study: Study, history: History) -> Decision | None:
     return None
 
 
-def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | None:
+def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | RunBlock | None:
     if history.block == 0:
         return None
+    if study.design.pairing == ALTERNATE:
+        return _rest_in_turns(study, seed, history)
     done = history.in_block(history.block)
     arms = order(study, seed, history.block, in_play(study, history))
     for arm in arms:
@@ -161,6 +173,34 @@ def _rest_of_block(study: Study, seed: int, history: History) -> RunTrial | None
     # Fewest attempts first, so that every invalid trial is tried once more before any is tried twice more.
     arm = min(again, key=lambda arm: done[arm.name].attempt)
     return RunTrial(history.block, arm, done[arm.name].attempt + 1)
+
+
+def _rest_in_turns(study: Study, seed: int, history: History) -> RunBlock | None:
+    """The next cell of the block in hand, then those that were disturbed once more, each as a whole.
+
+    The trials of a cell are compared slice by slice, so one of them is of no use without the others.
+    """
+    done = history.in_block(history.block)
+    again: list[tuple[int, tuple[Arm, ...]]] = []
+    for arms in cells(order(study, seed, history.block, in_play(study, history))):
+        attempt = max((done[arm.name].attempt for arm in arms if arm.name in done), default=0)
+        if attempt == 0:
+            return RunBlock(history.block, arms, 1)
+        last = [done[arm.name] for arm in arms if arm.name in done and done[arm.name].attempt == attempt]
+        disturbed = len(last) < len(arms) or any(trial.status is Status.INVALID for trial in last)
+        if disturbed and attempt < ATTEMPTS_MAX:
+            again.append((attempt, arms))
+    budget_s = study.design.budget_s
+    if budget_s is not None:
+        again = [
+            (attempt, arms)
+            for attempt, arms in again
+            if history.elapsed_s + history.block_s(tuple(arm.name for arm in arms)) <= budget_s
+        ]
+    if not again:
+        return None
+    attempt, arms = min(again, key=lambda each: each[0])
+    return RunBlock(history.block, arms, attempt + 1)
 
 
 def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Decision | None:
@@ -270,7 +310,11 @@ def _end(study: Study, history: History) -> Stop | None:
 def _start_block(study: Study, seed: int, history: History) -> Decision:
     block = history.block + 1
     arms = order(study, seed, block, in_play(study, history))
-    return RunTrial(block, arms[0], 1) if arms else Stop(messages.nothing_left())
+    if not arms:
+        return Stop(messages.nothing_left())
+    if study.design.pairing == ALTERNATE:
+        return RunBlock(block, cells(arms)[0], 1)
+    return RunTrial(block, arms[0], 1)
 
 
 def _same_cell(one: Arm, other: Arm) -> bool:

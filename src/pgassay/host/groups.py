@@ -68,6 +68,26 @@ def _settings(version: int, limit_bytes: int) -> tuple[tuple[str, str], ...]:
     return (("memory.max", str(limit_bytes)), ("memory.swap.max", "0"))
 
 
+def own_limit_bytes(root: Path = Path("/")) -> int | None:
+    """The least memory limit of the groups that this process is in, ours or anybody's; None where there is none."""
+    hierarchy = memory_hierarchy(root)
+    if hierarchy is None:
+        return None
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    name = "memory.limit_in_bytes" if hierarchy.version == V1 else "memory.max"
+    found = []
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(",") if hierarchy.version == V1 else number == "0":
+            inner = Path(path.lstrip("/"))
+            found += [_words(hierarchy.top / each / name) for each in (inner, *inner.parents)]
+    limits = [int(words[0]) for words in found if words and words[0].isdecimal()]
+    return min(limits, default=None)
+
+
 def limit_of(pid: int, root: Path = Path("/")) -> int | None:
     """The limit of the group of ours that a process is in, in bytes; None if it is in none."""
     hierarchy = memory_hierarchy(root)

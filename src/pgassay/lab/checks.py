@@ -42,10 +42,14 @@ class Evidence:
     foreign_share_max: float = FOREIGN_SHARE_MAX
     thermal_throttles: float | None = None
     mismatches: Mapping[str, str] | None = None
+    by_rounds: tuple[Reason, ...] | None = None
+    """What disturbed too many rounds of an alternating block; None where the window is judged as a whole."""
 
 
 def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     """Every cause outside the treatment that makes the trial invalid; empty if there is none."""
+    if evidence.by_rounds is not None:
+        return evidence.by_rounds
     found = []
     if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
         found.append(
@@ -119,7 +123,8 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
         device_written_bytes=notes.counters.get("diskstats.written_bytes"),
         foreign_cpu_share=notes.responses.get("foreign_cpu_share"),
         thermal_throttles=notes.counters.get("machine.thermal_throttles"),
-        wanted_ns=wanted_s * 10**9 if wanted_s is not None else None,
+        wanted_ns=wanted_s * 10**9 if wanted_s is not None and not notes.pairing else None,
         foreign_share_max=arm.site.foreign_share_max,
         mismatches=mismatches,
+        by_rounds=notes.disturbed if notes.pairing else None,
     )

@@ -15,7 +15,7 @@ from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import FIXED_AFTER, FROM_RULE, Horizon, horizon_of, ruled
-from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, next_decision
 from pgassay.design.stopping import effects_of, merged, verdicts_of
 from pgassay.lab.forecast import planned_s
 from pgassay.record.decisions import Decision as Written
@@ -77,6 +77,9 @@ def _worded(decision: Decision, line: Written, number: int) -> Written:
             return replace(line, step=Step.DROP, arm=arm.name, reason=reason)
         case RunTrial(block, arm, attempt):
             return replace(line, step=Step.NEXT, arm=arm.name, block=block, attempt=attempt, trial=number)
+        case RunBlock(block, arms, attempt):
+            names = tuple(arm.name for arm in arms)
+            return replace(line, step=Step.BLOCK, arms=names, block=block, attempt=attempt, trial=number)
 
 
 def _next_number(trials: Sequence[TrialRecord]) -> int:
@@ -94,6 +97,9 @@ def undone(study: Study, trials: Sequence[TrialRecord], entries: Sequence[Entry]
     if written.step is Step.NEXT and written.trial == _next_number(trials):
         arm = next(each for each in study.arms if each.name == written.arm)
         return RunTrial(written.block, arm, written.attempt)
+    if written.step is Step.BLOCK and written.trial == _next_number(trials):
+        by_name = {each.name: each for each in study.arms}
+        return RunBlock(written.block, tuple(by_name[name] for name in written.arms), written.attempt)
     return None
 
 

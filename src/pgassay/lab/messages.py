@@ -181,3 +181,70 @@ def older_decisions(version: str, lines: Sequence[int], *, told: bool) -> str:
         f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would be "
         f"different now: pgassay {version} wrote the record{why}"
     )
+
+
+def round_ended(arm: str) -> str:
+    """Why a round of an alternating block is left out: one of its servers did not reach its end."""
+    return f"{arm} failed in this round"
+
+
+def clock_jumped(seconds: float) -> str:
+    """What a wall clock did during a slice."""
+    return f"the wall clock jumped by {seconds:.2g} s during the slice"
+
+
+def rounds_disturbed(lost: int, rounds: int, count: int, code: str) -> str:
+    """Why an alternating block is invalid: `count` of the `lost` rounds because of `code`."""
+    return f"{lost} of {rounds} rounds of the block were disturbed, {count} of them by {code}"
+
+
+def slices_too_short(arm: str, slice_s: float, transactions: int, connections: int, drain_s: float) -> UsageError:
+    """For slices that hold hardly a transaction of each client, or whose last transactions outlast them."""
+    return UsageError(
+        f"slices of {slice_s:g} s are too short for this load: {arm} ended {transactions} transactions of"
+        f" {connections} clients in one, and its last ones took {drain_s:.2g} s more",
+        "make them longer (--slice 5s), or run the treatments one after the other (--pairing sequential)",
+    )
+
+
+NOBODY_TO_TAKE_TURNS = "no two treatments are compared with each other"
+CHECKPOINTS_BY_THE_CLOCK = (
+    "checkpoints by the clock (load.checkpoint = cycle) would start while a server stands still; wal and none do not"
+)
+WORK_IS_COUNTED = "slices have a length, and the study counts the work instead (load.transactions)"
+
+
+def changes_the_host(name: str) -> str:
+    """Why servers cannot take turns: a factor changes the machine for one of them."""
+    return f"{name} changes the whole machine, and all servers of a block would see it"
+
+
+def one_cluster(kind: str) -> str:
+    """Why servers cannot take turns: their drive has no room for two."""
+    return f"a drive of the kind {kind} holds one cluster at a time"
+
+
+def not_in_slices(response: str) -> str:
+    """Why servers cannot take turns: what the study asks for is not told of slices."""
+    return f"{response} is not measured in slices"
+
+
+def memory_for_turns(servers: int, wanted: int, limit: int, one: int) -> str:
+    """Why servers cannot take turns: the memory does not hold all of them. Sizes in bytes."""
+    return (
+        f"{servers} servers at once need {format_size(wanted)} of memory with their data"
+        f" (one needs {format_size(one)}), and {format_size(limit)} may be used"
+    )
+
+
+def no_turns(reasons: Sequence[str]) -> UsageError:
+    """For a study that asks for turns where they cannot be."""
+    return UsageError(
+        f"the servers of a block cannot take turns: {'; '.join(reasons)}",
+        "run them one after the other (--pairing sequential), or let pgassay choose (--pairing auto)",
+    )
+
+
+def one_after_the_other(reasons: Sequence[str]) -> str:
+    """What `auto` came to, for the plan and the record."""
+    return f"servers run one after the other: {'; '.join(reasons)}"

@@ -13,6 +13,7 @@ from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock
 from pgassay.bench.store import Trait
 from pgassay.record.errors import as_record_error
+from pgassay.record.values import Reason
 from pgassay.study.levels import Arm
 
 
@@ -98,6 +99,10 @@ class Notes:
     """What was read of the tables' pages (see `page_space`)."""
     alive: bool = True
     problems: dict[str, str] = field(default_factory=dict)
+    pairing: dict[str, str | float | None] = field(default_factory=dict)
+    """How its block was played where servers took turns; empty where it had the machine to itself."""
+    disturbed: tuple[Reason, ...] = ()
+    """What disturbed too many rounds of a block whose servers took turns: its slices were judged one by one."""
 
     @classmethod
     def begin(cls, clock: Clock) -> "Notes":

@@ -12,9 +12,11 @@ from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
+from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study.drives import kinds_in
+from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import Response
 
 
@@ -67,9 +69,10 @@ def _check_settings(resolved: ResolvedStudy) -> None:
 
 
 def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
-    """Bytes that the study's snapshots and its largest clone need beyond what is there, and how many snapshots.
+    """Bytes that the study's snapshots and its clones need beyond what is there, and how many snapshots.
 
-    A drive that is sized for the study has room for as much WAL as its settings admit.
+    One clone is there at a time, the largest, or those of servers that take turns. A drive that is sized for the study
+    has room for as much WAL as its settings admit.
     """
     sizes: dict[str, int] = {}
     missing = 0
@@ -82,6 +85,8 @@ def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
             missing += sizes[key]
     first = resolved.arms[0]
     wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
+    if resolved.study.design.pairing == ALTERNATE:
+        return missing + room_bytes(resolved.arms, wal_bytes), len(sizes)
     return missing + max(sizes.values()) + wal_bytes, len(sizes)
 
 

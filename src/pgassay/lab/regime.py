@@ -40,6 +40,7 @@ def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
         "cache": notes.cache,
         "age": options.to_levels().get("age", "none"),
         "start_state": notes.how_cloned,
+        **notes.pairing,
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **{name: trait.found for name, trait in notes.traits.items()},
         **course_of(notes.samples),

@@ -26,6 +26,7 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.host_stage import unavailable
 from pgassay.lab.machine import known_capacities, known_disk, place_of
+from pgassay.lab.pairing import settled
 from pgassay.lab.preflight import Checked, check
 from pgassay.lab.runner import Conductor, Watcher
 from pgassay.lab.settings import check_block_counts
@@ -100,14 +101,23 @@ class Prepared:
 
 
 def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
-    """Check everything that can be known before the first trial; builds what has to be built.
+    """Check everything that can be known before the first trial; builds what has to be built, decides the pairing.
 
     Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
     options allow it.
     """
     bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
+    resolved, reasons = settled(resolved)
     checked = check(resolved)
-    return Prepared(resolved, bench, checked, surroundings(bench, checked.mount))
+    remarks = surroundings(bench, checked.mount)
+    if reasons:
+        said = messages.one_after_the_other(reasons)
+        remarks = (*remarks, Remark(PAIRING, said, said))
+    return Prepared(resolved, bench, checked, remarks)
+
+
+PAIRING = "pairing"
+"""The code of the remark that tells why servers do not take turns."""
 
 
 def surroundings(bench: Workbench, mount: Mount) -> tuple[Remark, ...]:
@@ -175,6 +185,8 @@ def recorded_study(study: Study, document: Document) -> str:
     recorded = documents.with_baseline(
         document, {name: level.typed for name, level in study.design.baseline.levels.items()}
     )
+    if "pairing" in recorded.get("design", {}):
+        recorded["design"] = {**recorded["design"], "pairing": study.design.pairing}
     return documents.write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
 
 

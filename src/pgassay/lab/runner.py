@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pgassay.analysis.effects import Effect
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
-from pgassay.design.schedule import Decision, Drop, RunTrial, Stop, is_baseline
+from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_baseline
+from pgassay.lab.alternation import AlternatingBlock, LiveTrial
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import decide, undone
 from pgassay.lab.notes import Assignment
@@ -21,6 +22,7 @@ from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Kind
+from pgassay.record.trials import Staging
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 
@@ -82,6 +84,11 @@ class Conductor:
                     if self.one_block and block != first:
                         return None
                     self._run(block, arm, attempt)
+                case RunBlock(block, arms, attempt):
+                    first = block if first is None else first
+                    if self.one_block and block != first:
+                        return None
+                    self._run_block(block, arms, attempt)
 
     def _decide(self) -> Decision:
         decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)
@@ -102,6 +109,23 @@ class Conductor:
 
         seed = trial_seed(self.run.header.seed, block, attempt)
         self.trials.append(keep_trial(self.run, self.resolved.site, self.watcher, arm, block, attempt, seed, work))
+
+    def _run_block(self, block: int, arms: Sequence[Arm], attempt: int) -> None:
+        """All arms at once; an arm that cannot be prepared has failed, and the others go on without it."""
+        prepared = {arm.name: self._prepare(arm) for arm in arms}
+        seed = trial_seed(self.run.header.seed, block, attempt)
+
+        def work(assignments: Sequence[Assignment]) -> list[tuple[TrialRecord, tuple[Sample, ...]]]:
+            trials = [LiveTrial(self.resolved.of(each.arm), each) for each in assignments]
+            able = [trial for trial in trials if prepared[trial.name][0] is None]
+            played = dict(zip(able, AlternatingBlock(able, self.run.header.seed, block).run(), strict=True))
+            done = []
+            for trial in trials:
+                failure, seconds = prepared[trial.name]
+                done.append(played[trial] if failure is None else (trial.not_prepared(failure, seconds), ()))
+            return done
+
+        self.trials += keep_block(self.run, self.resolved.site, self.watcher, arms, block, attempt, seed, work)
 
     def _prepare(self, arm: Arm) -> tuple[BenchError | None, float]:
         """Make the snapshot outside the trial, so that the trial's length is its own.
@@ -150,6 +174,41 @@ def keep_trial(
         run.commit_trial(staging, record, series)
     watcher.trial_finished(record)
     return record
+
+
+def keep_block(
+    run: RunDirectory,
+    site: Site,
+    watcher: Watcher,
+    arms: Sequence[Arm],
+    block: int,
+    attempt: int,
+    seed: int,
+    work: Callable[[Sequence[Assignment]], Sequence[tuple[TrialRecord, tuple[Sample, ...]]]],
+) -> list[TrialRecord]:
+    """Do `work` as the run's next trials, one for each arm, and commit all of what it yields, or nothing."""
+    stagings: list[Staging] = []
+    try:
+        for number, arm in enumerate(arms, start=run.next_number):
+            with site.held():
+                stagings.append(run.begin_trial(number, {"block": block, "attempt": attempt, "arm": arm.name}))
+        assignments = [
+            Assignment(staging.number, block, attempt, arm, seed, staging.path)
+            for staging, arm in zip(stagings, arms, strict=True)
+        ]
+        for assignment in assignments:
+            watcher.trial_started(assignment)
+        done = work(assignments)
+    except BaseException:
+        with site.held():
+            for staging in stagings:
+                run.abandon_trial(staging)
+        raise
+    with site.held():
+        run.commit_block([(staging, *each) for staging, each in zip(stagings, done, strict=True)])
+    for record, _ in done:
+        watcher.trial_finished(record)
+    return [record for record, _ in done]
 
 
 def is_prepared(run: RunDirectory, key: str) -> bool:

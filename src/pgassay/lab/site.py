@@ -38,6 +38,12 @@ class Sampling(Protocol):
     def stop(self) -> tuple[Sample, ...]:
         """End it and return every sample since `start`."""
 
+    def rest(self) -> None:
+        """Ask the server nothing until `wake`, since it is about to stand still."""
+
+    def wake(self) -> None:
+        """The server goes on."""
+
     def meters(self) -> Mapping[str, Meter]:
         """`source.name` to meter, for making differences."""
 
@@ -53,6 +59,9 @@ class Caches(Protocol):
 
     def make_warm(self, directory: Path) -> str:
         """Read the files through once; returns how it was done."""
+
+    def flush(self, directory: Path) -> None:
+        """Write back what is dirty on the file systems of a cluster, whoever made it dirty; raises `OSError`."""
 
 
 def _unknown_peak(pid: int) -> int:

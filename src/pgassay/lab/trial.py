@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench.counters import Meter, Reading, Sample
+from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
@@ -69,14 +69,14 @@ class Trial:
             self._on_a_clone()
         except (SpaceError, HostError, ClusterError, QueryError, OSError) as error:
             self._notes.problems.update(failures.of_error(error, self._arm.setup.settings))
-        return self._record(), self._notes.samples
+        return self.record(), self._notes.samples
 
     def not_prepared(self, failure: BenchError, seconds: float) -> TrialRecord:
         """The record, instead of a run, where the snapshot could not even be made, after trying for so many seconds."""
         self._notes.laps.timings_s["prepare"] = seconds
         otherwise = "no_space" if isinstance(failure, SpaceError) else "not_prepared"
         self._notes.problems[failures.code_of(failure.message, otherwise)] = failure.message
-        return self._record()
+        return self.record()
 
     def clone(self) -> None:
         """Clone the arm's snapshot (`preparation` has made it), and note what the drives say of themselves."""
@@ -125,15 +125,10 @@ class Trial:
                 with self._site.held():
                     sampling.close()
             notes.samples = (*warm_up, *series, *result.series)
-            self._keep_measures(before, after, result, sampling.meters())
+            self._keep_measures(differences(before, after, sampling.meters()), result, result.transactions)
+            notes.window = Window.of(result)
             notes.responses.update(closing)
-            for reference in self._site.references:
-                notes.responses.update(reference.measure(options))
-            if notes.alive:
-                self._read_back(Readable(server, result), Stage.RUN)
-                self._ask_how_to_adopt()
-                notes.problems.update(self._arm.load.verify(server))
-                self._look_into_files()
+            self._look_around(result)
 
     def maintain(self) -> None:
         """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""
@@ -240,22 +235,26 @@ class Trial:
         with self._assignment.keeping("the load's output"):
             return load.run(self._server, output, seed)
 
-    def _keep_measures(
-        self,
-        before: tuple[Reading, ...],
-        after: tuple[Reading, ...],
-        result: LoadResult,
-        meters: Mapping[str, Meter],
-    ) -> None:
-        """Set the readings at the window's edges and the load's own result together."""
+    def _keep_measures(self, counted: Mapping[str, float | None], result: LoadResult, transactions: int) -> None:
+        """Set what was counted and the load's own result together; costs are for each of these transactions."""
         notes, server = self._notes, self._server
-        counters = {**differences(before, after, meters), **_written_by(result)}
+        counters = {**counted, **_written_by(result)}
         log = "" if notes.alive else server.log_text()
         notes.problems.update(failures.of_window(result.problems, log, counters))
         relations = page_space.relation_bytes(server) if notes.alive else {}
-        notes.window = Window.of(result)
-        notes.responses.update({**result.responses, **every_probe().costs(counters, result.transactions)})
+        notes.responses.update({**result.responses, **every_probe().costs(counters, transactions)})
         notes.counters.update({**counters, **relations})
+
+    def _look_around(self, result: LoadResult) -> None:
+        """What is asked once the load has ended and every counter is read."""
+        notes = self._notes
+        for reference in self._site.references:
+            notes.responses.update(reference.measure(self._arm.setup.load))
+        if notes.alive:
+            self._read_back(Readable(self._server, result), Stage.RUN)
+            self._ask_how_to_adopt()
+            notes.problems.update(self._arm.load.verify(self._server))
+            self._look_into_files()
 
     def _look_into_files(self) -> None:
         """What the options ask to know of pages and files, once every counter is read."""
@@ -275,7 +274,7 @@ class Trial:
         notes.responses.update(responses)
         notes.counters.update(counters)
 
-    def _record(self) -> TrialRecord:
+    def record(self) -> TrialRecord:
         """The record of the trial as it ends now, whatever became of it."""
         notes, assignment = self._notes, self._assignment
         arm = assignment.arm

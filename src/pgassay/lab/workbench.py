@@ -21,6 +21,7 @@ from pgassay.host import accounts
 from pgassay.host.caches import PageCache
 from pgassay.host.changes import Ledger, LocalHost, boot_of
 from pgassay.host.clock import SystemClock
+from pgassay.host.groups import own_limit_bytes
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.building import Building, builder_of
@@ -123,7 +124,7 @@ class Workbench:
             disk=RealDisk(),
             host=self.host,
             peak_bytes=peak_bytes,
-            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            memory_bytes=min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), own_limit_bytes() or 1 << 62),
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,

@@ -61,7 +61,7 @@ class LocalInstallation:
         socket_directory: Path,
         placement: Placement = ANYWHERE,
     ) -> LocalServer:
-        """Write `settings` and start; the log is `server.log` in `socket_directory`; raises `ClusterError`.
+        """Write `settings` and start; the log is in `socket_directory`; raises `ClusterError`.
 
         Call from a thread that outlives the server: when that thread dies, the server shuts down at once.
         """
@@ -80,7 +80,7 @@ class LocalInstallation:
             "logging_collector": "off",
             "log_destination": "stderr",
         }
-        log = socket_directory / "server.log"
+        log = socket_directory / f"server-{port}.log"  # Others may run beside it.
         log.unlink(missing_ok=True)
         command = [str(self.bindir / "postgres"), "-D", str(directory), *_options(private)]
         running = self.runner.start(

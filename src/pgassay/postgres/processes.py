@@ -12,6 +12,9 @@ from pathlib import Path
 _PROC = Path("/proc")
 _NAMES = ("postgres", "postmaster")
 _POLL_S = 0.02
+FREEZE_S = 1.0
+_MOMENT_S = 0.0005
+_STILL = ("T", "t", "Z", "X", "x")
 
 
 def serving(directory: Path, proc: Path = _PROC) -> list[int]:
@@ -43,6 +46,8 @@ def end(directory: Path, patience_s: float) -> None:
     pid = postmaster(directory)
     if pid is not None:
         _signal(pid, signal.SIGQUIT)
+    for each in serving(directory):
+        _signal(each, signal.SIGCONT)  # A killed lab may have left it frozen: no other signal would arrive.
     deadline = time.monotonic() + (patience_s if pid is not None else 0.0)
     while left := serving(directory):
         if time.monotonic() > deadline:
@@ -50,6 +55,45 @@ def end(directory: Path, patience_s: float) -> None:
                 _signal(each, signal.SIGKILL)
             deadline = time.monotonic() + patience_s
         time.sleep(_POLL_S)
+
+
+def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
+    """Stop a postmaster and all of its processes where they are; returns when they stand still, or after a while.
+
+    The postmaster goes first, so that it starts no more. SIGSTOP and not the freezer of control groups: what a killed
+    lab leaves stopped can still be ended by SIGKILL, and what it leaves frozen (in version 1) cannot.
+    """
+    _signal(postmaster, signal.SIGSTOP)
+    deadline = time.monotonic() + patience_s
+    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _state(pid) not in _STILL]:
+        for pid in moving:
+            _signal(pid, signal.SIGSTOP)
+        if time.monotonic() > deadline:
+            return  # One that waits for its drive stops as soon as it returns from there.
+        time.sleep(_MOMENT_S)
+
+
+def thaw(postmaster: int) -> None:
+    """Let a frozen server go on; harmless for one that was not frozen, or has ended."""
+    for pid in (*_children(postmaster), postmaster):
+        _signal(pid, signal.SIGCONT)
+
+
+def _children(pid: int) -> list[int]:
+    """Every PostgreSQL process is a child of its postmaster; none where it has ended."""
+    try:
+        return [int(word) for word in (_PROC / f"{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
+    except OSError:
+        return []
+
+
+def _state(pid: int) -> str:
+    """As proc(5) has it: `T` for a stopped process; `X` for one that is gone."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "X"
+    return text.rpartition(")")[2].split()[0]
 
 
 def started_ticks(pid: int) -> int | None:

@@ -39,6 +39,7 @@ class LocalServer:
         self._log = log
         self._session = Session(endpoint)
         self._stopped = False
+        self._frozen = False
 
     @property
     def endpoint(self) -> Endpoint:
@@ -72,10 +73,22 @@ class LocalServer:
         except QueryError:
             return False
 
+    def freeze(self) -> None:
+        """Every process of it stands still until `thaw`; nothing may be asked of it meanwhile."""
+        self._frozen = True
+        processes.freeze(self._running.pid)
+
+    def thaw(self) -> None:
+        """Its processes go on; harmless when they do."""
+        if self._frozen:
+            processes.thaw(self._running.pid)
+            self._frozen = False
+
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; no process remains. Calling it twice is harmless."""
         if self._stopped:
             return
+        self.thaw()
         self._session.close()
         for number, patience_s in _WAYS[1:] if immediately else _WAYS:
             self._running.send(number)

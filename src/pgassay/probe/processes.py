@@ -222,6 +222,7 @@ _MACHINE_METERS = (
     Meter("pages_swapped_in", "count"),
     Meter("pages_swapped_out", "count"),
     Meter("dirty_pages", "count", cumulative=False),
+    Meter("writeback_pages", "count", cumulative=False),
     Meter("thermal_throttles", "count"),
 )
 
@@ -262,6 +263,7 @@ class MachineReader(FileReader):
             "pages_swapped_in": memory.get("pswpin"),
             "pages_swapped_out": memory.get("pswpout"),
             "dirty_pages": memory.get("nr_dirty"),
+            "writeback_pages": memory.get("nr_writeback"),
             "thermal_throttles": sum_counts(read_text(path) for path in self._throttles),
         }
         return (Reading("machine", *now, values),)

@@ -143,6 +143,14 @@ class _Guarded:
             Reading(source, *now, {meter.name: None for meter in meters}) for source, meters in self.meters.items()
         )
 
+    def rest(self) -> None:
+        with suppress(Exception):
+            self._reader.rest()
+
+    def wake(self) -> None:
+        with suppress(Exception):
+            self._reader.wake()
+
     def close(self) -> None:
         with suppress(Exception):
             self._reader.close()

@@ -55,6 +55,16 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, args=(self._interval_s,), name="sampler", daemon=True)
         self._thread.start()
 
+    def rest(self) -> None:
+        """Leave the server alone until `wake`: it is about to stand still. Not while a series is taken."""
+        for reader in self._readers:
+            reader.rest()
+
+    def wake(self) -> None:
+        """The server goes on."""
+        for reader in self._readers:
+            reader.wake()
+
     def stop(self) -> tuple[Sample, ...]:
         """End the series and return every sample since `start`; a second call returns the same."""
         self._ended.set()

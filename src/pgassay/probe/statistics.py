@@ -210,6 +210,12 @@ class Statistics:
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
         return tuple(Reading(view.source, *now, values[view.source]) for view in self._views)
 
+    def rest(self) -> None:
+        """It asks only when it is read."""
+
+    def wake(self) -> None:
+        """It did not rest."""
+
     def close(self) -> None:
         """Close the session; harmless when it is closed."""
         self._session.close()

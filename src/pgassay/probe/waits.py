@@ -69,6 +69,7 @@ class WaitsReader:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._resting = False
         self._counts = dict.fromkeys((meter.name for meter in _METERS), 0.0)
 
     @property
@@ -94,6 +95,16 @@ class WaitsReader:
             self._thread.start()
         return (Reading("waits", self._clock.monotonic_ns(), self._clock.wall_ns(), values),)
 
+    def rest(self) -> None:
+        """A look that is under way is ended first; one that a frozen server answers later would see nobody at work."""
+        self._resting = True
+        with self._lock:
+            pass
+
+    def wake(self) -> None:
+        """Look again."""
+        self._resting = False
+
     def close(self) -> None:
         """End the looking and close the session; harmless when that is done."""
         self._ended.set()
@@ -105,7 +116,7 @@ class WaitsReader:
     def _run(self) -> None:
         while not self._ended.wait(self._interval_s):
             with self._lock:
-                if not self._ended.is_set():
+                if not self._ended.is_set() and not self._resting:
                     self._look()
 
     def _look(self) -> bool:

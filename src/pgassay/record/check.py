@@ -175,3 +175,5 @@ def _decisions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
             dropped.add(decision.arm)
         if decision.step is Step.NEXT and decision.arm in dropped:
             yield entry.seq, f'"{decision.arm}" is run although it was dropped'
+        for name in dropped.intersection(decision.arms):
+            yield entry.seq, f'"{name}" is run although it was dropped'

@@ -15,10 +15,12 @@ from pgassay.record.journal import Entry, Kind
 
 
 class Step(StrEnum):
-    """The three kinds of decision that a design can make."""
+    """The kinds of decision that a design can make."""
 
     NEXT = "next"
     """Run a trial of an arm."""
+    BLOCK = "block"
+    """Run a block whose servers take turns."""
     DROP = "drop"
     """Leave an arm out from now on."""
     STOP = "stop"
@@ -29,7 +31,8 @@ class Step(StrEnum):
 class Decision:
     """One decision. `clock_s` and `budget_used_s` count from the run's start, pauses between resumes left out.
 
-    `arm` is the arm's label; `trial`, `block` and `attempt` are 0 where the step names none.
+    `arm` is the arm's label; `trial`, `block` and `attempt` are 0 where the step names none. `arms` are the labels of
+    a block whose servers take turns, in the order of their trials; `trial` is the first of these.
     """
 
     step: Step
@@ -44,10 +47,14 @@ class Decision:
     stage: int = 0
     horizon: int = 0
     """Blocks of the first stage of looks and of both, at the decision that fixes them; 0 at all others."""
+    arms: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """As the data of a `decision` line of the journal."""
-        return asdict(self)
+        told = asdict(self)
+        if not self.arms:
+            del told["arms"]
+        return told
 
 
 def decision_of(entry: Entry) -> Decision:

@@ -12,7 +12,7 @@ Every step can itself be interrupted and done again.
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -50,8 +50,11 @@ class Recovery:
 
 def recover(disk: Disk, run: Path, journal: Journal, torn_bytes: int, former_owner: str) -> Recovery:
     """Put the run in order; the journal's torn end is cut off already."""
-    found = trials.scan(disk, run)
     journalled = committed_in(journal.entries, run)
+    for number in _sealed(journal.entries):
+        if number not in journalled:
+            trials.place(disk, run, number)
+    found = trials.scan(disk, run)
     require_all(run, journalled, found.committed)
     adopted = tuple(number for number in found.committed if number not in journalled)
     for number in adopted:
@@ -67,6 +70,15 @@ def recover(disk: Disk, run: Path, journal: Journal, torn_bytes: int, former_own
         journal.append(Kind.TRIAL_COMMITTED, line)
     abandoned = tuple(trials.set_aside(disk, run, name) for name in found.staging)
     return Recovery(torn_bytes, adopted, abandoned, former_owner)
+
+
+def _sealed(entries: Iterable[Entry]) -> tuple[int, ...]:
+    """The trials of the last block that was to be committed as a whole: all of them are complete."""
+    numbers: tuple[int, ...] = ()
+    for entry in entries:
+        if entry.kind == Kind.BLOCK_SEALED:
+            numbers = tuple(entry.data["trials"])
+    return numbers
 
 
 if TYPE_CHECKING:
@@ -211,11 +223,36 @@ class RunDirectory:
         rows = parquet(frame(record.number, series))
         with as_record_error(self.path, f"commit trial {record.number}"):
             hashes = trials.seal(self._disk, self.path, staging, record, rows)
-        self.journal.append(Kind.TRIAL_COMMITTED, {"number": record.number, **hashes})
-        self._committed[record.number] = hashes["sha256"]
-        if record.number % CHUNK_TRIALS == CHUNK_TRIALS - 1:
-            self.compact()
+            trials.place(self._disk, self.path, record.number)
+        self._committed_now(record.number, hashes)
         return trials.trial_path(self.path, record.number)
+
+    def commit_block(self, finished: "Sequence[tuple[Staging, TrialRecord, Iterable[Sampled]]]") -> None:
+        """Commit all trials of a block, or none: they are compared slice by slice. All durable when it returns.
+
+        All are sealed, then one line of the journal says so, then each is renamed and journalled. A crash before that
+        line leaves none of them, and one after it leaves the rest to whoever opens the run. Raises `RecordError`.
+        """
+        from pgassay.record.series import frame, parquet
+
+        hashes = {}
+        for staging, record, series in finished:
+            rows = parquet(frame(record.number, series))
+            with as_record_error(self.path, f"seal trial {record.number}"):
+                hashes[record.number] = trials.seal(self._disk, self.path, staging, record, rows)
+        with as_record_error(self.path, "seal a block"):
+            self._disk.sync_directory(self.path / trials.DIRECTORY)  # else their names may be lost with the power
+        self.journal.append(Kind.BLOCK_SEALED, {"trials": list(hashes)})
+        for number, each in hashes.items():
+            with as_record_error(self.path, f"commit trial {number}"):
+                trials.place(self._disk, self.path, number)
+            self._committed_now(number, each)
+
+    def _committed_now(self, number: int, hashes: Mapping[str, str]) -> None:
+        self.journal.append(Kind.TRIAL_COMMITTED, {"number": number, **hashes})
+        self._committed[number] = hashes["sha256"]
+        if number % CHUNK_TRIALS == CHUNK_TRIALS - 1:
+            self.compact()
 
     def abandon_trial(self, staging: Staging) -> None:
         """Set a trial aside that will not be committed (Ctrl-C); its raw output stays under `trials/.abandoned-…`."""

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     PREPARED = "prepared"
     DECISION = "decision"
     TRIAL_STARTED = "trial_started"
+    BLOCK_SEALED = "block_sealed"
     TRIAL_COMMITTED = "trial_committed"
     INTERRUPTED = "interrupted"
     RESUMED = "resumed"

@@ -66,13 +66,13 @@ def begin(disk: Disk, run: Path, number: int) -> Staging:
         raise RecordError(f"trial number {number} is outside 0 … {NUMBER_MAX}")
     if disk.exists(trial_path(run, number)):
         raise twice(number)
-    staging = Staging(number, run / DIRECTORY / f".staging-{number:06d}")
+    staging = Staging(number, _staged(run, number))
     disk.mkdir(staging.path)
     return staging
 
 
 def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: bytes) -> dict[str, str]:
-    """Commit the staged trial; returns the hashes for its journal line. Durable when it returns."""
+    """Complete the staged trial; returns the hashes for its journal line. Durable when it returns; `place` follows."""
     final = trial_path(run, staging.number)
     if record.number != staging.number:
         raise RecordError(f"trial {record.number} cannot be committed from the staging directory of {staging.number}")
@@ -87,8 +87,18 @@ def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: b
     sums = _sums(disk, staging.path)
     disk.write_file(staging.path / SUMS_FILE, sums)
     disk.sync_tree(staging.path)
-    disk.rename(staging.path, final)
     return _hashes(trial, sums)
+
+
+def place(disk: Disk, run: Path, number: int) -> None:
+    """Commit a trial that was sealed, by one rename; harmless where that is done."""
+    final = trial_path(run, number)
+    if not disk.exists(final):
+        disk.rename(_staged(run, number), final)
+
+
+def _staged(run: Path, number: int) -> Path:
+    return run / DIRECTORY / f".staging-{number:06d}"
 
 
 def hashes(disk: Disk, run: Path, number: int) -> dict[str, str]:

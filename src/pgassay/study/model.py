@@ -14,6 +14,12 @@ PINNED = "pinned"
 PLAIN = "plain"
 DEFAULTS = (PINNED, PLAIN)
 
+SEQUENTIAL = "sequential"
+ALTERNATE = "alternate"
+AUTO = "auto"
+PAIRINGS = (SEQUENTIAL, ALTERNATE, AUTO)
+SLICE_S_MIN, SLICE_S_MAX = 0.2, 10.0
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -70,6 +76,13 @@ class Design:
     """Blocks of the first of two stages of looks; like `moderated` said by a record's rule, never by a study file."""
     moderated: bool = False
     """Do treatments tell about each other's noise? See `design.horizon` and docs/statistics.md."""
+    pairing: str = SEQUENTIAL
+    """`sequential`: one server after the other; `alternate`: all servers of a block at once, in turns of a slice;
+    `auto`: alternate where that is valid here. A run never holds `auto`: it is resolved before."""
+    slice_s: float = 1.0
+    """How long a turn lasts in an alternating block, in seconds."""
+    lead_in_s: float = 0.1
+    """How long a server plays unmeasured at the beginning of its turn, in seconds."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,17 @@ from pgassay.study.catalogue import FactorNames
 from pgassay.study.claims import parse_claims, parse_published
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, Level
-from pgassay.study.model import DEFAULTS, PINNED, Design, Study, combinations
+from pgassay.study.model import (
+    DEFAULTS,
+    PAIRINGS,
+    PINNED,
+    SEQUENTIAL,
+    SLICE_S_MAX,
+    SLICE_S_MIN,
+    Design,
+    Study,
+    combinations,
+)
 from pgassay.study.ranges import expand
 
 FORMAT = 1
@@ -22,7 +32,10 @@ _TOP = (
 )  # fmt: skip
 _STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
-_DESIGN = ("baseline", "resolution", "settle", "blocks", "budget", "seed", "fixed_order", "defaults")
+_DESIGN = (
+    "baseline", "resolution", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing", "slice",
+    "lead_in",
+)  # fmt: skip
 
 
 def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
@@ -232,15 +245,29 @@ def _design(
         seed=seed,
         fixed_order=order,
         settle=settle,
-        defaults=_defaults(table),
+        defaults=_word(table, "defaults", DEFAULTS, PINNED),
+        pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
+        slice_s=_slice_s(table),
+        lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
+        if "lead_in" in table
+        else Design.lead_in_s,
     )
 
 
-def _defaults(table: Mapping[str, Any]) -> str:
-    text = _text("[design]", table, "defaults", PINNED)
-    if text not in DEFAULTS:
-        raise messages.wrong_type("[design]", "defaults", " or ".join(f'"{each}"' for each in DEFAULTS), text)
+def _word(table: Mapping[str, Any], key: str, words: Sequence[str], default: str) -> str:
+    text = _text("[design]", table, key, default)
+    if text not in words:
+        raise messages.wrong_type("[design]", key, " or ".join(f'"{each}"' for each in words), text)
     return text
+
+
+def _slice_s(table: Mapping[str, Any]) -> float:
+    if "slice" not in table:
+        return Design.slice_s
+    length = quantities.seconds("[design]", table["slice"], key="slice")
+    if not SLICE_S_MIN <= length <= SLICE_S_MAX:
+        raise messages.wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
+    return length
 
 
 def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: FactorNames) -> Combination:

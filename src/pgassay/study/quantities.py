@@ -51,10 +51,10 @@ def blocks(value: object) -> tuple[int, int]:
     return low, high
 
 
-def seconds(where: str, value: object) -> float:
-    """`"20min"` or a bare number of seconds, positive."""
+def seconds(where: str, value: object, *, key: str = "budget", least: float | None = None) -> float:
+    """`"20min"` or a bare number of seconds: positive, or `least` and more."""
     text = typed(value).strip()
     length = float(text) if text.replace(".", "", 1).isdecimal() else parse_time_s(text)
-    if not 0 < length < inf:
-        raise messages.wrong_type(where, "budget", "a positive length of time", value)
+    if not length < inf or not (length > 0 if least is None else length >= least):
+        raise messages.wrong_type(where, key, "a positive length of time", value)
     return length

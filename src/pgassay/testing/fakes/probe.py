@@ -57,6 +57,12 @@ class FakeReader:
             values = dict.fromkeys(values)
         return (Reading(self._source, now_ns, self._clock.wall_ns(), values),)
 
+    def rest(self) -> None:
+        """It has no server to leave alone."""
+
+    def wake(self) -> None:
+        """It did not rest."""
+
     def close(self) -> None:
         """Gives None from now on."""
         self.closed = True

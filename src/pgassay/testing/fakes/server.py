@@ -43,6 +43,7 @@ class FakeServer:
         self._version = version
         self._answers = answers
         self._running = True
+        self.frozen = False
         self.settings = {**DEFAULTS, **self.state["init"], **settings}
         self.statements: list[str] = []
 
@@ -75,6 +76,7 @@ class FakeServer:
         """The first answer whose pattern fits."""
         if not self._running:
             raise QueryError("could not connect to the server: it is gone")
+        assert not self.frozen, f'a frozen server was asked "{sql}", and a real one would never answer'
         self.statements.append(sql)
         for pattern, answer in self._answers.items():
             found = re.match(pattern, sql, re.DOTALL)
@@ -89,6 +91,14 @@ class FakeServer:
     def alive(self) -> bool:
         """Until it is stopped or dies."""
         return self._running
+
+    def freeze(self) -> None:
+        """Answer nothing until `thaw`."""
+        self.frozen = True
+
+    def thaw(self) -> None:
+        """Answer again."""
+        self.frozen = False
 
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; calling it twice is harmless."""

@@ -1,0 +1,108 @@
+"""May the servers of a block take turns here? Why not, in words; and what `design.pairing = "auto"` then comes to.
+
+Turns are valid only where nothing that lives longer than a slice differs between the arms, and where all servers of a
+block fit into memory together with their data: else they would compete for the page cache, and the one that uses more
+of it would win (docs/trial.md, "Blocks whose servers take turns").
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from pgassay.bench.factor import Stage
+from pgassay.design.blocks import cells
+from pgassay.errors import UsageError
+from pgassay.lab import messages
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
+from pgassay.lab.settings import mode_of
+from pgassay.load.responses import IN_SLICES
+from pgassay.study.drives import kinds_in
+from pgassay.study.model import ALTERNATE, AUTO, SEQUENTIAL
+from pgassay.study.units import parse_memory
+
+CYCLE = "cycle"
+SHARED_BUFFERS = "128MB"
+CONNECTION_BYTES = 10 << 20
+"""Of a backend: its own memory, work_mem apart."""
+SERVER_BYTES = 32 << 20
+"""Of a server's own processes."""
+MEMORY_SHARE = 0.9
+"""Of the machine's memory: the rest is the system's, the lab's and the load program's."""
+
+
+def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
+    """Every reason why the servers of a block cannot take turns, each a clause; empty if they can."""
+    return tuple(dict.fromkeys(_refusals(resolved)))
+
+
+def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
+    """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`.
+
+    Raises `UsageError` where it asks for `alternate` by name and that cannot be.
+    """
+    asked = resolved.study.design.pairing
+    if asked == SEQUENTIAL:
+        return resolved, ()
+    reasons = refusals(resolved)
+    if asked == ALTERNATE:
+        if reasons:
+            raise messages.no_turns(reasons)
+        return resolved, ()
+    assert asked == AUTO
+    design = replace(resolved.study.design, pairing=SEQUENTIAL if reasons else ALTERNATE)
+    return resolve(replace(resolved.study, design=design), resolved.site), reasons
+
+
+def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
+    study, arms = resolved.study, resolved.arms
+    together = [tuple(resolved.of(arm) for arm in each) for each in cells(study.arms)]
+    if all(len(each) < 2 for each in together):
+        yield messages.NOBODY_TO_TAKE_TURNS
+        return
+    for arm in arms:
+        yield from _of_arm(arm)
+    for name in (study.primary, *study.design.settle):
+        if name not in IN_SLICES and any(name == each.name for arm in arms for each in arm.load.responses):
+            yield messages.not_in_slices(name)
+    try:
+        wanted, most = max(((_memory_bytes(each), each) for each in together), key=lambda found: found[0])
+    except UsageError:
+        return  # A size that is no size is refused by PostgreSQL itself, in its own words.
+    limit = int(MEMORY_SHARE * resolved.site.memory_bytes)
+    if wanted > limit:
+        yield messages.memory_for_turns(len(most), wanted, limit, _memory_bytes(most[:1]))
+
+
+def _of_arm(arm: ResolvedArm) -> Iterator[str]:
+    options = arm.setup.load
+    if mode_of(options) == CYCLE:
+        yield messages.CHECKPOINTS_BY_THE_CLOCK
+    if options.transactions is not None or options.duration_s is None:
+        yield messages.WORK_IS_COUNTED
+    for bound in arm.at(Stage.HOST):
+        yield messages.changes_the_host(bound.name)
+    first = kinds_in(arm.drive.kind)[0]
+    if first is not None and first.holds_one_cluster:
+        yield messages.one_cluster(arm.drive.kind)
+    if arm.load.ungated is not None:
+        yield arm.load.ungated
+
+
+def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:
+    """What these servers need at once: shared buffers, connections, and their data in the page cache."""
+    return sum(_server_bytes(arm) for arm in arms)
+
+
+def _server_bytes(arm: ResolvedArm) -> int:
+    typed = arm.settings.get("shared_buffers", SHARED_BUFFERS)
+    try:
+        buffers = int(typed) * arm.setup.block_bytes
+    except ValueError:
+        buffers = parse_memory(typed)
+    return buffers + SERVER_BYTES + arm.setup.load.connections * CONNECTION_BYTES + arm.data_bytes
+
+
+def room_bytes(arms: Iterable[ResolvedArm], wal_bytes: int) -> int:
+    """The room on the drive for the clones that are there at once, with their WAL."""
+    by_name = {arm.arm.name: arm for arm in arms}
+    found = cells([arm.arm for arm in by_name.values()])
+    return max(sum(by_name[arm.name].data_bytes + wal_bytes for arm in each) for each in found)

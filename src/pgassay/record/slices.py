@@ -1,0 +1,86 @@
+"""The slices of a trial whose servers took turns: `slices.jsonl` in its directory, one line a slice, in order of time.
+
+A trial's own responses are made of these (docs/statistics.md, "Alternating blocks"); the discarded ones are kept and
+marked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from pgassay.record import trials
+from pgassay.record.errors import damaged
+from pgassay.record.reading import Run
+
+FILE = "slices.jsonl"
+
+
+@dataclass(frozen=True)
+class SliceRecord:
+    """One turn of one server. Moments by the monotonic clock, `wall_ns` since the epoch when it was opened; all in ns.
+
+    `round` and `position` in it count from 1. A slice lasts from `opened_ns` until its last transaction has ended
+    (`drained_ns`); then what it left dirty is written back, which takes `flush_ns`. `lead_in_transactions` were played
+    before it, unmeasured. `latencies_ns` has mean, quantiles and greatest (`p50`, `p95` …). `covariates` are by name,
+    None where not available; `dirty_bytes` and `writeback_bytes` of the whole machine, before the flush.
+    """
+
+    round: int
+    position: int
+    wall_ns: int
+    thawed_ns: int
+    opened_ns: int
+    closed_ns: int
+    drained_ns: int
+    flush_ns: int
+    transactions: int
+    lead_in_transactions: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    retries: int = 0
+    late: int = 0
+    aborted: tuple[str, ...] = ()
+    client_cpu_ns: int = 0
+    latencies_ns: Mapping[str, int] = field(default_factory=dict)
+    covariates: Mapping[str, float | None] = field(default_factory=dict)
+    dirty_bytes: float | None = None
+    writeback_bytes: float | None = None
+    discarded: str = ""
+    """Why the slices of this round are left out; empty for one that counts."""
+
+    @property
+    def active_s(self) -> float:
+        """From its opening until its last transaction had ended."""
+        return (self.drained_ns - self.opened_ns) / 1e9
+
+    @property
+    def flush_s(self) -> float:
+        """How long it took to write back what it had left dirty."""
+        return self.flush_ns / 1e9
+
+    @property
+    def charged_s(self) -> float:
+        """All the time that its transactions cost, in seconds."""
+        return self.active_s + self.flush_s
+
+    @property
+    def tps(self) -> float:
+        """Transactions per second of the time that they cost."""
+        return self.transactions / self.charged_s if self.charged_s > 0 else 0.0
+
+
+def encode(slices: Sequence[SliceRecord]) -> bytes:
+    """The file's text."""
+    return b"".join(msgspec.json.encode(each) + b"\n" for each in slices)
+
+
+def read_slices(run: Run, number: int) -> tuple[SliceRecord, ...]:
+    """The slices of a trial; empty for one that had its server to itself. Raises `DamagedError`."""
+    path = run.trial_directory(number) / FILE
+    if not run.disk.exists(path):
+        return ()
+    decoder = msgspec.json.Decoder(SliceRecord)
+    try:
+        return tuple(decoder.decode(line) for line in run.disk.read(path).splitlines())
+    except msgspec.MsgspecError as failure:
+        raise damaged(run.path, f"{trials.DIRECTORY}/{number:06d}/{FILE}: {failure}") from failure

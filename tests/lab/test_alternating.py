@@ -1,0 +1,162 @@
+"""Blocks whose servers take turns, simulated: one decision, trials that are committed together, slices that are kept.
+
+The same study is run as in `test_crashes`, with the same events: here they befall a server in its second slice.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from pgassay.design.blocks import turns
+from pgassay.errors import UsageError
+from pgassay.lab.alternation import TRANSACTIONS_MIN
+from pgassay.lab.decisions import disagreements
+from pgassay.record.decisions import Step, decisions_in
+from pgassay.record.slices import SliceRecord, read_slices
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Status
+from tests.lab.machine import Event, Planned
+from tests.lab.simulation import EVENTS, SEED, Simulation, ending, simulate, study_of
+
+ALTERNATE = {"design": {"pairing": "alternate"}}
+MISHAPS = {**EVENTS, ("50", 2, 2): Event.ABORT}
+"""The treatment fails in the block that is run again, too: so it is dropped after the third block."""
+
+
+@pytest.fixture(scope="module")
+def alone(place: Path) -> Simulation:
+    simulation = simulate(place, study=study_of(**ALTERNATE), events=MISHAPS)
+    simulation.carry_on()
+    return simulation
+
+
+def of_block(simulation: Simulation, block: int, attempt: int = 1) -> dict[str, TrialRecord]:
+    found = (each for each in simulation.run.trials if (each.block, each.attempt) == (block, attempt))
+    return {each.treatment.rpartition("=")[2]: each for each in found}
+
+
+def tps_of(slices: Sequence[SliceRecord]) -> float:
+    return sum(each.transactions for each in slices) / sum(each.charged_s for each in slices)
+
+
+def test_a_block_is_one_decision_and_all_its_trials(alone: Simulation) -> None:
+    run = alone.run
+    blocks = [each for each in decisions_in(run.journal) if each.step is Step.BLOCK]
+    assert not any(each.step is Step.NEXT for each in decisions_in(run.journal))
+    assert [(each.block, each.attempt) for each in blocks[:3]] == [(1, 1), (2, 1), (2, 2)]
+    for decision in blocks:
+        numbers = range(decision.trial, decision.trial + len(decision.arms))
+        trials = [each for each in run.trials if each.number in numbers]
+        assert [each.arm for each in trials] == list(decision.arms)
+        assert {(each.block, each.attempt) for each in trials} == {(decision.block, decision.attempt)}
+    assert disagreements(alone.study, run.header, run.trials, run.journal) == ()
+    assert ending(alone)
+    assert alone.machine.left_behind() == []
+
+
+def test_servers_take_turns_in_balanced_order(alone: Simulation) -> None:
+    trials = of_block(alone, 4)
+    slices = {arm: read_slices(alone.run, trial.number) for arm, trial in trials.items()}
+    names = {arm: trial.arm for arm, trial in trials.items()}
+    assert len(slices) == 2, "one treatment has failed three times"
+    for round_ in range(1, 9):
+        seen = sorted((one.position, names[arm]) for arm, each in slices.items() for one in each if one.round == round_)
+        assert [name for _, name in seen] == list(turns(SEED, 4, round_, list(names.values())))
+    order = sorted((one.opened_ns, one.drained_ns) for each in slices.values() for one in each)
+    assert all(before[1] <= after[0] for before, after in pairwise(order)), "one at a time"
+    assert all(one.discarded == "" and one.transactions > 600 for each in slices.values() for one in each)
+
+
+def test_a_trial_is_made_of_its_own_slices(alone: Simulation) -> None:
+    trial = of_block(alone, 4)["90"]
+    slices = read_slices(alone.run, trial.number)
+    transactions, seconds = sum(each.transactions for each in slices), sum(each.charged_s for each in slices)
+    assert trial.status is Status.VALID
+    assert trial.responses["tps"] == pytest.approx(transactions / seconds)
+    assert trial.responses["latency_ms"] == pytest.approx(1000 * seconds / transactions, rel=1e-3)
+    assert trial.regime["pairing"] == "alternate"
+    assert (trial.regime["slices"], trial.regime["rounds_left_out"]) == (8.0, 0.0)
+    assert trial.regime["window_s"] == pytest.approx(8.0)
+
+
+def test_a_failing_arm_ends_its_round_and_the_others_go_on(alone: Simulation) -> None:
+    trials = of_block(alone, 1)
+    assert {arm: each.status.value for arm, each in trials.items()} == {"100": "valid", "90": "valid", "50": "outcome"}
+    assert [each.code for each in trials["50"].reasons] == ["aborted"]
+    lost = read_slices(alone.run, trials["50"].number)
+    assert len(lost) == 2
+    assert lost[1].aborted
+    for arm in ("100", "90"):
+        slices = read_slices(alone.run, trials[arm].number)
+        assert {each.round for each in slices} >= {1, 3, 4, 5, 6, 7, 8}
+        assert [each.round for each in slices if each.discarded] in ([2], [])
+        kept = [each for each in slices if not each.discarded and each.round != 2]
+        assert trials[arm].responses["tps"] == pytest.approx(tps_of(kept))
+
+
+def test_a_disturbed_block_is_run_again_as_a_whole(alone: Simulation) -> None:
+    first, second = of_block(alone, 2), of_block(alone, 2, 2)
+    assert {arm: each.status.value for arm, each in first.items()} == {
+        "100": "invalid",
+        "90": "invalid",
+        "50": "outcome",
+    }
+    assert [each.code for each in first["100"].reasons] == ["clock_jump"]
+    assert "7 of 8 rounds" in first["100"].reasons[0].detail
+    assert {arm for arm, each in second.items() if each.status is Status.VALID} == {"100", "90"}
+    assert first["90"].seed == first["100"].seed != second["90"].seed
+
+
+def test_rounds_that_are_spoilt_are_left_out_and_kept(place: Path) -> None:
+    """A clock that jumps once costs one round of every arm, and no trial."""
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={})
+    machine = simulation.machine
+    alone = simulate(place, study=study_of(**ALTERNATE), events={})
+    alone.carry_on()
+    plays = [number for number, name in enumerate(alone.machine.moments, start=1) if name == "sleep"]
+    machine.jumps = {plays[12]: 5.0}
+    simulation.carry_on()
+    trials = of_block(simulation, 1)
+    assert {each.status for each in trials.values()} == {Status.VALID}
+    lost = {one.round for each in trials.values() for one in read_slices(simulation.run, each.number) if one.discarded}
+    assert len(lost) == 1
+    for each in trials.values():
+        slices = read_slices(simulation.run, each.number)
+        assert len(slices) == 8
+        assert {one.round for one in slices if one.discarded} == lost
+        kept = [one for one in slices if not one.discarded]
+        assert each.responses["tps"] == pytest.approx(
+            sum(one.transactions for one in kept) / sum(one.charged_s for one in kept)
+        )
+        assert each.regime["rounds_left_out"] == 1.0
+
+
+def test_slices_shorter_than_transactions_end_the_run_with_a_hint(place: Path) -> None:
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={}, speeds={"100": 3.0, "90": 1300.0, "50": 900.0})
+    with pytest.raises(UsageError, match="too short for this load") as refused:
+        simulation.carry_on()
+    assert f"{TRANSACTIONS_MIN - 2} transactions" in refused.value.message
+    assert "--slice" in (refused.value.hint or "")
+    assert simulation.machine.left_behind() == []
+    assert simulation.run.trials == ()
+
+
+@pytest.mark.parametrize("planned", [Planned.INTERRUPT])
+def test_ctrl_c_in_a_block_gives_everything_back(place: Path, alone: Simulation, planned: Planned) -> None:
+    undisturbed = ending(alone)
+    for moment in range(5, len(alone.machine.moments), 37):
+        simulation = simulate(place, study=study_of(**ALTERNATE), events=MISHAPS)
+        simulation.machine.planned = {moment: planned}
+        try:
+            simulation.carry_on()
+        except KeyboardInterrupt:
+            assert simulation.machine.left_behind() == [], alone.machine.moments[moment - 1]
+            simulation.go_on()
+        assert ending(simulation).trials == undisturbed.trials
+
+
+def test_sequential_is_what_a_study_without_the_word_is() -> None:
+    assert study_of().design.pairing == "sequential"
+    assert study_of(**ALTERNATE).design.pairing == "alternate"
