@@ -26,4 +26,10 @@ def test_what_cannot_be_bounded_is_named() -> None:
 
 
 def test_more_than_all_of_a_resource_is_said_to_be_a_wrong_capacity() -> None:
-    assert "understated" in bounds({"flushes": 1.0}, [FLUSH], 600.0).text
+    found = bounds({"flushes": 1.0}, [FLUSH], 600.0)
+    assert found.bounds == (), "no limit is below what was measured"
+    assert found.left_out == (
+        "flushes: the load used 1.2 times the capacity that was measured (pg_test_fsync),"
+        " so that figure is too low for a limit",
+    )
+    assert bounds({"flushes": 1.0}, [FLUSH], 510.0).text == "flushes is full: all of it was in use"

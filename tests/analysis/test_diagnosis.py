@@ -83,7 +83,7 @@ def test_capacities_of_the_disk_decide_without_waits() -> None:
     )  # fmt: skip
     assert diagnose(written).cause is Cause.WRITE_BANDWIDTH
     over = Capacity(FLUSHES.response, FLUSHES.title, 1000.0, "measured on a busy machine")
-    assert "so that is understated" in diagnose(replace(flushed, capacities=(over,))).text
+    assert "so that figure is too low" in diagnose(replace(flushed, capacities=(over,))).text
     unknown = Capacity(WRITES.response, WRITES.title, nan, "not measured")
     assert diagnose(Evidence(1.0, {}, costs(1.0), 4.0, 8, capacities=(unknown,))).cause is Cause.UNDECIDED
 
@@ -122,5 +122,5 @@ def test_a_capacity_that_is_used_several_times_over_was_measured_wrongly_and_dec
     assert found.cause is Cause.UNDECIDED
     flush = next(each for each in found.candidates if each.cause is Cause.WAL_FLUSH)
     assert flush.strength < 0.6
-    assert any("800% of what flushing the device can do is in use" in each for each in flush.evidence)
-    assert any("understated and decides nothing" in each for each in flush.evidence)
+    assert any("8 times the capacity that was measured of flushing the device" in each for each in flush.evidence)
+    assert any("too low and decides nothing" in each for each in flush.evidence)

@@ -56,7 +56,7 @@ def test_the_gain_is_told_with_hot_and_wal_and_its_absence_without(driven: Findi
     told = {(each.pair.name, each.condition): each.sentence for each in compared(driven)}
     gain = told["75 against 100 at drive.data=ssd", UPDATES]
     assert "with share of updates that were HOT" in gain
-    assert "WAL, per transaction 38 % lower" in gain
+    assert "WAL, per transaction 37.5 % lower" in gain
     assert "[+" in gain, "the gain has its interval"
     none = told["75 against 100 at drive.data=csd", DELETES]
     assert "cannot be distinguished from the baseline's" in none

@@ -33,11 +33,16 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "disk": (),
     "fillfactor": ("--set", "load.duration=6s"),
     "fillfactor-costs": (),
+    "fillfactor-drive": (
+        *("--set", "load.duration=6s", "--set", "load.rows=100000"),
+        *("--levels", "load.scenario=oltp_update_non_index"),
+    ),
     "fillfactor-sysbench": ("--set", "load.duration=2s"),
     "tpcc-fillfactor": (
         *("--set", "load.duration=4s"),
         *("--levels", "table.fillfactor=100,50", "--levels", "load.warehouses=1"),
     ),
+    "wal-drive": ("--set", "load.duration=4s", "--levels", "load.threads=1"),
 }
 """Each with what shortens a block of it."""
 

@@ -12,6 +12,9 @@ from math import isfinite, nan
 
 from pgassay.analysis import messages
 
+OVERUSED = 1.05
+"""Beyond this share in use a capacity is understated: what was measured of it, at another time or load, was too low."""
+
 
 @dataclass(frozen=True)
 class Capacity:
@@ -26,7 +29,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Bound:
-    """A resource's bound. `used` is the share of it in use at the measured rate; above 1 the capacity is too low."""
+    """A resource's bound. `used` is the share of it in use at the measured rate, at most `OVERUSED`."""
 
     capacity: Capacity
     cost: float
@@ -57,7 +60,11 @@ def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], me
             left_out.append(messages.no_use(capacity.title))
         else:
             limit = capacity.per_s / cost
-            found.append(Bound(capacity, cost, limit, measured_per_s / limit))
+            used = measured_per_s / limit
+            if used > OVERUSED:
+                left_out.append(messages.understated(capacity.title, used, capacity.source))
+            else:
+                found.append(Bound(capacity, cost, limit, used))
     found.sort(key=lambda bound: bound.per_s)
     if not found:
         return Bounds((), tuple(left_out), messages.nothing_bounds())

@@ -13,6 +13,7 @@ from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.forecast import blocks_to_distinguish
+from pgassay.analysis.verdicts import Verdict
 from pgassay.study.levels import Levels
 from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Scale
@@ -38,8 +39,19 @@ class ClaimJudgement:
     """Of a contradicted claim: what may be behind it."""
 
 
-def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> ClaimJudgement:
-    """Mark `claim` by the effect of its treatment against its baseline; None when this run has no such effect."""
+def judge(
+    claim: Claim,
+    effect: Effect | None,
+    *,
+    blocks_max: int = 30,
+    verdict: Verdict | None = None,
+    repeatable: bool = True,
+) -> ClaimJudgement:
+    """Mark `claim` by the effect of its treatment against its baseline; None when this run has no such effect.
+
+    `verdict` is the one on the same comparison, where the report has one: while it is unresolved, the claim asks for
+    the blocks that it asks for. Nobody can add blocks to runs that are not `repeatable`.
+    """
     if claim.untestable:
         return not_testable(claim, claim.untestable)
     if claim.low is None and claim.high is None:
@@ -57,11 +69,15 @@ def judge(claim: Claim, effect: Effect | None, *, blocks_max: int = 30) -> Claim
     clear = _marked(claim, effect.low, effect.high, found)
     if clear is not None:
         return clear
-    blocks = _more_blocks(effect, low, high, blocks_max)
-    needed = messages.needs(blocks, None)
-    if not effect.informative:
-        return not_testable(claim, f"the interval is too wide to say anything; it {needed}", blocks)
-    return not_testable(claim, f"the interval is too wide for {band(claim)}, {found}; it {needed}", blocks)
+    wide = f"for {band(claim)}, {found}" if effect.informative else "to say anything"
+    if not repeatable:
+        return not_testable(claim, f"the interval is too wide {wide}")
+    if verdict is not None and not verdict.settled:
+        blocks, needed = verdict.more_blocks, messages.claim_waits(verdict.more_blocks)
+    else:
+        blocks = _more_blocks(effect, low, high, blocks_max)
+        needed = messages.claim_needs(blocks, settled=verdict is not None)
+    return not_testable(claim, f"the interval is too wide {wide}; {needed}", blocks)
 
 
 def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJudgement:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
 
-from pgassay.analysis.capacities import Capacity
+from pgassay.analysis.capacities import OVERUSED, Capacity
 
 FULL = 0.9
 """A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""
@@ -123,9 +123,12 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
             believable = used <= BELIEVABLE
             if believable:
                 strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
-            understated = ", so that is understated" if used > 1.0 else ""
-            understated += "" if believable else " and decides nothing"
-            said.append(f"{used:.0%} of what {name} can do is in use ({source}){understated}")
+            if used <= OVERUSED:
+                said.append(f"{min(used, 1.0):.0%} of what {name} can do is in use ({source})")
+            else:
+                nothing = "" if believable else " and decides nothing"
+                told = f"the load uses {used:.2g} times the capacity that was measured of {name} ({source})"
+                said.append(f"{told}, so that figure is too low{nothing}")
         if said:
             yield Candidate(cause, strength, decides, tuple(said))
 

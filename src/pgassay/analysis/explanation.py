@@ -114,12 +114,12 @@ def _change(effect: Effect, response: Response) -> str:
 
 
 def amount(effect: Effect, response: Response) -> str:
-    """`24 % higher`, from 2 on `2.1 times as high`; on a difference scale with the unit."""
+    """`24 % higher`, from 3 on `3.10 times the baseline's`; on a difference scale with the unit."""
     if effect.scale is Scale.RATIO:
-        if effect.estimate >= 2.0 or effect.estimate <= 0.5:
-            return f"{effect.estimate:.2g} times the baseline's"
+        if effect.estimate >= 3.0:  # as in tables, which write smaller changes in per cent
+            return f"{effect.estimate:.2f} times the baseline's"
         word = "higher" if effect.estimate > 1.0 else "lower"
-        return f"{messages.percent(effect.estimate - 1.0)} {word}"
+        return f"{messages.change(effect.estimate - 1.0)} {word}"
     word = "higher" if effect.estimate > 0.0 else "lower"
     if response.unit == "share":
         return f"{abs(effect.estimate) * 100:.3g} percentage points {word}"

@@ -87,12 +87,30 @@ def percent(effect: float) -> str:
     )
 
 
+def change(effect: float) -> str:
+    """The size of an effect, rounded as the tables beside it: 0.136 is `13.6 %`, 0.2 is `20 %`."""
+    value = abs(effect) * 100.0
+    return f"{value:,.1f}".removesuffix(".0") + " %" if value >= 0.05 else f"{value:.2g} %"
+
+
 def needs(blocks: int | None, seconds: float | None) -> str:
     """What an answer would take: `needs about 12 more blocks, 25 min`; None for more blocks than a forecast reaches."""
     if blocks is None:
         return "needs more blocks than can be run"
     time = f", {duration(seconds)}" if seconds is not None else ""
     return f"needs about {blocks} more {plural('block', blocks)}{time}"
+
+
+def claim_waits(blocks: int | None) -> str:
+    """What a claim would take whose comparison has no verdict yet: as many blocks as the verdict asks for."""
+    return f"the verdict comes first: it {needs(blocks, None)}"
+
+
+def claim_needs(blocks: int | None, *, settled: bool) -> str:
+    """What a claim would take by itself; where its comparison is `settled`, why it takes more than the verdict."""
+    if not settled:
+        return f"it {needs(blocks, None)}"
+    return f"the verdict asks only for a difference and is settled, to tell this range {needs(blocks, None)}"
 
 
 def unresolved(blocks: int | None, seconds: float | None, left: int | None = None) -> str:
@@ -203,9 +221,16 @@ def nothing_bounds() -> str:
 
 def saturates_first(title: str, per_s: float, used: float) -> str:
     """The tightest bound in a sentence: `per_s` transactions a second, of which the share `used` was measured."""
+    if used >= 0.995:
+        return f"{title} is full: all of it was in use"
     text = f"{title} saturates first, at about {rounded(per_s)} transactions per second"
-    text += f"; {100 * used:.0f} % of it was in use"
-    return text if used <= 1.0 else f"{text}, so the capacity is understated"
+    return f"{text}; {100 * used:.0f} % of it was in use"
+
+
+def understated(title: str, used: float, source: str) -> str:
+    """A capacity of which the load used more than there is: it says nothing about the limit."""
+    told = f"{title}: the load used {used:.2g} times the capacity that was measured"
+    return f"{told} ({source}), so that figure is too low for a limit"
 
 
 def no_calibration(clusters: int, blocks: int, runs: int) -> str:

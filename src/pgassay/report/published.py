@@ -18,6 +18,7 @@ from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.summary import Summary
+from pgassay.analysis.verdicts import Verdict
 from pgassay.report import words
 from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
@@ -55,8 +56,23 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         effect = claims.effect_of(claim, findings.effects(response, against, named), levels)
     if baseline is None and not claim.untestable:
         return claims.not_testable(claim, messages.no_such_treatment(claim.against))
-    found = claims.judge(claim, effect, blocks_max=study.design.blocks_max)
+    found = claims.judge(
+        claim,
+        effect,
+        blocks_max=study.design.blocks_max,
+        verdict=_verdict(findings, effect) if baseline == findings.baseline else None,
+        repeatable=not findings.imported,
+    )
     return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
+
+
+def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:
+    """The verdict that the page has on the same comparison."""
+    if effect is None:
+        return None
+    every = ((findings.primary, findings.verdicts), *findings.secondary_verdicts)
+    mine = (each for response, judged in every if response.name == effect.response for each in judged)
+    return next((each.verdict for each in mine if each.effect.place == effect.place), None)
 
 
 def _fitted(findings: "Findings", claim: Claim) -> ClaimJudgement | None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 _LEVEL = 0.95
+DECIDES = (
+    "the verdict decides, not these: its interval holds for all comparisons together and at every look, while each of"
+    " these holds for one comparison at one look, so it may be narrower"
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         )
         for check in found
     ]
-    notes = []
+    notes = [DECIDES]
     for cell, best in findings.once(chances).items():
         where = words.place(cell.condition, cell.covariate)
         if baseline in best:

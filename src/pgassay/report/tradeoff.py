@@ -7,6 +7,7 @@ each is computed.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.comparable import refusal_by_levels, refusal_of_speed
@@ -168,13 +169,12 @@ def _apart(one: Point, other: Point) -> bool:
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
     for each in findings.once(tradeoffs):
-        yield _table(each, findings.baseline)
+        yield _table(findings, each)
     yield Figure("space-against-speed", lambda: _drawing(findings), key=2)
 
 
-def _table(found: Tradeoff, baseline: str) -> Table:
+def _table(findings: "Findings", found: Tradeoff) -> Table:
     every, space, speed = found.points, SPACE[found.space], found.speed
-    whole = next((each.space_bytes for each in every if each.name == baseline), None)
     flash = any(each.medians["nand_bytes_per_transaction"] for each in every)
     head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the Pareto front")
     rows = []
@@ -185,16 +185,19 @@ def _table(found: Tradeoff, baseline: str) -> Table:
             (
                 each.name,
                 words.MISSING if each.space_bytes is None else words.size(each.space_bytes),
-                _times(each.space_bytes, whole),
+                _times(findings, found, found.space, each.name, findings.baseline),
                 _number(each.speed),
-                _times(each.speed, first.speed),
+                _times(findings, found, found.speed, each.name, first.name),
                 _share(each.medians["hot_share"]),
                 _bytes(each.medians["wal_bytes_per_transaction"]),
                 *life,
                 _ON_FRONT[found.on_front[each.name]],
             )
         )
-    notes = [f"space: {space} at the end of the window; speed: {speed}; medians, without intervals: see the verdicts"]
+    notes = [
+        f"space: {space} at the end of the window; speed: {speed}; both are medians, and what is divided (÷) is taken"
+        " within blocks, as in the verdicts, which have the intervals"
+    ]
     if any(_apart(one, other) for one in every for other in every):
         notes.append(
             "speeds and the front hold within a drive: emulated drives compare in speed only with service times "
@@ -221,8 +224,15 @@ def _bytes(value: float | None) -> str:
     return words.MISSING if value is None else words.size(value)
 
 
-def _times(value: float | None, against: float | None) -> str:
-    return words.MISSING if value is None or not against else f"×{value / against:.2f}"
+def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str, against: str) -> str:
+    """How many times as much as another treatment has: the estimate that a verdict on the two would have."""
+    if treatment == against:
+        return "×1.00"
+    baseline = None if against == findings.baseline else against
+    where = Place(treatment, found.condition, found.covariate)
+    effects = findings.effects(findings.responses[response], baseline, {treatment})
+    effect = next((each for each in effects if each.place == where and not each.refused), None)
+    return words.MISSING if effect is None or not isfinite(effect.estimate) else f"×{effect.estimate:.2f}"
 
 
 def _years(value: float | None) -> str:

@@ -1,0 +1,184 @@
+"""One page, one opinion: every specimen of a run is walked for pairs of statements that contradict each other.
+
+What is looked for: a claim and its verdict that ask for different numbers of blocks, two intervals of one comparison,
+a limit below what was measured, a front that the verdicts do not bear, and one number rounded in two ways.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pgassay.analysis.claims import needed_parts, treatment_of
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import amount
+from pgassay.analysis.verdicts import Kind
+from pgassay.record.reading import Run
+from pgassay.report import bounds, sensitivity, text, tradeoff, words
+from pgassay.report.findings import Findings, Judged
+from pgassay.study.levels import Place
+from pgassay.study.responses import Response, Scale
+from pgassay.testing.planted import make_run
+from tests.report import cacherun, crossed, driven, scaled, undecided
+from tests.report.blocks import body, plain, tables
+
+SPECIMENS: dict[str, Callable[[Path], Run]] = {
+    "planted": make_run,
+    "driven": driven.make_driven,
+    "crossed": crossed.make_crossed,
+    "scaled": scaled.make_scaled,
+    "cache": cacherun.make_run,
+    "undecided": undecided.make_undecided,
+    "decided by a little": lambda path: undecided.make_undecided(path, undecided.CLEAR_75),
+}
+_MORE = re.compile(r"(about|at least) ([\d,]+) more blocks?")
+_PER_CENT = re.compile(r"([\d,.]+) %")
+_USED = re.compile(r"([\d,]+) ?% of (?:it was in use|what )")
+
+
+def judged_of(findings: Findings) -> Iterator[tuple[Response, Judged]]:
+    """Every comparison that has a verdict on the page."""
+    yield from ((findings.primary, each) for each in findings.verdicts)
+    yield from ((response, each) for response, every in findings.secondary_verdicts for each in every)
+
+
+def asks_of_claims(findings: Findings) -> Iterator[str]:
+    """A claim asks for as many blocks as the verdict on the same comparison, or says why it asks for others."""
+    verdicts = {(response.name, each.effect.place.name): each for response, each in judged_of(findings)}
+    for claimed in findings.claims:
+        claim = claimed.claim
+        asked = _MORE.search(claimed.text)
+        if asked is None or treatment_of(claim.against, findings.study) not in (findings.baseline, None):
+            continue
+        named = needed_parts(claim.treatment, findings.study)
+        mine = [
+            each
+            for (name, place), each in verdicts.items()
+            if name == claim.response and named <= set(place.split(", "))
+        ]
+        if not mine or "the verdict" in claimed.text:
+            continue
+        if str(mine[0].verdict.more_blocks) != asked[2]:
+            yield f"claim: {claimed.text}; verdict: {mine[0].verdict.text}"
+
+
+def asks_of_the_headline(findings: Findings) -> Iterator[str]:
+    """What the headline asks for is what some verdict asks for."""
+    known = {str(each.verdict.more_blocks) for _, each in judged_of(findings)}
+    for sentence in plain(findings)["headline"]["sentences"]:
+        yield from (f"headline: {sentence}" for found in _MORE.finditer(sentence) if known and found[2] not in known)
+
+
+def intervals(findings: Findings) -> Iterator[str]:
+    """A comparison has one estimate and one interval wherever it stands."""
+    found = plain(findings)
+    seen: dict[tuple[str, ...], set[tuple[float | None, ...]]] = {}
+    for each in (*found["verdicts"], *found["secondary"], *found["costs"]):
+        key = (each["response"], each["treatment"], each["condition"], each["covariate"])
+        seen.setdefault(key, set()).add((each["estimate"], each["low"], each["high"]))
+    yield from (f"{key}: {values}" for key, values in seen.items() if len(values) > 1)
+    for claimed in findings.claims:
+        number = re.search(r"here (\S+) \[(\S+), (\S+)\]", claimed.text)
+        if number is None or treatment_of(claimed.claim.against, findings.study) not in (findings.baseline, None):
+            continue
+        named = needed_parts(claimed.claim.treatment, findings.study)
+        mine = {
+            values
+            for (response, *place), every in seen.items()
+            if response == claimed.claim.response and named <= set(", ".join(place).split(", "))
+            for values in every
+        }
+        ends = {float(end) for end in number.groups()}
+        if mine and not any(
+            ends == {_like(claimed.text, value) for value in values if value is not None} for values in mine
+        ):
+            yield f"claim: {claimed.text}; elsewhere: {mine}"
+
+
+def _like(told: str, value: float) -> float:
+    return float(f"{value:+.3g}") if "here +" in told or "here -" in told else float(f"{value:.3f}")
+
+
+def limits(findings: Findings) -> Iterator[str]:
+    """Nothing is used by more than all of it, and no limit is below what was measured."""
+    for each in findings.once(bounds.bounded):
+        for bound in each.bounds.bounds:
+            if bound.used > 1.05:
+                yield f"{bound.capacity.title}: {bound.used:.0%} of it in use"
+    shown = text.render(findings) + body(findings)
+    yield from (found[0] for found in _USED.finditer(shown) if int(found[1].replace(",", "")) > 105)
+
+
+def fronts(findings: Findings) -> Iterator[str]:
+    """A ratio of speeds or of space in the table of the trade-off is the verdict's own estimate."""
+    for each in findings.once(tradeoff.tradeoffs):
+        (table,) = (one for one in tables(tradeoff.SECTION, findings) if one.title == each.place)
+        for row in table.rows:
+            cells = dict(zip(table.head, map(str, row), strict=True))
+            place = Place(cells["treatment"], each.condition, each.covariate)
+            for column, response in (("÷ baseline", each.space), ("÷ first on its drive", each.speed)):
+                effect = next(
+                    (one for one in findings.effects(findings.responses[response]) if one.place == place), None
+                )
+                if effect is None or effect.refused or not effect.bounded or column not in cells:
+                    continue
+                if cells[column] != f"×{effect.estimate:.2f}":
+                    yield f"{place.name}: {column} {cells[column]}, and the verdict's estimate is {effect.estimate:.4f}"
+                if column.endswith("drive") and each.on_front[place.treatment] is False and _open(effect, findings):
+                    yield f"{place.name}: not on the front, and its speed is undecided"
+
+
+def _open(effect: Effect, findings: Findings) -> bool:
+    return any(each.effect is effect and each.verdict.kind is Kind.UNRESOLVED for _, each in judged_of(findings))
+
+
+def roundings(findings: Findings) -> Iterator[str]:
+    """A change is rounded alike in its verdict's words, in what explains it and in the table."""
+    for response, each in judged_of(findings):
+        if each.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT):
+            yield from _alike(each.effect, response, each.verdict.text)
+    for explanation in findings.explanations:
+        for cost in (*explanation.along, *explanation.against):
+            response = findings.responses[cost.response]
+            yield from _alike(cost, response, amount(cost, response))
+
+
+def _alike(effect: Effect, response: Response, told: str) -> Iterator[str]:
+    table, said = _PER_CENT.search(words.effect(effect, response)), _PER_CENT.search(told)
+    if effect.scale is Scale.RATIO and table and said and _number(table[1]) != _number(said[1]):
+        yield f"{response.name}: {words.effect(effect, response)} and {told}"
+
+
+def _number(told: str) -> float:
+    return float(told.replace(",", ""))
+
+
+def other_methods(findings: Findings) -> Iterator[str]:
+    """Where another method would decide otherwise, its table says which of the two counts."""
+    for check in findings.once(sensitivity.checks):
+        kind = next(each.verdict.kind for each in findings.verdicts if each.effect is check.effect)
+        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
+        apart = any(each.low > check.effect.none or each.high < check.effect.none for each in robust)
+        if kind is Kind.UNRESOLVED and apart and sensitivity.DECIDES not in text.render(findings):
+            yield f"{check.effect.place.name}: unresolved, and decided by another method"
+
+
+WALKS = (asks_of_claims, asks_of_the_headline, intervals, limits, fronts, roundings, other_methods)
+
+
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: str(walk.__name__))
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_no_two_statements_of_a_report_contradict_each_other(
+    name: str, walk: Callable[[Findings], Iterator[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert list(walk(made(name, tmp_path_factory))) == []
+
+
+_MADE: dict[str, Findings] = {}
+
+
+def made(name: str, factory: pytest.TempPathFactory) -> Findings:
+    if name not in _MADE:
+        _MADE[name] = Findings(SPECIMENS[name](factory.mktemp("made") / "run"))
+    return _MADE[name]
