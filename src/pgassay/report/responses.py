@@ -31,7 +31,7 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     yield from shown
     if shown:
         yield Sentences((_family(findings),), small=True)
-        yield Figure("responses", lambda: _drawing(findings))
+        yield Figure("responses", lambda: _drawing(findings), key=1)
 
 
 def _cells(findings: "Findings") -> Sequence[Spot]:
