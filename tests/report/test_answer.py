@@ -183,11 +183,11 @@ def test_thresholds_give_the_advice_where_there_are_any() -> None:
     won = [judged("ff=75", 1.2, 1.1, 1.3), judged("ff=50", 1.0, 0.995, 1.005)]
     standings = [Standing("ff=75", 2), Standing("ff=50", 1, ("space < +30 %",))]
     assert said(Case(TPS, "ff=100", won, standings=standings))[-1] == (
-        "of your 2 thresholds ff=75 passes all; ff=50 fails space < +30 %"
+        "by your 2 thresholds, ff=75 passes; ff=50 fails (space < +30 %)"
     )
     open_ = [Standing("ff=75", 0, (), ("p99 < 5 ms",))]
     assert said(Case(TPS, "ff=100", won[:1], standings=open_))[-1] == (
-        "of your 1 threshold p99 < 5 ms is not known for ff=75"
+        "by your threshold, ff=75 is not known (p99 < 5 ms)"
     )
 
 

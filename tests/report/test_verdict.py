@@ -6,7 +6,8 @@ import pytest
 
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.report.doubts import losses
-from pgassay.report.findings import failed, failures
+from pgassay.report.findings import failed
+from pgassay.report.trials import failures
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
 

@@ -52,8 +52,11 @@ def shown(findings: "Findings", arguments: argparse.Namespace) -> str:
     return text.brief(findings, (f"report: {there}", f"record: {path}", f"more: pgassay show {path} --verbose"))
 
 
-def show_result(path: Path, arguments: argparse.Namespace) -> None:
-    """Write the page of the run at `path`, and print the text or the JSON; raises `PgassayError` if it cannot."""
+def show_result(path: Path, arguments: argparse.Namespace) -> "Findings":
+    """Write the page of the run at `path`, and print the text or the JSON; raises `PgassayError` if it cannot.
+
+    Returns what was found.
+    """
     from pgassay.record.reading import Run
     from pgassay.report import page
     from pgassay.report.findings import Findings
@@ -70,6 +73,7 @@ def show_result(path: Path, arguments: argparse.Namespace) -> None:
         print(to_json({**document(findings), "report": str(written)}))
     else:
         print(shown(findings, arguments), end="")
+    return findings
 
 
 def remember(findings: "Findings") -> None:

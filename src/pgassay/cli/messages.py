@@ -117,6 +117,14 @@ def nothing_compared(levels: Sequence[str]) -> UsageError:
     )
 
 
+def nothing_to_check() -> UsageError:
+    """`--check` of a study that says nothing of what counts."""
+    return UsageError(
+        "--check has no threshold to check",
+        'give --weigh "latency_p99_ms < 5 ms" or, in the study file, [decide]',
+    )
+
+
 def excluded(one: str, other: str) -> UsageError:
     """Two options, or an option and a compared factor, that say different things of the same."""
     return UsageError(f"{one} and {other} cannot be used together", "give one of them")

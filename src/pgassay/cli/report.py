@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from pgassay.cli import messages
 from pgassay.cli._runs import REPORT, open_run
+from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a disk study of this drive (default: the one that the run has kept)",
     )
     parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
+    add_weigh_option(parser)
+    add_check_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     with paused():
         disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
         found = open_run(arguments.run)
-        path = page.write(
-            Findings(found, disk), arguments.out or found.path / REPORT, pictures=not arguments.no_figures
-        )
+        findings = Findings(found, disk, weighed(arguments))
+        require(arguments, findings.limits)
+        path = page.write(findings, arguments.out or found.path / REPORT, pictures=not arguments.no_figures)
     print(path)
-    return messages.SUCCESS
+    return status(findings, check=arguments.check)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli._runs import add_form_options
+from pgassay.cli._thresholds import add_check_option
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import add_reboot_option, reboots_of
 from pgassay.cli.run import add_owned_option, conduct, finish, silent
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_build_options(parser)
     add_reboot_option(parser)
     add_form_options(parser)
+    add_check_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli._runs import add_form_options
+from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
 from pgassay.cli.parser import whole
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import Reboots, add_reboot_option, reboots_of
@@ -56,6 +57,8 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         help="servers of a block at once and in turns, or one after the other; auto: in turns where that is valid",
     )
     parser.add_argument("--slice", metavar="TIME", help="how long a server's turn lasts: 200ms to 10s (default: 1s)")
+    add_weigh_option(parser)
+    add_check_option(parser)
     parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")
 
 
@@ -111,6 +114,7 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
     size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
     without = arguments.without_host_factors
     written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
+    require(arguments, written.study.decide)
     path = run_path(arguments, written.study.name)
     with Workbench(bench_options(arguments)) as bench:
         resolved = resolve(written.study, bench.site())
@@ -159,13 +163,17 @@ def conduct(resolved: "ResolvedStudy", run: "RunDirectory", reboots: Reboots | N
 
 
 def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse.Namespace) -> int:
-    """Show the result of a run that has ended, or reboot before its next block; returns the exit status."""
+    """Show the result of a run that has ended, or reboot before its next block; returns the exit status.
+
+    With `--check` it tells whether every threshold was shown to hold.
+    """
     if reboots is not None and reboots.wanted:
         reboots.reboot()
     elif status == messages.SUCCESS:
         from pgassay.cli._runs import show_result
+        from pgassay.cli._thresholds import status as of_thresholds
 
-        show_result(path, arguments)
+        return of_thresholds(show_result(path, arguments), check=arguments.check)
     return status
 
 
@@ -186,7 +194,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
         )
         if value is not None
     }
-    return Overrides(size, arguments.set, arguments.levels, design, arguments.primary)
+    return Overrides(size, arguments.set, arguments.levels, design, arguments.primary, arguments.weigh)
 
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":

@@ -4,14 +4,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from pgassay.cli import messages
 from pgassay.cli._runs import add_form_options, shown
+from pgassay.cli._thresholds import add_check_option, add_weigh_option, require, status, weighed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     add_form_options(parser, csv=True)
+    add_weigh_option(parser)
+    add_check_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -23,9 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.report.json_values import to_json
 
     with paused():
-        findings = Findings(Run.open(arguments.run, leave_out=True))
+        findings = Findings(Run.open(arguments.run, leave_out=True), weigh=weighed(arguments))
+        require(arguments, findings.limits)
         if arguments.csv:
             write_csv(findings, sys.stdout)
         else:
             print(to_json(document(findings)) + "\n" if arguments.json else shown(findings, arguments), end="")
-    return messages.SUCCESS
+    return status(findings, check=arguments.check)

@@ -18,6 +18,7 @@ from pgassay.probe.registry import every_probe
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import Response
+from pgassay.study.thresholds import resolve
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def check(resolved: ResolvedStudy) -> Checked:
     for name in (study.primary, *study.secondary):
         if name not in known:
             raise messages.unknown_response(name, known)
+    resolve(study.decide, responses, (study.primary, *study.secondary), compared=len(study.treatments) > 1)
     for arm in arms:
         host_stage.require(arm)
         arm.load.check()

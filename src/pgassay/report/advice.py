@@ -11,11 +11,14 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.report.case import EACH_MAX, Case, Change, Standing, Text, joined, moved_of, not_judged, place_of
 from pgassay.report.phrases import of
 
+LISTED_MAX = 3
+"""As many treatments are named of each kind."""
+
 
 def advice(case: Case, subjects: Sequence[str], text: Text) -> str:
     """What to do."""
     if case.standings:
-        return _by_thresholds(case.standings, text)
+        return by_thresholds(case.standings, text)
     if case.objections:
         return "repeat the comparison in randomised blocks (pgassay run, pgassay compare)"
     for rule in _RULES:
@@ -24,19 +27,23 @@ def advice(case: Case, subjects: Sequence[str], text: Text) -> str:
     return ""
 
 
-def _by_thresholds(standings: Sequence[Standing], text: Text) -> str:
+def by_thresholds(standings: Sequence[Standing], text: Text) -> str:
+    """Which treatments pass the user's thresholds, and which of them the others fail."""
     total = max(each.passed + len(each.failed) + len(each.unknown) for each in standings)
-    whole = [each.treatment or "it" for each in standings if not each.failed and not each.unknown]
-    failed = [each for each in standings if each.failed]
-    unknown = [each for each in standings if each.unknown and not each.failed]
-    head = f"of your {text.count(total, 'thresholds')} {plural('threshold', total)}"
+    passing = [each.treatment for each in standings if not each.failed and not each.unknown]
+    failing = [each for each in standings if each.failed]
+    still = [each for each in standings if each.unknown and not each.failed]
     parts = []
-    if whole:
-        verb = "passes" if len(whole) == 1 else "pass"
-        parts.append(f"{joined(whole)} {verb} {'it' if total == 1 else 'all'}")
-    parts += [f"{each.treatment or 'it'} fails {joined(each.failed)}" for each in failed]
-    parts += [f"{joined(each.unknown)} is not known for {each.treatment or 'it'}" for each in unknown]
-    return f"{head} {'; '.join(parts)}"
+    if 0 < len(passing) <= LISTED_MAX:
+        parts.append(f"{joined(passing)} {'passes' if len(passing) == 1 else 'pass'}")
+    elif passing:
+        parts.append(f"{text.count(len(passing), 'that pass')} pass")
+    parts += [f"{each.treatment} fails ({', '.join(each.failed)})" for each in failing[:LISTED_MAX]]
+    parts += [f"{each.treatment} is not known ({', '.join(each.unknown)})" for each in still[:LISTED_MAX]]
+    rest = sum(max(0, len(each) - LISTED_MAX) for each in (failing, still))
+    parts += [f"{text.count(rest, 'others that do not pass')} others do not pass"] if rest else []
+    which = "threshold" if total == 1 else f"{text.count(total, 'thresholds')} thresholds"
+    return f"by your {which}, {'; '.join(parts)}"
 
 
 def _reasons(case: Case, treatment: str, *, adverse: bool) -> Sequence[str]:

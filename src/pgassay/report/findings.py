@@ -31,11 +31,13 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import bottleneck, curves, disk, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
+from pgassay.report.trials import failures
 from pgassay.study.findings import Severity
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Response, Status
+from pgassay.study.thresholds import Limit, Threshold, resolve
 from pgassay.study.work import recorded_work
 
 T = TypeVar("T")
@@ -54,8 +56,13 @@ class Judged:
 class Findings:
     """A run, analysed; what it offers is computed when first asked for, and then kept."""
 
-    def __init__(self, run: Run, disk: Sequence[MeasuredCapacity] | None = None) -> None:
-        """`disk` is what a disk study measured of the run's drive; None for what the record took along."""
+    def __init__(
+        self, run: Run, disk: Sequence[MeasuredCapacity] | None = None, weigh: Sequence[Threshold] = ()
+    ) -> None:
+        """`disk` is what a disk study measured of the run's drive; None for what the record took along.
+
+        `weigh` are thresholds beside those of the study.
+        """
         self.run = run
         fixed = horizon_in(run.journal)
         written = parse_recorded(run.header.study, run.study)
@@ -65,6 +72,7 @@ class Findings:
         self.work = run.header.work or recorded_work(self.study)
         self.baseline = self.study.design.baseline.name
         self._disk = disk
+        self._weigh = tuple(weigh)
         self._observed: dict[str, ResponseColumn] = {}
         self._objected: dict[str, Sequence[str]] = {}
         self.seconds = Seconds(run)
@@ -100,9 +108,21 @@ class Findings:
 
     @cached_property
     def secondary(self) -> tuple[Response, ...]:
-        """The secondary responses that the study names, the run declares and some trial has."""
-        known = (self.responses[name] for name in self.study.secondary if name in self.responses)
+        """The secondary responses that the study or a threshold names, the run declares and some trial has."""
+        weighed = (each.response.name for each in self.limits if each.response.name != self.study.primary)
+        names = dict.fromkeys((*self.study.secondary, *weighed))
+        known = (self.responses[name] for name in names if name in self.responses)
         return tuple(each for each in known if any(trial.responses.get(each.name) is not None for trial in self.trials))
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The thresholds of the study and those asked for beside it; raises `UsageError` where one cannot be."""
+        return resolve(
+            (*self.study.decide, *self._weigh),
+            tuple(self.responses.values()),
+            (self.study.primary, *self.study.secondary),
+            compared=len(self.study.treatments) > 1,
+        )
 
     @cached_property
     def blocks(self) -> int:
@@ -229,7 +249,8 @@ class Findings:
         return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
 
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
-        resolution, most, failure = self.study.design.resolution, self.study.design.blocks_max, self._failure(effect)
+        design, failure = self.study.design, self.failure(effect.place)
+        resolution, most = design.resolution, design.blocks_max
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
             return of_others(found, effect, self.objections(response))
@@ -357,27 +378,9 @@ class Findings:
     def _failures(self) -> Mapping[Place, str]:
         return failures(self.trials)
 
-    def _failure(self, effect: Effect) -> str | None:
-        dropped = failed(self.dropped.get(effect.place.name))
-        return self._failures.get(effect.place) or dropped
-
-
-def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
-    """Why each treatment that never worked did not; none that worked once, or that only other programs disturbed."""
-    last: dict[Place, TrialRecord] = {}
-    worked: set[Place] = set()
-    for trial in trials:
-        place = trial.place
-        if trial.status is Status.VALID:
-            worked.add(place)
-        elif trial.status is Status.OUTCOME:
-            last[place] = trial
-    reasons = {
-        place: "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
-        for place, trial in last.items()
-        if place not in worked
-    }
-    return {place: text for place, text in reasons.items() if text}
+    def failure(self, place: Place) -> str | None:
+        """Why a treatment has no results at a place, where it failed."""
+        return self._failures.get(place) or failed(self.dropped.get(place.name))
 
 
 def failed(reason: str | None) -> str | None:

@@ -16,8 +16,9 @@ from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import plural
 from pgassay.analysis.verdicts import Kind, verdict
-from pgassay.report import curves, disk, words
+from pgassay.report import curves, decide, disk, words
 from pgassay.report.adoption import crash_risks
+from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Headline, Text, joined, three
 from pgassay.report.section import Block, Section, Sentences
@@ -89,6 +90,7 @@ def case_of(findings: "Findings") -> Case:
         baseline=findings.baseline,
         verdicts=findings.verdicts,
         changes=tuple(changes(findings)),
+        standings=decide.standings(findings),
         label=label(findings),
         unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
         objections=findings.objections(findings.primary) if findings.imported else (),
@@ -255,6 +257,8 @@ def _known(findings: "Findings", text: Text) -> str:
 
 def _then(findings: "Findings", text: Text) -> str:
     """Where the curves surely bend, or what a disk study saw of caches; before five blocks what an interval takes."""
+    if found := decide.standings(findings):
+        return by_thresholds(found, text)
     if findings.disk_signs:
         return "; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs[:1]))
     points = [point for curve in findings.curves for point in curve.points]

@@ -49,6 +49,24 @@ def by_arm(trials: Iterable[TrialRecord]) -> Mapping[Place, Sequence[TrialRecord
     return found
 
 
+def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
+    """Why each treatment that never worked did not; none that worked once, or that only other programs disturbed."""
+    last: dict[Place, TrialRecord] = {}
+    worked: set[Place] = set()
+    for trial in trials:
+        place = trial.place
+        if trial.status is Status.VALID:
+            worked.add(place)
+        elif trial.status is Status.OUTCOME:
+            last[place] = trial
+    reasons = {
+        place: "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)
+        for place, trial in last.items()
+        if place not in worked
+    }
+    return {place: text for place, text in reasons.items() if text}
+
+
 def middle(values: Iterable[float | None]) -> float | None:
     """The median of what is known; None where nothing is."""
     known = [value for value in values if value is not None]

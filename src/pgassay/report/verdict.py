@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pgassay.report import comparison, curves, responses, scaling_figure, words
+from pgassay.report import comparison, curves, decide, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Section, Sentences, Surface, VerdictRow, Verdicts
 from pgassay.study.responses import Status
@@ -22,6 +22,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         yield from _curves(findings)
     else:
         yield from _comparisons(findings)
+    yield from decide.blocks(findings)
     yield Sentences(tuple(_basis(findings)), small=True)
     yield Sentences((_SECONDARY,), small=True, on=Surface.PAGE)
     yield Sentences(tuple(_regime(findings)), small=True)
@@ -119,6 +120,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
             for judged in findings.verdicts
         ],
         "secondary": responses.plain(findings),
+        "decide": decide.plain(findings),
         "explanations": [explanation.text for explanation in findings.explanations],
         "regimes": list(findings.regimes),
         "layout": comparison.layout(findings.study),

@@ -14,6 +14,7 @@ from pgassay.study import messages
 from pgassay.study.catalogue import FactorNames
 from pgassay.study.quantities import typed
 from pgassay.study.ranges import expand
+from pgassay.study.thresholds import split as split_threshold
 
 Document = dict[str, Any]
 
@@ -25,13 +26,14 @@ _LINKED = ("treatments", "conditions")
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`."""
+    """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`."""
 
     size: str = ""
     fixed: Sequence[str] = ()
     levels: Sequence[str] = ()
     design: Mapping[str, str | int] = field(default_factory=dict)
     primary: str | None = None
+    weigh: Sequence[str] = ()
 
 
 def read(name: str, text: str) -> Document:
@@ -68,7 +70,15 @@ def resolve(name: str, document: Document, overrides: Overrides, catalogue: Fact
         resolved = _laid_over(resolved, {"design": dict(overrides.design)})
     if overrides.primary:
         resolved = _laid_over(resolved, {"responses": {"primary": overrides.primary}})
+    for text in overrides.weigh:
+        resolved = _with_threshold(resolved, *split_threshold(text))
     return resolved
+
+
+def _with_threshold(document: Document, name: str, condition: str) -> Document:
+    table = document.get("decide", {})
+    known = table.get(name, []) if isinstance(table, dict) else []
+    return _laid_over(document, {"decide": {name: [*(known if isinstance(known, list) else [known]), condition]}})
 
 
 def without(document: Document, names: Iterable[str]) -> Document:

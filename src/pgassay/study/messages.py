@@ -188,3 +188,39 @@ def unknown_unit(text: str, unit: str, units: Iterable[str]) -> UsageError:
 def not_a_boolean(text: str) -> UsageError:
     """A value that PostgreSQL would not take for a boolean."""
     return UsageError(f'"{text}" is not a boolean', "valid values are on, off, true, false, yes, no, 1, 0")
+
+
+def not_a_threshold(text: str) -> UsageError:
+    """A threshold that is not a response, a relation and a number."""
+    return UsageError(
+        f'"{text}" is not a threshold', 'write it as "latency_p99_ms < 5 ms" or, for a change, "database_bytes < +30 %"'
+    )
+
+
+def unknown_response(name: str, named: Iterable[str], known: Iterable[str]) -> UsageError:
+    """A threshold on what the load and the probes do not measure; `named` are the study's own responses."""
+    hint = _suggest(name, known, f"this study asks for: {', '.join(named)}")
+    return UsageError(f'the response "{name}" of a threshold is not measured', hint)
+
+
+def ambiguous_response(name: str, fitting: Iterable[str]) -> UsageError:
+    """A threshold on a word that several responses have."""
+    return UsageError(f'the response "{name}" of a threshold may be several', f"name one of: {', '.join(fitting)}")
+
+
+def threshold_unit(text: str, response: str, wanted: str) -> UsageError:
+    """A threshold in a unit that its response does not have."""
+    return UsageError(f'the threshold "{text}" does not fit the response {response}', f"give {wanted}")
+
+
+def nothing_to_change_against(text: str) -> UsageError:
+    """A change, in a study that compares nothing."""
+    return UsageError(
+        f'the threshold "{text}" is a change, and this study has no baseline',
+        "give a value without a sign, or vary a factor",
+    )
+
+
+def contradicting(one: str, other: str) -> UsageError:
+    """Two thresholds that no value can meet."""
+    return UsageError(f'no value can meet both "{one}" and "{other}"', "remove one of them")

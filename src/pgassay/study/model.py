@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from pgassay.study.levels import Arm, Combination, Level, Place
+from pgassay.study.thresholds import Threshold
 
 PINNED = "pinned"
 PLAIN = "plain"
@@ -105,6 +106,8 @@ class Study:
     fixed: Mapping[str, Level] = field(default_factory=dict)
     """Every held level, the `[load]` table included (as `load.NAME`)."""
     secondary: tuple[str, ...] = ()
+    decide: tuple[Threshold, ...] = ()
+    """What counts for the user: each gives pass, fail or not known."""
     claims: tuple[Claim, ...] = ()
     published: tuple[Published, ...] = ()
     regime: str = ""

@@ -24,11 +24,12 @@ from pgassay.study.model import (
     combinations,
 )
 from pgassay.study.ranges import expand
+from pgassay.study.thresholds import parse_table
 
 FORMAT = 1
 _TOP = (
-    "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "design", "claims",
-    "published",
+    "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "decide", "design",
+    "claims", "published",
 )  # fmt: skip
 _STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
@@ -75,6 +76,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
         covariates=covariates,
         fixed=fixed,
         secondary=secondary,
+        decide=parse_table(_table(document, "decide")),
         claims=parse_claims(document.get("claims", [])),
         published=parse_published(document.get("published", [])),
         regime=size,

@@ -1,0 +1,144 @@
+"""Thresholds against what was measured: pass, fail, or not known while an interval holds both.
+
+A change is judged by the interval of its effect, the one that a page shows. A value is judged by the interval of the
+treatment's own mean over the blocks (geometric on a ratio scale), for all such means together and at every look. One
+rule for both: the whole interval on the good side passes, the whole interval on the other side fails.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, isfinite, nan, sqrt
+
+import numpy as np
+
+from pgassay.analysis import messages
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.effects import Certainty, Effect, from_contrast
+from pgassay.analysis.observations import Observation, arrange, tables
+from pgassay.study.levels import Place
+from pgassay.study.responses import Response, Scale
+from pgassay.study.thresholds import Limit, Relation
+
+
+class Outcome(StrEnum):
+    """What became of a threshold."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A response's mean over the blocks at one place, with its interval; unbounded below five blocks."""
+
+    place: Place
+    response: str
+    blocks: int
+    estimate: float
+    low: float
+    high: float
+    level: float
+    comparisons: int
+    method: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One threshold at one place. The estimate is a ratio or difference for a change, else in the response's unit.
+
+    `why` says of one that is not known what keeps it from being known.
+    """
+
+    limit: Limit
+    place: Place
+    outcome: Outcome
+    blocks: int
+    estimate: float
+    low: float
+    high: float
+    level: float
+    comparisons: int
+    method: str
+    why: str = ""
+
+    @property
+    def bounded(self) -> bool:
+        """Is there an interval?"""
+        return isfinite(self.estimate) and isfinite(self.high)
+
+
+def means(
+    observations: Sequence[Observation], response: Response, places: Iterable[Place], certainty: Certainty
+) -> tuple[Mean, ...]:
+    """The mean of each place, with an interval that shares its error rate as `certainty` says."""
+    known = tables(observations, response.scale)
+    found = []
+    for place in places:
+        table = known.get(place.cell) or arrange((), place.cell, response.scale)
+        values = np.asarray(list(table.values.get(place.treatment, {}).values()), dtype=np.float64)
+        sample = np.log(values) if response.scale is Scale.RATIO else values
+        n = len(sample)
+        mean = float(sample.mean()) if n else nan
+        half = inf
+        if n >= FIRST_LOOK:
+            half = certainty.critical(n, certainty.alpha) * float(sample.std(ddof=1)) / sqrt(n)
+        ends = (mean, mean - half, mean + half) if n else (nan, -inf, inf)
+        estimate, low, high = (from_contrast(end, response.scale) for end in ends)
+        found.append(
+            Mean(
+                place, response.name, n, estimate, low, high, certainty.level, certainty.comparisons, _method(certainty)
+            )
+        )
+    return tuple(found)
+
+
+def _method(certainty: Certainty) -> str:
+    return certainty.method.replace("block-wise contrasts", "the values of the blocks")
+
+
+def judge_value(limit: Limit, mean: Mean, objection: str = "") -> Judgement:
+    """A threshold on a value; `objection` says why the value counts for nothing, where it does."""
+    why = objection or _too_early(mean.blocks, mean.high)
+    return _judgement(limit, mean.place, mean, why)
+
+
+def judge_change(limit: Limit, effect: Effect, objection: str = "") -> Judgement:
+    """A threshold on a change against the baseline, by the effect's own interval."""
+    refused = messages.refused(effect.refused) if effect.refused else ""
+    why = objection or refused or effect.nothing_in_common or _too_early(effect.blocks, effect.high)
+    return _judgement(limit, effect.place, effect, why)
+
+
+def _too_early(blocks: int, high: float) -> str:
+    if blocks < FIRST_LOOK:
+        return messages.not_judged_yet(blocks, FIRST_LOOK)
+    return "" if isfinite(high) else "there is no interval"
+
+
+def _judgement(limit: Limit, place: Place, found: Mean | Effect, why: str) -> Judgement:
+    outcome = Outcome.UNKNOWN if why else _outcome(limit, found.low, found.high)
+    return Judgement(
+        limit, place, outcome, found.blocks, found.estimate, found.low, found.high, found.level, found.comparisons,
+        found.method, why or ("the interval holds both" if outcome is Outcome.UNKNOWN else ""),
+    )  # fmt: skip
+
+
+def _outcome(limit: Limit, low: float, high: float) -> Outcome:
+    value = limit.value
+    inside = {
+        Relation.BELOW: high < value,
+        Relation.AT_MOST: high <= value,
+        Relation.ABOVE: low > value,
+        Relation.AT_LEAST: low >= value,
+    }
+    outside = {
+        Relation.BELOW: low >= value,
+        Relation.AT_MOST: low > value,
+        Relation.ABOVE: high <= value,
+        Relation.AT_LEAST: high < value,
+    }
+    if inside[limit.relation]:
+        return Outcome.PASS
+    return Outcome.FAIL if outside[limit.relation] else Outcome.UNKNOWN
