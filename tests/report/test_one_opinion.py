@@ -17,6 +17,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.record.reading import Run
 from pgassay.report import bounds, sensitivity, text, tradeoff, words
 from pgassay.report.findings import Findings, Judged
+from pgassay.report.reasons import reasons
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale
 from pgassay.testing.planted import make_run
@@ -30,6 +31,7 @@ SPECIMENS: dict[str, Callable[[Path], Run]] = {
     "scaled": scaled.make_scaled,
     "cache": cacherun.make_run,
     "undecided": undecided.make_undecided,
+    "decided by a cost": lambda path: undecided.make_undecided(path, primary="wal_bytes_per_transaction"),
     "decided by a little": lambda path: undecided.make_undecided(path, undecided.CLEAR_75),
 }
 _MORE = re.compile(r"(about|at least) ([\d,]+) more blocks?")
@@ -164,7 +166,14 @@ def other_methods(findings: Findings) -> Iterator[str]:
             yield f"{check.effect.place.name}: unresolved, and decided by another method"
 
 
-WALKS = (asks_of_claims, asks_of_the_headline, intervals, limits, fronts, roundings, other_methods)
+def own_reasons(findings: Findings) -> Iterator[str]:
+    """What a verdict is about is not its own reason."""
+    yield from (each for each in reasons(findings) if each.startswith(findings.primary.title))
+    for each in findings.explanations:
+        yield from (each.text for cost in (*each.along, *each.against) if cost.response == findings.study.primary)
+
+
+WALKS = (asks_of_claims, asks_of_the_headline, intervals, limits, fronts, roundings, other_methods, own_reasons)
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: str(walk.__name__))

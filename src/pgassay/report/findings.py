@@ -230,7 +230,7 @@ class Findings:
         if response.name == self.study.primary:
             return compared
         if response.cost:
-            return self.costs[0].comparisons if self.costs else 1
+            return self._costs_beside[0].comparisons if self._costs_beside else 1
         together = [each.name for each in self.secondary if not each.cost and each.name != self.study.primary]
         return max(1, compared * len(together)) if response.name in together else 1
 
@@ -280,8 +280,14 @@ class Findings:
 
     @cached_property
     def costs(self) -> tuple[Effect, ...]:
-        """Effects on the costs of a transaction."""
-        observed = {name: self.observations(name) for name, response in self.responses.items() if response.cost}
+        """Effects on the costs of a transaction; a primary response that is one of them has its verdict's interval."""
+        return (*(self.effects(self.primary) if self.primary.cost else ()), *self._costs_beside)
+
+    @cached_property
+    def _costs_beside(self) -> tuple[Effect, ...]:
+        """The family of all costs but the primary response."""
+        costs = (name for name, response in self.responses.items() if response.cost and name != self.study.primary)
+        observed = {name: self.observations(name) for name in costs}
         blocks_max = self.study.design.blocks_max
         return cost_effects(
             observed, tuple(self.responses.values()), self.baseline, blocks_max=blocks_max, looks=self.looks

@@ -40,6 +40,8 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
 def _changes(findings: "Findings") -> Iterator[str]:
     moved: dict[str, Effect] = {}
     for cost in findings.costs:
+        if cost.response == findings.study.primary:  # told by the verdict, and not its own reason
+            continue
         known = moved.get(cost.response)
         if moved_surely(cost) and (known is None or size(cost) > size(known)):
             moved[cost.response] = cost
