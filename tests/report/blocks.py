@@ -20,7 +20,7 @@ def drawing(section: Section, findings: Findings, name: str) -> Drawing:
     """One of its figures, drawn; fails where there is none of this name, or nothing to draw."""
     shown = section.shown(findings, Surface.PAGE)
     (found,) = (block.draw() for block in shown if isinstance(block, Figure) and block.name == name)
-    assert found is not None
+    assert isinstance(found, Drawing)
     return found
 
 

@@ -2,15 +2,32 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib import resources
+from itertools import combinations, pairwise
 from pathlib import Path
 
+import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.report.charts import PALETTE, colour, legend_of, lines_of, shape, short_labels, wrapped, wrapping
+from pgassay.report.charts import (
+    LINE,
+    colour,
+    domain_of,
+    labelled_rows,
+    legend_of,
+    shape,
+    short_labels,
+    spread,
+    wrapped,
+    wrapping,
+)
+from pgassay.report.colours import PALETTE
 from pgassay.report.findings import Findings
+from pgassay.report.measurements import constant, distribution
+from pgassay.testing.planted import make_run
 from tests.report.blocks import figures
 from tests.report.driven import make_driven
 
@@ -65,7 +82,6 @@ def test_long_titles_go_on_in_another_line() -> None:
     long = ", ".join(f"load.option_{number}=a_long_level" for number in range(6))
     expression = wrapping([long]) or ""
     assert json.dumps(long) in expression
-    assert lines_of(["a=1, b=2, c=3", "a=1"]) == 3
 
 
 def test_more_treatments_than_colours_differ_in_shape() -> None:
@@ -88,3 +104,50 @@ def test_no_text_of_a_figure_is_cut(tmp_path: Path) -> None:
         width = re.search(r'<svg[^>]* width="([0-9.]+)"', drawn)
         assert width is not None
         assert float(width[1]) <= COLUMN, f"{figure.name} is wider than the page's column"
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.floats(1, 12))
+def test_labels_keep_their_order_and_their_distance(wanted: list[float], gap: float) -> None:
+    found = spread(wanted, gap, 0.0, 100.0)
+    assert all(-1e-9 <= place <= 100.0 + 1e-9 for place in found)
+    ordered = sorted(found)
+    assert all(after - before >= gap - 1e-9 for before, after in pairwise(ordered))
+    for (one, here), (other, there) in combinations(zip(wanted, found, strict=True), 2):
+        assert (one < other) <= (here < there)
+    if all(after - before >= gap for before, after in pairwise(sorted(wanted))):
+        assert found == pytest.approx(wanted)
+
+
+def test_labels_that_would_hide_each_other_move_apart_by_the_same() -> None:
+    assert spread([50.0, 51.0], 10.0, 0.0, 100.0) == pytest.approx([45.5, 55.5])
+    assert spread([1.0, 2.0], 10.0, 0.0, 100.0) == pytest.approx([0.0, 10.0])
+    assert spread([3.0] * 3, 80.0, 0.0, 100.0) == pytest.approx([0.0, 50.0, 100.0]), "no room for all"
+
+
+def test_a_text_stands_beside_its_label_where_both_fit_the_narrowest_page() -> None:
+    texts = {"short": "+1.0 % [-2.0, +3.0]", "a label that takes nearly the whole line": "+1.0 % [-2.0, +3.0]"}
+    rows, height = labelled_rows(texts, 16)
+    first, second = rows["short"], rows["a label that takes nearly the whole line"]
+    assert first.text_y == first.label_y == 0
+    assert second.text_y == second.label_y + LINE
+    assert first.label_y < first.mark_y < second.label_y < second.text_y < second.mark_y < height
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.booleans())
+def test_an_axis_holds_all_values_and_zero_where_asked(values: list[float], zero: bool) -> None:
+    low, high = domain_of(values, zero)
+    assert low < high
+    assert low <= min(values) <= max(values) <= high
+    assert not zero or low <= 0.0 <= high
+
+
+def test_what_never_varies_is_a_sentence(tmp_path: Path) -> None:
+    found = Findings(make_run(tmp_path / "run"))
+    said = distribution(found, found.responses["database_bytes"])
+    assert not isinstance(said, str), "three sizes"
+    trials = [replace(each, responses={**each.responses, "database_bytes": 3e8}) for each in found.trials]
+    found.trials = tuple(trials)
+    assert distribution(found, found.responses["database_bytes"]) == (
+        "Size of the database at the end: 286.1 MB in every valid trial"
+    )
+    assert [constant([1.0, 1.0]), constant([0.0, 0.0]), constant([1.0, 1.001])] == [True, True, False]

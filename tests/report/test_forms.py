@@ -15,6 +15,7 @@ from pgassay.report.configuration import Row, levels_read_back, merged, side_by_
 from pgassay.report.findings import Findings
 from pgassay.report.forms import CSV_HEAD
 from pgassay.report.measurements import distribution
+from pgassay.report.section import Drawing
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body, figures, plain
 
@@ -72,7 +73,7 @@ def test_costs_are_headed_as_people_write_units_and_sizes_agree_with_the_axes(fi
         assert f'<span class="small"{raw}' not in shown
     size = next(each for each in findings.run.responses if each.name == "table_bytes")
     values = distribution(findings, size)
-    assert values is not None
+    assert isinstance(values, Drawing)
     drawn = json.dumps(values.chart.to_dict())
     assert ", MB" in drawn
     assert "100000000" not in drawn

@@ -121,7 +121,8 @@ def test_a_single_second_is_a_point_in_a_panel_of_its_condition(tmp_path: Path) 
     found = drawing(Findings(make_offered(tmp_path / "run")))
     assert found is not None
     made = found.chart.to_dict()
-    assert made["spec"]["mark"]["point"] is True
+    (lines,) = (layer["mark"] for layer in made["spec"]["layer"] if layer["mark"]["type"] == "line")
+    assert lines["point"] is True
     panels = made["facet"]["row"]["sort"]
     assert len(panels) == 12
     assert "table.fillfactor=75, load.protocol=simple, load.clients=8" in panels

@@ -1,11 +1,22 @@
 """The figure of the seconds: lines of trials that do not count are told from those that do."""
 
 from pathlib import Path
+from typing import Any
 
 from pgassay.report import seconds
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
+
+
+def phases_of(made: dict[str, Any]) -> list[str]:
+    """Which phases of trials a figure tells apart."""
+    (domain,) = (
+        layer["encoding"]["color"]["scale"]["domain"]
+        for layer in made["spec"]["layer"]
+        if layer["mark"]["type"] == "line"
+    )
+    return list(domain)
 
 
 def test_trials_that_do_not_count_are_marked(tmp_path: Path) -> None:
@@ -18,12 +29,17 @@ def test_trials_that_do_not_count_are_marked(tmp_path: Path) -> None:
     found = seconds.drawing(findings)
     assert found is not None
     assert "1 discarded trial and 1 failed trial" in found.caption
-    domain = found.chart.to_dict()["spec"]["encoding"]["color"]["scale"]["domain"]
-    assert {"measured", "discarded trial", "failed trial"} <= set(domain)
+    made = found.chart.to_dict()
+    assert {"measured", "discarded trial", "failed trial"} <= set(phases_of(made))
+    left_out = {row["trial"]: row["phase"] for row in rows if row["phase"] != "measured"}
+    notes = {row["name"] for row in made["data"]["values"] if row["kind"] == "note"}
+    assert notes == {f"trial {number}: {phase.removesuffix(' trial')}" for number, phase in left_out.items()}
 
 
 def test_a_run_without_such_trials_has_no_mark_for_them(tmp_path: Path) -> None:
     found = seconds.drawing(Findings(make_run(tmp_path / "run", discarded=False)))
     assert found is not None
     assert "discarded" not in found.caption
-    assert found.chart.to_dict()["spec"]["encoding"]["color"]["scale"]["domain"] == ["measured"]
+    made = found.chart.to_dict()
+    assert phases_of(made) == ["measured"]
+    assert not [row for row in made["data"]["values"] if row["kind"] == "note"]

@@ -11,7 +11,8 @@ import altair as alt
 import vl_convert
 
 from pgassay.flash import Outcome
-from pgassay.report.charts import PALETTE, WIDTH, chart_of, legend_of, panels, styled
+from pgassay.report.charts import WIDTH, chart_of, legend_of, panels, styled
+from pgassay.report.colours import INK, PALETTE
 
 _SCALE = 2
 _PARTS = {
@@ -175,5 +176,5 @@ def _sweep(outcomes: Sequence[Outcome]) -> Any:
         tooltip=["drive:N", "wa:Q", "low:Q", "high:Q", "formula:Q"],
     )
     intervals = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    ticks = base.mark_tick(thickness=2, size=22, color="black").encode(x="formula:Q")
+    ticks = base.mark_tick(thickness=2, size=22, color=INK).encode(x="formula:Q")
     return (intervals + points + ticks).properties(width=WIDTH, height=alt.Step(32))

@@ -15,6 +15,7 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import places
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words
+from pgassay.report.colours import INK, PALETTE
 from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Surface, Table
 from pgassay.study.levels import label
 from pgassay.study.responses import Status
@@ -33,7 +34,7 @@ SHARES = {
     "heap_buffers": "heap in shared_buffers",
 }
 MOMENTS = {"warm": "before the probes", "scan": "after the scan"}
-FLAT_SIZES = 12
+FLAT_SIZES = 5
 _TIMES = {
     "idx1": "Index probes before the scan (idx1)",
     "seq": "Sequential scan (seq)",
@@ -255,7 +256,7 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
         return None
     import altair as alt
 
-    from pgassay.report.charts import FIVE, WIDTH, box_of, chart_of, legend_of
+    from pgassay.report.charts import FIVE, WIDTH, box_of, chart_of, legend_of, tip
 
     rows, points = [], []
     for spot, values in cache.values(name).items():
@@ -271,14 +272,14 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
         alt.XOffset("series:N", sort=series),
     )
     scale = alt.Scale(type="log", nice=False, padding=8) if _wide(rows) else alt.Scale(zero=False, nice=True)
-    tooltip = [alt.Tooltip(each) for each in ("size:N", "series:N", "trials:Q")]
-    tooltip += [alt.Tooltip(f"{each}:Q", format=",.4~g") for each in FIVE]
+    tooltip = [tip(each) for each in ("size:N", "series:N", "trials:Q")]
+    tooltip += [tip(f"{each}:Q") for each in FIVE]
     y = alt.Y("low:Q", scale=scale, title=f"{time}, ms")
     base = chart_of(rows).encode(x=x, xOffset=offset, color=colour, tooltip=tooltip)
     layered = base.mark_rule().encode(y=y, y2="high:Q") + base.mark_bar(opacity=0.55).encode(
         y=alt.Y("q1:Q", scale=scale, title=f"{time}, ms"), y2="q3:Q"
     )
-    layered += base.mark_tick(thickness=2).encode(y=alt.Y("median:Q", scale=scale), color=alt.value("black"))
+    layered += base.mark_tick(thickness=2).encode(y=alt.Y("median:Q", scale=scale), color=alt.value(INK))
     if points:
         layered += (
             chart_of(points)
@@ -296,8 +297,6 @@ def _wide(rows: Sequence[dict[str, Any]]) -> bool:
 
 def _colours(series: Sequence[str]) -> Any:
     import altair as alt
-
-    from pgassay.report.charts import PALETTE
 
     return alt.Scale(domain=list(series), range=[PALETTE[place % len(PALETTE)] for place in range(len(series))])
 
@@ -330,11 +329,13 @@ def residency(cache: CacheFindings) -> Drawing:
     base = chart_of(rows).encode(
         x=alt.X("size:N", sort=order, title=BUFFERS.removeprefix("server."), axis=_sizes(order)),
         y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1], clamp=True), title="share"),
-        color=alt.Color("what:N", scale=_colours(what), sort=what, title=None, legend=alt.Legend(orient="top")),
+        color=alt.Color(
+            "what:N", scale=_colours(what), sort=what, title=None, legend=alt.Legend(orient="top", columns=2)
+        ),
         tooltip=["size:N", "series:N", "what:N", "when:N", alt.Tooltip("share:Q", format=".0%")],
     )
     # Points in a layer of their own: with them the legend shows its dashes filled, which for strokes is invisible.
-    strokes = alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolStrokeColor="black")
+    strokes = alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolStrokeColor=INK)
     dashes = alt.StrokeDash("when:N", sort=list(MOMENTS.values()), title=None, legend=strokes)
     lines = base.mark_line().encode(strokeDash=dashes) + base.mark_point(filled=True, size=40, opacity=1).encode(
         shape=alt.Shape("what:N", sort=what, legend=None)

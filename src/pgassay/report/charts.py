@@ -1,45 +1,53 @@
-"""The house style of figures: palette, sizes, axes, legends, and the two forms of chart that several sections draw.
+"""The house style of figures: sizes, axes, labels, legends, and the forms of chart that several sections draw.
 
-One palette survives colour blindness (Okabe and Ito, 2008), and every figure works without colour. Legends and titles
-are never cut, and say nothing twice. Altair takes a second to import, so sections import this module only to draw.
+Labels stand beside what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
+are for what has too many names. Every figure works without colour (the palette is in `colours`). Nothing is cut, and
+nothing is said twice. Altair takes a second to import, so sections import this module only to draw.
 """
 
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 import altair as alt
 from altair.utils import schemapi
 
-from pgassay.analysis.effects import Effect
-from pgassay.study.responses import Scale
+from pgassay.report.colours import GRID, INK, PALETTE, PAPER, SOFT
 
 WIDTH = 640
-"""Of a figure's plot, in pixels."""
+"""Of a figure's plot as a file, in pixels; a page fits it to its own width."""
+NARROW = 330
+"""Pixels that a text may take, so that it is whole on the narrowest page."""
 LETTER = 6.8
 """Pixels of a letter in a label, on the wide side; bold ones of titles take a tenth more."""
 _SYMBOL = 40
+LETTERS = int(NARROW / LETTER)
+"""Of a line of text inside a plot."""
 Title = str | list[str]
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-down", "triangle-right", "triangle-left")
 FONT = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif"
+THREE_DIGITS = ",.3~r"
+"""Of numbers in tooltips; none of ours needs more, and a thousand is 1,000 and not 1k."""
 _APART = 4.0
 """How many times larger the values of one panel are that want an axis of their own."""
-_LINE, _AIR = 15, 8
-"""Pixels of a line of text, and between two labels."""
+LINE, _AIR = 15, 10
+"""Pixels of a line of text, and between two rows."""
 WHISKER = 1.5
 OUTLIERS_MAX = 20
 """Of each box: the farthest ones."""
 FIVE = ("low", "q1", "median", "q3", "high")
 DOTS_MAX = 2000
 """Trials beyond which a figure shows boxes: more dots than that hide each other and make a page of many megabytes."""
+LABELLED_MAX = 8
+"""Lines that have their names beside them; more have a legend."""
+LABEL_LETTERS_MAX = 18
+"""Of a name beside a line; longer ones go to a legend."""
 ALL_TREATMENTS = "median of all treatments"
-_REACH_MIN = 100.0
-_INFINITE = 1e12
-_BOX_STEP, _FOREST_STEP, _TEXT = 26, 40, 80
-"""Pixels from one box to the next, from one row of a forest to the next, and of half a text over a point."""
+_BOX_PX = 22
+"""Height of a box with the air around it."""
 
 
 def short_labels(names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
@@ -59,17 +67,23 @@ def short_labels(names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
     return title, {name: ", ".join(each[place] for place in varied) for name, each in zip(names, levels, strict=True)}
 
 
+def by(names: Sequence[str]) -> str:
+    """What tells these names apart, as a title ends with it: `, by table.fillfactor`; empty where that is not one."""
+    factors = short_labels(names)[0].partition(";")[0]
+    return f", by {factors}" if factors else ""
+
+
 def legend_of(names: Sequence[str], what: str = "") -> alt.Legend | None:
     """Below the figure; None for a single name. Its title is `what` it is about, and the factors that names share."""
     if len(names) < 2:
         return None
     shared, labels = short_labels(names)
     longest = max(map(len, labels.values()))
-    columns = max(1, min(len(names), int(WIDTH // (longest * LETTER + _SYMBOL))))
+    columns = max(1, min(len(names), int(NARROW // (longest * LETTER + _SYMBOL))))
     title = ": ".join(each for each in (what, shared) if each)
     return alt.Legend(
         orient="bottom",
-        title=wrapped(title, WIDTH) if title else None,
+        title=wrapped(title, NARROW) if title else None,
         columns=columns,
         labelExpr=f"{json.dumps(labels)}[datum.label]",
         symbolOpacity=1.0,
@@ -83,17 +97,11 @@ def wrapped(text: str, length: float) -> Title:
 
 
 def wrapping(names: Sequence[str]) -> str | None:
-    """An expression that lays names of panels in lines as wide as the figure; None where all fit."""
-    longest = int(WIDTH / LETTER)
-    if all(len(name) <= longest for name in names):
+    """An expression that lays names of panels in lines that fit the narrowest page; None where all fit."""
+    if all(len(name) <= LETTERS for name in names):
         return None
-    lines = {name: textwrap.wrap(name, longest) for name in names}
+    lines = {name: textwrap.wrap(name, LETTERS) for name in names}
     return f"{json.dumps(lines)}[datum.label]"
-
-
-def lines_of(names: Sequence[str]) -> int:
-    """How many lines the longest name takes where every level has one of its own."""
-    return max((name.count(", ") + 1 for name in names), default=1)
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -108,36 +116,178 @@ def chart_of(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
 
 def styled(figure: Any) -> Any:
     """The figure in the house's look; no label is cut."""
+    axis = {"labelColor": SOFT, "titleColor": SOFT, "domainColor": GRID, "tickColor": GRID, "gridColor": GRID}
     return (
-        figure.configure(font=FONT, background="white")
-        .configure_axis(labelFontSize=12, titleFontSize=12, grid=True, gridColor="#e8e8e8", labelLimit=0)
-        .configure_legend(labelFontSize=12, titleFontSize=12, labelLimit=0, titleLimit=0, symbolLimit=0)
-        .configure_title(fontSize=14, anchor="start", subtitleFontSize=12, subtitleColor="#555")
+        figure.configure(font=FONT, background=PAPER)
+        .configure_axis(
+            **axis, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelLimit=0, labelOverlap="parity"
+        )
+        .configure_legend(
+            labelFontSize=12,
+            titleFontSize=12,
+            labelLimit=0,
+            titleLimit=0,
+            symbolLimit=0,
+            labelColor=INK,
+            titleColor=SOFT,
+        )
+        .configure_title(fontSize=14, anchor="start", color=INK, subtitleFontSize=12, subtitleColor=SOFT)
+        .configure_text(color=INK, fontSize=12)
         .configure_view(stroke=None)
     )
+
+
+def tip(field: str, title: str = "") -> alt.Tooltip:
+    """What a tooltip says of a field: numbers (`:Q`) with three significant digits."""
+    shown = alt.Tooltip(field, format=THREE_DIGITS) if field.endswith(":Q") else alt.Tooltip(field)
+    return shown.title(title) if title else shown
 
 
 def panels(field: str, order: Sequence[str] | None = None) -> Any:
     """Small multiples below each other, each with its whole name above it; in `order`, or as the rows come."""
     expression = wrapping(order or ())
     lines: dict[str, Any] = {"labelExpr": expression} if expression else {}
-    header = alt.Header(labelOrient="top", labelAnchor="start", labelFontSize=12, labelPadding=2, labelLimit=0, **lines)
+    header = alt.Header(
+        labelOrient="top",
+        labelAnchor="start",
+        labelFontSize=12,
+        labelPadding=2,
+        labelLimit=0,
+        labelColor=INK,
+        labelFontWeight="bold",
+        **lines,
+    )
     return alt.Row(f"{field}:N", sort=list(order) if order else None, title=None, header=header)
 
 
-def step(names: Sequence[str], least: int) -> int:
-    """Pixels from one name to the next on an axis where each level takes a line."""
-    return max(least, _LINE * lines_of(names) + _AIR)
+def layered(
+    layers: Sequence[Any], rows: Sequence[Mapping[str, Any]], height: float, field: str = "", names: Sequence[str] = ()
+) -> Any:
+    """Layers on the same rows; a panel for each of two or more `names` that the rows have in `field`."""
+    shown = alt.layer(*layers).properties(width=WIDTH, height=height)
+    if len(names) < 2:
+        return shown.properties(data=data(rows))
+    return shown.facet(data=data(rows), row=panels(field, names))
 
 
-def colour(treatments: tuple[str, ...], title: str = "treatment") -> Any:
+def of_kind(kind: str) -> alt.Chart:
+    """A layer's chart that takes the rows of one kind only."""
+    return alt.Chart().transform_filter(f"datum.kind == {json.dumps(kind)}")
+
+
+@dataclass(frozen=True)
+class LabelledRow:
+    """Where a row lies, in pixels from the top: its label (in lines), the text at its right, and its marks' middle."""
+
+    label: str
+    label_y: float
+    text_y: float
+    mark_y: float
+
+
+def labelled_rows(texts: Mapping[str, str], mark: float) -> tuple[Mapping[str, LabelledRow], float]:
+    """A row for each label with marks `mark` pixels high below it, and the height of all.
+
+    The longest text of a row stands at the right of the label's last line if both fit, else below it.
+    """
+    found: dict[str, LabelledRow] = {}
+    top = 0.0
+    for label, text in texts.items():
+        lines = textwrap.wrap(label, LETTERS) or [""]
+        beside = len(lines[-1]) + len(text) + 3 <= LETTERS
+        bottom = top + LINE * (len(lines) if beside or not text else len(lines) + 1)
+        found[label] = LabelledRow("\n".join(lines), top, bottom - LINE, bottom + mark / 2)
+        top = bottom + mark + _AIR
+    return found, top
+
+
+def down(field: str, height: float) -> Any:
+    """The vertical axis of labelled rows: pixels from the top, not shown."""
+    return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False, zero=False))
+
+
+def right(names: Sequence[str]) -> Any:
+    """The right edge of each panel of these names, also when a page has changed its width."""
+    return alt.value(alt.ExprRef("child_width" if len(names) > 1 else "width"))
+
+
+def row_texts(chart: alt.Chart, height: float, names: Sequence[str] = ()) -> list[Any]:
+    """The layers of labels at the left and texts at the right: `_label` at `_label_y` and `text` at `_text_y`."""
+    label = chart.mark_text(align="left", baseline="top", lineBreak="\n", lineHeight=LINE)
+    text = chart.mark_text(align="right", baseline="top")
+    return [
+        label.encode(x=alt.value(0), y=down("_label_y", height), text="_label:N"),
+        text.encode(x=right(names), y=down("_text_y", height), text="text:N"),
+    ]
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Places at least `gap` apart between `low` and `high`, in the order of `wanted` and as near to it as can be.
+
+    Neighbours that are too near move apart by the same (pool adjacent violators); where there is no room for all, they
+    are spread over all of it.
+    """
+    count = len(wanted)
+    if count == 0:
+        return []
+    gap = min(gap, (high - low) / max(1, count - 1))
+    order = sorted(range(count), key=lambda place: wanted[place])
+    # Without their gaps, places need only be in order: each pool is a mean with its size.
+    pools: list[tuple[float, int]] = []
+    for rank, place in enumerate(order):
+        pools.append((wanted[place] - rank * gap, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (last, many), (before, few) = pools.pop(), pools.pop()
+            pools.append(((last * many + before * few) / (many + few), many + few))
+    level = [min(max(mean, low), high - (count - 1) * gap) for mean, size in pools for _ in range(size)]
+    found = [0.0] * count
+    for rank, place in enumerate(order):
+        found[place] = level[rank] + rank * gap
+    return found
+
+
+def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float]:
+    """Ends of an axis with a little air; from 0 where asked or where values come near it (less would mean nothing)."""
+    known = list(values)
+    least, most = min(known), max(known)
+    if zero or 0.0 <= least < 0.1 * most:
+        return min(0.0, least), most * 1.05 if most > 0.0 else 1.0
+    air = 0.06 * (most - least) or 0.05 * abs(most) or 1.0
+    return least - air, most + air
+
+
+def beside_lines(names: Sequence[str]) -> bool:
+    """Do these lines have their names beside them, rather than in a legend?"""
+    labels = short_labels(names)[1].values()
+    return len(names) <= LABELLED_MAX and all(len(label) <= LABEL_LETTERS_MAX for label in labels)
+
+
+def end_labels(ends: Mapping[str, float], domain: tuple[float, float], height: float) -> list[dict[str, Any]]:
+    """Rows of kind `label` for names beside the right ends of lines: `treatment`, `name` and `_at` on the axis."""
+    low, high = domain
+    pixel = (high - low) / height
+    places = spread(list(ends.values()), (LINE - 1) * pixel, low, high)
+    labels = short_labels(list(ends))[1]
+    return [
+        {"kind": "label", "treatment": name, "name": labels[name], "_at": place}
+        for name, place in zip(ends, places, strict=True)
+    ]
+
+
+def end_texts(y: Any, names: Sequence[str] = ()) -> Any:
+    """The layer of `end_labels` in the panels of these names; `y` is the axis of `_at`."""
+    texts = of_kind("label").mark_text(align="left", dx=8)
+    return texts.encode(x=right(names), y=y, text="name:N")
+
+
+def colour(treatments: tuple[str, ...], title: str = "treatment", *, legend: bool = True) -> Any:
     """The treatments' colours, the same in every figure."""
     return alt.Color(
         "treatment:N",
         scale=alt.Scale(domain=list(treatments), range=[PALETTE[i % len(PALETTE)] for i in range(len(treatments))]),
         title=title,
         sort=list(treatments),
-        legend=legend_of(treatments, title),
+        legend=legend_of(treatments, title) if legend else None,
     )
 
 
@@ -167,11 +317,6 @@ def specified(figure: Any) -> dict[str, Any]:
     return found
 
 
-def levels_below_each_other(names: Sequence[str]) -> alt.Axis:
-    """For the names of combinations, which are long and begin alike: a level a line, about the tick."""
-    return alt.Axis(labelExpr="split(datum.label, ', ')", labelOffset=-_LINE / 2 * (lines_of(names) - 1))
-
-
 def box_of(values: Sequence[float]) -> tuple[dict[str, float], list[float]]:
     """The five numbers of a box (Tukey: whiskers to the last value within 1.5 times the box) and what lies outside."""
     ordered = sorted(values)
@@ -191,23 +336,56 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def boxes(rows: Iterable[Mapping[str, Any]], treatments: tuple[str, ...], title: Title, number_format: str) -> Any:
-    """A box for each treatment and place, from rows with `treatment`, `condition` and `value`; the caller facets it."""
+def boxes(
+    rows: Iterable[Mapping[str, Any]],
+    treatments: tuple[str, ...],
+    places: Sequence[str],
+    x: Mapping[str, Any],
+    shown: Mapping[tuple[str, str], str],
+) -> Any:
+    """A box for each treatment and place, from rows with `treatment`, `condition` and `value`.
+
+    `x` has the axis' `title`, `scale` and `axis`; `shown` each median as text, by treatment and place.
+    """
     grouped: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         grouped.setdefault((row["treatment"], row["condition"]), []).append(row["value"])
-    found = [{"treatment": name, "condition": place, **box_of(values)[0]} for (name, place), values in grouped.items()]
-    scale = alt.Scale(zero=False, nice=True, padding=12)
-    axis = alt.Axis(format=number_format)
-    base = chart_of(found).encode(
-        y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=levels_below_each_other(treatments)),
-        color=colour(treatments).legend(None),
-        tooltip=[alt.Tooltip("treatment:N"), *(alt.Tooltip(f"{each}:Q", format=",.4~g") for each in FIVE)],
+    lines, height = labelled_rows(longest(treatments, shown), _BOX_PX)
+    found = [
+        {
+            "treatment": name, "condition": place, **box_of(values)[0], "text": shown[name, place],
+            "_label": lines[name].label, "_label_y": lines[name].label_y, "_text_y": lines[name].text_y,
+            "_y": lines[name].mark_y,
+        }
+        for (name, place), values in grouped.items()
+    ]  # fmt: skip
+    y = down("_y", height)
+    base = alt.Chart().encode(
+        y=y,
+        color=colour(treatments, legend=False),
+        tooltip=[tip("treatment:N"), *(tip(f"{each}:Q") for each in FIVE), tip("trials:Q")],
     )
-    whiskers = base.mark_rule().encode(x=alt.X("low:Q", scale=scale, title=title, axis=axis), x2="high:Q")
-    halves = base.mark_bar(opacity=0.55).encode(x=alt.X("q1:Q", scale=scale), x2="q3:Q")
-    middles = base.mark_tick(thickness=2).encode(x=alt.X("median:Q", scale=scale), color=alt.value("black"))
-    return (whiskers + halves + middles).properties(width=WIDTH, height=alt.Step(step(treatments, _BOX_STEP)))
+    whiskers = base.mark_rule().encode(x=alt.X("low:Q", **x), x2="high:Q")
+    halves = base.mark_bar(opacity=0.55, size=14).encode(x=alt.X("q1:Q", **x), x2="q3:Q")
+    middles = base.mark_tick(thickness=2, size=18).encode(x=alt.X("median:Q", **x), color=alt.value(INK))
+    return layered(
+        [whiskers, halves, middles, *row_texts(alt.Chart(), height, places)], found, height, "condition", places
+    )
+
+
+def medians(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+    """The median of each treatment and place."""
+    grouped: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        grouped.setdefault((row["treatment"], row["condition"]), []).append(row["value"])
+    return {spot: median(values) for spot, values in grouped.items()}
+
+
+def longest(names: Sequence[str], shown: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Each name with the longest of its texts, whatever the place."""
+    return {
+        name: max((text for (each, _), text in shown.items() if each == name), key=len, default="") for name in names
+    }
 
 
 def block_medians(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -219,55 +397,3 @@ def block_medians(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {"treatment": ALL_TREATMENTS, "condition": place, "block": block, "trial": None, "value": median(values)}
         for (block, place), values in grouped.items()
     ]
-
-
-def forest(
-    rows: list[dict[str, Any]], order: Sequence[str], title: str, colours: Any, *, most: float | None = None
-) -> Any:
-    """Estimates with intervals around the line of no effect, in per cent. Nothing is drawn beyond `most`."""
-    reach = _reach(rows, most)
-    # Nothing falls by more than all of it, so the axis ends there.
-    scale = alt.Scale(nice=True, padding=_TEXT)  # the texts over the outermost points need room
-    if reach:
-        scale = alt.Scale(domain=[-min(reach, _REACH_MIN), reach], clamp=True)
-    named = any("=" in name for name in order)
-    axis = levels_below_each_other(order) if named else alt.Axis()
-    drawn = chart_of(rows)
-    base = drawn.encode(
-        y=alt.Y("label:N", sort=list(order), title=None, axis=axis),
-        tooltip=["label:N", "text:N", "blocks:Q"],
-    )
-    line = drawn.mark_rule(strokeDash=[4, 3], color="#666").encode(x=alt.XDatum(0))
-    x = alt.X("low:Q", title=wrapped(title, WIDTH), scale=scale)
-    bars = base.mark_rule(strokeWidth=3).encode(x=x, x2="high:Q", color=colours)
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
-    texts = base.mark_text(dy=-11, fontSize=11).encode(x="estimate:Q", text="text:N")
-    height = alt.Step(step(order, _FOREST_STEP) if named else _FOREST_STEP)
-    return (line + bars + points + texts).properties(width=WIDTH, height=height)
-
-
-def _reach(rows: Sequence[Mapping[str, Any]], most: float | None) -> float | None:
-    """Where bars are cut off, so that one without information does not hide all others; None if none is so long."""
-    reach = max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows))
-    reach = reach if most is None else min(reach, most)
-    return reach if any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows) else None
-
-
-def forest_row(effect: Effect, name: str) -> dict[str, Any] | None:
-    """An effect as a row of a forest; None without an interval, with one that says nothing, or an endless bar."""
-    if not effect.informative:
-        return None
-    ratio = effect.scale is Scale.RATIO
-    shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
-    if max(map(abs, shown)) > _INFINITE:
-        return None
-    unit = "%" if ratio else " points"
-    return {
-        "label": name,
-        "treatment": effect.treatment,
-        "estimate": shown[0],
-        "low": shown[1],
-        "high": shown[2],
-        "blocks": effect.blocks,
-        "text": f"{shown[0]:+.1f}{unit} [{shown[1]:+.1f}, {shown[2]:+.1f}]",
-    }

@@ -99,6 +99,7 @@ def _mean(values: Collection[float], scale: Scale) -> float:
 def _drawing(findings: "Findings") -> Drawing | None:
     """A forest of all costs, a panel for each arm; None without an interval, or with too many arms."""
     from pgassay.report import charts
+    from pgassay.report.forest import forest, forest_row
 
     rows = []
     for effect in findings.costs:
@@ -107,7 +108,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
         if response.name in _BOUNDS:
             continue
         if response.scale is Scale.RATIO or response.unit == "share":
-            row = charts.forest_row(effect, response.title)
+            row = forest_row(effect, response.title.removesuffix(f", per {findings.work.name}"))
         if row:
             rows.append({**row, "panel": effect.place.name})
     names = list(dict.fromkeys(row["label"] for row in rows))
@@ -116,13 +117,14 @@ def _drawing(findings: "Findings") -> Drawing | None:
     shown = tuple(name for arm in arms if (name := words.place(*arm)) in panels)
     if not 0 < len(shown) <= _PANELS_MAX:
         return None
-    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments)).legend(None)
-    base = charts.forest(rows, names, "change against the baseline, % (shares: points)", colours, most=_REACH)
+    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments), legend=False)
+    title = "change against the baseline, % (shares: points)"
+    chart = forest(rows, names, title, colours, most=_REACH, field="panel", names=shown)
     return Drawing(
         f"Costs of {findings.work.article} against the baseline",
         "Costs repeat better than speed on a shared machine, and explain it. Secondary; valid for all costs together;"
         " a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        base.facet(row=charts.panels("panel", shown)) if len(shown) > 1 else base,
+        chart,
     )
 
 

@@ -148,29 +148,43 @@ def _drawing(findings: "Findings") -> Drawing | None:
     from pgassay.report import charts
 
     numeric = all(isinstance(row["at"], float) for row in rows)
-    title = ", ".join(findings.study.covariates)
+    title = charts.wrapped(", ".join(findings.study.covariates), charts.NARROW)
     x = alt.X("at:N", title=title, sort=None)
     if numeric:
         x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=charts.at_points(row["at"] for row in rows))
-    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments))
+    treatments = tuple(treatment.name for treatment in findings.study.treatments)
+    places = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
     _, unit = _scale(findings.curves, findings.primary)
-    tooltip = ["treatment:N", "value:Q", "low:Q", "high:Q", "blocks:Q"]
-    several = len({row["condition"] for row in rows}) > 1
-    base = alt.Chart() if several else charts.chart_of(rows)  # panels share out the rows of the whole, not of a layer
-    lines = base.mark_line(point=True).encode(x=x, color=colours, y="value:Q", tooltip=tooltip)
-    bounded = base.transform_filter("isValid(datum.high)")
-    band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
     named = f"{findings.primary.title}, {unit}" if unit else findings.primary.title
-    y = alt.Y("low:Q", title=charts.wrapped(named, _HEIGHT))
-    chart = (band.encode(x=x, color=colours, y=y, y2="high:Q") + lines).properties(width=charts.WIDTH, height=_HEIGHT)
-    if several:
-        names = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
-        chart = chart.facet(data=charts.data(rows), row=charts.panels("condition", names))
-        chart = chart.resolve_scale(y="independent")
+    free = len(places) > 1
+    ends = [row[each] for row in rows for each in ("value", "low", "high") if row[each] is not None]
+    domain = charts.domain_of(ends, zero=True)
+    beside = not free and len(treatments) > 1 and charts.beside_lines(treatments)
+    scale = alt.Scale(zero=True) if free else alt.Scale(domain=domain, nice=False)
+    y = alt.Y("low:Q", title=charts.wrapped(named, _HEIGHT), scale=scale)
+    drawn = [{**row, "kind": "point"} for row in rows]
+    if beside:
+        drawn += charts.end_labels({row["treatment"]: row["value"] for row in rows}, domain, _HEIGHT)
+    colours = charts.colour(treatments, legend=not beside)
+    tooltip = [
+        charts.tip("treatment:N"),
+        charts.tip("at:Q" if numeric else "at:N", ", ".join(findings.study.covariates)),
+    ]
+    tooltip += [charts.tip(f"{each}:Q") for each in ("value", "low", "high", "blocks")]
+    bounded = charts.of_kind("point").transform_filter("isValid(datum.high)")
+    band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
+    lines = charts.of_kind("point").mark_line(point=True)
+    layers = [
+        band.encode(x=x, color=colours, y=y, y2="high:Q"),
+        lines.encode(x=x, color=colours, y=alt.Y("value:Q", scale=scale), tooltip=tooltip),
+    ]
+    if beside:
+        layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale)))
+    chart = charts.layered(layers, drawn, _HEIGHT, "condition", places)
     return Drawing(
-        f"{words.capital(findings.primary.title)} along {', '.join(findings.study.covariates)}",
+        f"{words.capital(findings.primary.title)} along {', '.join(findings.study.covariates)}{charts.by(treatments)}",
         "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
-        chart,
+        chart.resolve_scale(y="independent") if free else chart,
     )
 
 

@@ -54,14 +54,18 @@ def _write(path: Path, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def rows_of(specification: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The rows that a figure draws, each set of them once; with a column `set` where there are several."""
+    """The rows that a figure draws, each set of them once; with a column `set` where there are several.
+
+    Without columns that only place marks: their names begin with `_`.
+    """
     found: list[Sequence[Mapping[str, Any]]] = []
     for each in _sets(specification):
         if each and each not in found:
             found.append(each)
-    if len(found) == 1:
-        return list(found[0])
-    return [{"set": place, **row} for place, rows in enumerate(found, 1) for row in rows]
+    drawn = [[{name: each for name, each in row.items() if name[:1] != "_"} for row in rows] for rows in found]
+    if len(drawn) == 1:
+        return list(drawn[0])
+    return [{"set": place, **row} for place, rows in enumerate(drawn, 1) for row in rows]
 
 
 def _sets(part: Any) -> Iterator[Sequence[Mapping[str, Any]]]:

@@ -3,11 +3,12 @@
 Beyond `boxes.DOTS_MAX` trials dots would hide each other: boxes stand for them, and one line for the blocks' medians.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import seconds, words
+from pgassay.report import messages, seconds, words
+from pgassay.report.colours import INK
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import measured
 from pgassay.study.model import Study
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
     from pgassay.report.findings import Findings
 
-_HEIGHT, _BAND = 220, 58
+_HEIGHT, _BAND = 220, 36
 """Pixels of a panel over the blocks, and of a treatment with its dots."""
-_DOTS = "Each dot is one trial, shifted by its block; the bar is the median."
+_DOTS = "Each dot is a trial, the first block on top; the bar is the median."
 _BOXES = (
     "The middle half of the trials, their median, and whiskers to 1.5 times the box: too many trials for a dot each."
 )
@@ -59,79 +60,137 @@ def _figure(findings: "Findings", response: Response) -> Figure:
     return Figure(name, lambda: distribution(findings, response), key)
 
 
-def distribution(findings: "Findings", response: Response) -> Drawing | None:
+def distribution(findings: "Findings", response: Response) -> Drawing | str | None:
     """Every valid trial's value by treatment, a panel for each condition and covariate point; None without any."""
-    import altair as alt
-
     from pgassay.report import charts
 
     rows = _values(findings.trials, response)
     if not rows:
         return None
-    treatments, name = _treatments(findings.study), f"{words.capital(response.title)} of every trial"
-    title = charts.wrapped(_axis_title(findings.trials, response), charts.WIDTH)
+    if constant(row["value"] for row in rows):
+        return messages.constant(words.titled(response, ""), _shown(findings, rows[0]["value"], response))
+    treatments, places = _treatments(findings.study), _places(findings.study)
+    if len(treatments) == 1 < len(places):  # places are compared then, on one axis
+        rows = [{**row, "treatment": row["condition"], "condition": ""} for row in rows]
+        treatments, places = places, ("",)
+    name = f"{words.capital(response.title)} of every trial{charts.by(treatments)}"
+    medians = charts.medians(rows)
+    shown = {spot: f"median {_shown(findings, value, response)}" for spot, value in medians.items()}
+    title = charts.wrapped(_axis_title(findings.trials, response), charts.NARROW)
+    x = {"title": title, "scale": _spread_out(rows), "axis": _axis(response)}
     if len(rows) > charts.DOTS_MAX:
-        chart = charts.boxes(rows, treatments, title, _format(response))
-        return Drawing(name, _BOXES, _by_place(chart, findings.study, rows, "x"))
-    base = charts.chart_of(rows).encode(
-        y=alt.Y("treatment:N", sort=list(treatments), title=None, axis=charts.levels_below_each_other(treatments)),
-        x=alt.X("value:Q", scale=_spread_out(rows), title=title, axis=alt.Axis(format=_format(response))),
-    )
-    dots = base.mark_circle(size=55, opacity=0.75).encode(
-        color=charts.colour(treatments).legend(None),
-        yOffset=alt.YOffset("block:O"),
-        tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
-    )
-    medians = base.mark_tick(thickness=3, size=34, color="black").encode(x=alt.X("median(value):Q"))
-    height = charts.step(treatments, _BAND) * len(treatments)
-    layered = (dots + medians).properties(width=charts.WIDTH, height=height)
-    return Drawing(name, _DOTS, _by_place(layered, findings.study, rows, "x"))
+        chart = charts.boxes(rows, treatments, places, x, shown)
+        return Drawing(name, _BOXES, _free(chart, rows, "x"))
+    return Drawing(name, _DOTS, _free(_dots(rows, treatments, places, x, shown), rows, "x"))
+
+
+def _dots(
+    rows: Sequence[Mapping[str, Any]],
+    treatments: tuple[str, ...],
+    places: Sequence[str],
+    x: Mapping[str, Any],
+    shown: Mapping[tuple[str, str], str],
+) -> Any:
+    """A dot a trial, one block below the other, and a bar at the median; the treatment's name above them."""
+    import altair as alt
+
+    from pgassay.report import charts
+
+    blocks = max(row["block"] for row in rows)
+    band = _BAND if blocks > 1 else _BAND / 2
+    lines, height = charts.labelled_rows(charts.longest(treatments, shown), band)
+    drawn = [
+        {**row, "kind": "trial", "_y": lines[row["treatment"]].mark_y + band * ((row["block"] - 0.5) / blocks - 0.5)}
+        for row in rows
+    ]
+    for (name, place), value in charts.medians(rows).items():
+        line = lines[name]
+        drawn.append(
+            {
+                "kind": "median", "treatment": name, "condition": place, "value": value, "text": shown[name, place],
+                "_label": line.label, "_label_y": line.label_y, "_text_y": line.text_y, "_y": line.mark_y,
+            }
+        )  # fmt: skip
+    y = charts.down("_y", height)
+    dots = charts.of_kind("trial").mark_circle(size=55, opacity=0.8)
+    bars = charts.of_kind("median").mark_tick(thickness=2, size=band + 2, color=INK, orient="vertical")
+    layers = [
+        dots.encode(
+            x=alt.X("value:Q", **x),
+            y=y,
+            color=charts.colour(treatments, legend=False),
+            tooltip=[charts.tip(each) for each in ("treatment:N", "block:Q", "trial:Q", "value:Q")],
+        ),
+        bars.encode(x=alt.X("value:Q", **x), y=y),
+        *charts.row_texts(charts.of_kind("median"), height, places),
+    ]
+    return charts.layered(layers, drawn, height, "condition", places)
 
 
 def _effects(findings: "Findings") -> Drawing | None:
     """The verdicts' effects as a forest."""
     from pgassay.report import charts
+    from pgassay.report.forest import forest, forest_row
 
     effects = [judged.effect for judged in findings.verdicts]
-    rows = [row for effect in effects if (row := charts.forest_row(effect, effect.place.name))]
+    rows = [row for effect in effects if (row := forest_row(effect, effect.place.name))]
     if not rows:
         return None
     title = f"{findings.primary.title} against {findings.baseline}, %"
-    colours = charts.colour(_treatments(findings.study)).legend(None)
+    colours = charts.colour(_treatments(findings.study), legend=False)
     return Drawing(
         f"Effect on {findings.primary.title}",
         f"Point: estimate; bar: {effects[0].level:.0%} interval, valid for all comparisons together and at every look;"
         " a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        charts.forest(rows, [row["label"] for row in rows], title, colours),
+        forest(rows, [row["label"] for row in rows], title, colours),
     )
 
 
-def _over_blocks(findings: "Findings") -> Drawing | None:
+def _over_blocks(findings: "Findings") -> Drawing | str | None:
     """The primary's values by block, a line a treatment."""
     import altair as alt
 
     from pgassay.report import charts
 
     rows, treatments, caption = _values(findings.trials, findings.primary), _treatments(findings.study), _BLOCKS
-    if not rows:
-        return None
+    if not rows or constant(row["value"] for row in rows) or len({row["block"] for row in rows}) < 2:
+        return None  # the distribution says all of it
     if len(rows) > charts.DOTS_MAX:
         rows, treatments, caption = charts.block_medians(rows), (charts.ALL_TREATMENTS,), _MEDIANS
+    places = _places(findings.study)
+    free = len(places) > 1 and charts.apart(rows, "condition")
+    domain = charts.domain_of(row["value"] for row in rows)
+    named = len(treatments) > 1 and not free and charts.beside_lines(treatments)
+    drawn = [{**row, "kind": "trial"} for row in rows]
+    for place in places if named else ():
+        here = [row for row in rows if row["condition"] == place]
+        ends = {row["treatment"]: row["value"] for row in sorted(here, key=lambda row: int(row["block"]))}
+        drawn += [{**label, "condition": place} for label in charts.end_labels(ends, domain, _HEIGHT)]
+    scale = alt.Scale(zero=False) if free else alt.Scale(domain=domain, nice=False, zero=False)
     title = charts.wrapped(_axis_title(findings.trials, findings.primary), _HEIGHT)
-    lines = (
-        charts.chart_of(rows)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("block:O", title="block (repetition)", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", scale=alt.Scale(zero=False), title=title),
-            color=charts.colour(treatments),
+    axis = _axis(findings.primary)
+    lines = charts.of_kind("trial").mark_line(point=alt.OverlayMarkDef(size=40))
+    blocks = alt.X("block:O", title="block (repetition)", axis=alt.Axis(labelAngle=0, grid=False))
+    layers = [
+        lines.encode(
+            x=blocks,
+            y=alt.Y("value:Q", scale=scale, title=title, axis=axis),
+            color=charts.colour(treatments, legend=not named),
             shape=charts.shape(treatments),
-            tooltip=["treatment:N", "block:Q", "trial:Q", alt.Tooltip("value:Q", format=",.4~g")],
+            tooltip=[charts.tip(each) for each in ("treatment:N", "block:Q", "trial:Q", "value:Q")],
         )
-        .properties(width=charts.WIDTH, height=_HEIGHT)
-    )
-    name = f"{words.capital(findings.primary.title)} over the blocks"
-    return Drawing(name, caption, _by_place(lines, findings.study, rows, "y"))
+    ]
+    if named:
+        layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale), places))
+    chart = charts.layered(layers, drawn, _HEIGHT, "condition", places)
+    name = f"{words.capital(findings.primary.title)} over the blocks{charts.by(treatments)}"
+    return Drawing(name, caption, chart.resolve_scale(y="independent") if free else chart)
+
+
+def constant(values: Iterable[float]) -> bool:
+    """Do all values say the same? Then a sentence says it, and no figure."""
+    known = list(values)
+    return max(known) - min(known) <= 1e-9 * max(map(abs, known))
 
 
 def _values(trials: Sequence[TrialRecord], response: Response) -> list[dict[str, Any]]:
@@ -155,26 +214,41 @@ def _treatments(study: Study) -> tuple[str, ...]:
     return tuple(treatment.name for treatment in study.treatments)
 
 
+def _places(study: Study) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(arm.place.cell.name for arm in study.arms))
+
+
 def _axis_title(trials: Sequence[TrialRecord], response: Response) -> str:
-    values = (trial.responses.get(response.name) for trial in trials if trial.status is Status.VALID)
-    _, unit = words.scale_of((value for value in values if value is not None), response)
+    _, unit = _scale(trials, response)
     return f"{response.title}, {unit}" if unit else response.title
 
 
-def _format(response: Response) -> str:
+def _scale(trials: Sequence[TrialRecord], response: Response) -> tuple[float, str]:
+    values = (trial.responses.get(response.name) for trial in trials if trial.status is Status.VALID)
+    return words.scale_of((value for value in values if value is not None), response)
+
+
+def _shown(findings: "Findings", value: float, response: Response) -> str:
+    """A value in the unit of its axis, with that unit."""
+    if response.unit == "share":
+        return f"{value:.1%}"
+    _, unit = _scale(findings.trials, response)
+    return f"{words.number(value)} {unit}".strip() if unit != "1/s" else words.number(value)
+
+
+def _axis(response: Response) -> "alt.Axis":
     """How an axis writes its numbers: shares in per cent."""
-    return "%" if response.unit == "share" else ",.10~r"
+    import altair as alt
+
+    return alt.Axis(format="%" if response.unit == "share" else ",.10~r")
 
 
-def _by_place(chart: Any, study: Study, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
-    """A panel a place."""
-    from pgassay.report.charts import apart, panels
+def _free(chart: Any, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
+    """Panels with axes of their own where a common one would flatten some."""
+    from pgassay.report.charts import apart
 
-    places = dict.fromkeys(arm.place.cell.name for arm in study.arms)
-    if len(places) < 2:
-        return chart
-    faceted = chart.facet(row=panels("condition", tuple(places)))
-    return faceted.resolve_scale(**{channel: "independent"}) if apart(rows, "condition") else faceted
+    several = len({row["condition"] for row in rows}) > 1
+    return chart.resolve_scale(**{channel: "independent"}) if several and apart(rows, "condition") else chart
 
 
 def _spread_out(rows: Sequence[Mapping[str, Any]]) -> "alt.Scale":

@@ -68,3 +68,8 @@ def section_failed(name: str, error: Exception) -> str:
 def key_taken(section: str, key: str) -> UsageError:
     """Two sections want the same key of `--json`."""
     return UsageError(f'section "{section}" writes "{key}" to --json, which another section has', "give it another key")
+
+
+def constant(title: str, value: str) -> str:
+    """What a figure would show as a single value."""
+    return f"{title}: {value} in every valid trial"

@@ -17,8 +17,9 @@ import jinja2
 
 from pgassay.report import contents, vega, words
 from pgassay.report.arrangement import arranged, contained, flat
+from pgassay.report.colours import dark_style
 from pgassay.report.files import DATA, FIGURES, write_data, write_pictures
-from pgassay.report.section import Block, Figure, Folded, Listing, Section, Surface, Table
+from pgassay.report.section import Block, Figure, Folded, Listing, Section, Sentences, Surface, Table
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -90,8 +91,9 @@ def figures(made: Iterable[Chapter]) -> tuple[DrawnFigure, ...]:
 
 def _chapter(findings: "Findings", section: Section, *, drawn: bool) -> Chapter:
     blocks = _named(section.shown(findings, Surface.PAGE), section.name)
-    mine = {each.name: each for each in _drawn(blocks)} if drawn else {}
-    shown = arranged(_without_undrawn(blocks, mine))
+    made = dict(_drawn(blocks)) if drawn else {}
+    mine = {name: each for name, each in made.items() if isinstance(each, DrawnFigure)}
+    shown = arranged(_without_undrawn(blocks, made))
     kept = _unfolded(shown.blocks)
     tables = tuple(block for block in flat(blocks) if isinstance(block, Table))
     return Chapter(section, kept, mine, tables, missing=shown.missing)
@@ -119,12 +121,16 @@ def _named(blocks: Iterable[Block], section: str) -> list[Block]:
     return [named(block) for block in blocks]
 
 
-def _without_undrawn(blocks: Iterable[Block], drawn: Mapping[str, DrawnFigure]) -> Iterator[Block]:
-    """Without figures that this run has no data for."""
+def _without_undrawn(blocks: Iterable[Block], made: Mapping[str, DrawnFigure | str]) -> Iterator[Block]:
+    """Without figures that this run has no data for; a sentence in place of one that would show a single value."""
     for block in blocks:
         if isinstance(block, Folded):
-            yield replace(block, blocks=tuple(_without_undrawn(block.blocks, drawn)))
-        elif not isinstance(block, Figure) or block.name in drawn:
+            yield replace(block, blocks=tuple(_without_undrawn(block.blocks, made)))
+        elif not isinstance(block, Figure):
+            yield block
+        elif isinstance(found := made.get(block.name), str):
+            yield Sentences((found,))
+        elif found is not None:
             yield block
 
 
@@ -134,13 +140,18 @@ def _unfolded(blocks: Sequence[Block]) -> Sequence[Block]:
     return only.blocks if isinstance(only, Folded) else blocks
 
 
-def _drawn(blocks: Iterable[Block]) -> Iterator[DrawnFigure]:
+def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
+    """Every figure that there is something for, by name, or the sentence that says as much."""
     from pgassay.report.charts import specified
 
     for block in flat(blocks):
-        if isinstance(block, Figure) and (found := block.draw()) is not None:
+        if not isinstance(block, Figure) or (found := block.draw()) is None:
+            continue
+        if isinstance(found, str):
+            yield block.name, found
+        else:
             specification = {**specified(found.chart), "description": found.title}
-            yield DrawnFigure(block.name, found.title, found.caption, specification)
+            yield block.name, DrawnFigure(block.name, found.title, found.caption, specification)
 
 
 def _with_key_figures(made: Sequence[Chapter]) -> list[Chapter]:
@@ -190,7 +201,8 @@ def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = Fals
         chapters=made,
         pictures=pictures,
         verdicts_open=VERDICTS_OPEN,
-        style=_template("page.css"),
+        style=_template("page.css") + dark_style(),
+        drawing=_template("figures.js"),
         script=_template("page.js"),
         specifications=specifications,
         bundle=vega.script().replace("</script", "<\\/script"),

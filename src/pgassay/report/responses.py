@@ -74,13 +74,14 @@ def _family(findings: "Findings") -> str:
 def _drawing(findings: "Findings") -> Drawing | None:
     """A forest of the primary and all secondary responses, a panel for each arm; None without an interval."""
     from pgassay.report import charts
+    from pgassay.report.forest import forest, forest_row
 
     every = ((findings.primary, findings.verdicts), *findings.secondary_verdicts)
     rows: list[dict[str, Any]] = []
     for response, judged in every:
         shown = response.scale is Scale.RATIO or response.unit == "share"
         for each in judged if shown else ():
-            row = charts.forest_row(each.effect, words.capital(response.title))
+            row = forest_row(each.effect, words.capital(response.title))
             if row:
                 rows.append({**row, "panel": each.effect.place.name})
     names = list(dict.fromkeys(row["label"] for row in rows))
@@ -88,14 +89,13 @@ def _drawing(findings: "Findings") -> Drawing | None:
     shown_panels = tuple(arm.place.name for arm in findings.study.arms if arm.place.name in panels)
     if len(names) < 2 or not 0 < len(shown_panels) <= _PANELS_MAX:
         return None
-    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments)).legend(None)
+    colours = charts.colour(tuple(treatment.name for treatment in findings.study.treatments), legend=False)
     title = f"change against {findings.baseline}, % (shares: points)"
-    base = charts.forest(rows, names, title, colours, most=_REACH)
     return Drawing(
         "Effect on every response that the study names",
         f"Point: estimate; bar: interval. {words.capital(findings.primary.title)} is the primary response, all others"
         " are secondary. A bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        base.facet(row=charts.panels("panel", shown_panels)) if len(shown_panels) > 1 else base,
+        forest(rows, names, title, colours, most=_REACH, field="panel", names=shown_panels),
     )
 
 

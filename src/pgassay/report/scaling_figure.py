@@ -11,6 +11,7 @@ import numpy as np
 
 from pgassay.analysis.curves import Curve
 from pgassay.report import words
+from pgassay.report.colours import GREY, INK, PALETTE, SOFT
 from pgassay.report.covariates import number_of
 from pgassay.report.curves import has_band
 from pgassay.report.scaling import YARDSTICK, Scaling, place
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MEASURED, LINES, LAW, CPU = "measured", "two lines with a kink", "Universal Scalability Law", "sysbench cpu, scaled"
 _STEPS = 80
+_HEIGHT = 280
+_SHADES: Mapping[str, str] = dict(zip((MEASURED, LINES, LAW, CPU), (INK, *PALETTE[1:4]), strict=True))
 _DASHES: Mapping[str, list[int]] = {MEASURED: [1, 0], LINES: [6, 3], LAW: [1, 0], CPU: [2, 3]}
 
 
@@ -50,33 +53,34 @@ def _drawing(findings: "Findings") -> Drawing | None:
 def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     import altair as alt
 
-    from pgassay.report.charts import PALETTE, WIDTH, at_points, chart_of, wrapped
+    from pgassay.report.charts import NARROW, WIDTH, at_points, chart_of, tip, wrapped
 
-    legend = alt.Legend(title=None, orient="top", symbolOpacity=1.0, labelLimit=WIDTH)
     rows = list(rows_of(findings, curve, scaling))
     seen = [row for row in rows if row["series"] == MEASURED]
     name = findings.study.arms[0].covariate.name.partition("=")[0]
     ticks = at_points([0.0, *(row["clients"] for row in seen)])
     x = alt.X("clients:Q", title=name, scale=alt.Scale(zero=True), axis=ticks)
-    y = alt.Y("value:Q", title=words.titled(findings.primary), scale=alt.Scale(zero=True))
-    names = [name for name in (MEASURED, LINES, LAW, CPU) if any(row["series"] == name for row in rows)]
-    scale = alt.Scale(domain=names, range=[PALETTE[(MEASURED, LINES, LAW, CPU).index(name)] for name in names])
+    y = alt.Y("value:Q", title=wrapped(words.titled(findings.primary), _HEIGHT), scale=alt.Scale(zero=True))
+    names = [name for name in _SHADES if any(row["series"] == name for row in rows)]
+    scale = alt.Scale(domain=names, range=[_SHADES[name] for name in names])
     dashes = alt.Scale(domain=names, range=[_DASHES[name] for name in names])
+    legend = alt.Legend(title=None, orient="top", columns=2, symbolOpacity=1.0, symbolType="stroke", symbolSize=300)
     colours = alt.Color("series:N", scale=scale, legend=legend)
+    dashed = alt.StrokeDash("series:N", scale=dashes, legend=legend)
     lined = [row for row in rows if row["series"] != MEASURED]
-    lines = chart_of(lined).mark_line(strokeWidth=2).encode(
-        x=x, y=y, color=colours, strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend), detail="series:N"
-    )  # fmt: skip
+    lines = (
+        chart_of(lined).mark_line(strokeWidth=2).encode(x=x, y=y, color=colours, strokeDash=dashed, detail="series:N")
+    )
     bands = chart_of([row for row in lined if "low" in row]).mark_area(opacity=0.15)
     measured = chart_of(seen)
-    tooltip = ["clients:Q", "value:Q", "low:Q", "high:Q"]
+    tooltip = [tip("clients:Q"), tip("value:Q"), tip("low:Q"), tip("high:Q")]
     dots = measured.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colours, tooltip=tooltip)
     bars = measured.mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=colours)
     shown = bands.encode(x=x, y="low:Q", y2="high:Q", color=colours) + lines + bars + dots
     kink = _kink(scaling)
     if kink is not None:
         shown = kink + shown
-    return shown.properties(width=WIDTH, height=280, title=wrapped(place(scaling, findings.primary), WIDTH))
+    return shown.properties(width=WIDTH, height=_HEIGHT, title=wrapped(place(scaling, findings.primary), NARROW))
 
 
 def _kink(scaling: Scaling) -> Any | None:
@@ -87,8 +91,8 @@ def _kink(scaling: Scaling) -> Any | None:
     from pgassay.report.charts import chart_of
 
     row = [{"at": found.at.value, "low": found.at.low, "high": found.at.high}]
-    span = chart_of(row).mark_rect(color="#888", opacity=0.15).encode(x="low:Q", x2="high:Q")
-    return span + chart_of(row).mark_rule(color="#666", strokeDash=[4, 3]).encode(x="at:Q")
+    span = chart_of(row).mark_rect(color=GREY, opacity=0.2).encode(x="low:Q", x2="high:Q")
+    return span + chart_of(row).mark_rule(color=SOFT, strokeDash=[4, 3]).encode(x="at:Q")
 
 
 def rows_of(findings: "Findings", curve: Curve, scaling: Scaling) -> Iterator[dict[str, Any]]:

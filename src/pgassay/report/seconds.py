@@ -17,6 +17,7 @@ from pgassay.analysis.steadiness import UNKNOWN, Steadiness, TrialCourse, course
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import messages
+from pgassay.report.colours import GREY, PALETTE, SOFT
 from pgassay.report.section import Drawing
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
@@ -37,11 +38,12 @@ POINTS_MAX = 240
 MEASURED, WARMING_UP = "measured", "warm-up"
 LEFT_OUT: Mapping[Status, str] = {Status.INVALID: "discarded trial", Status.OUTCOME: "failed trial"}
 """Trials that are drawn, marked, although they do not count."""
-_SHADES = {MEASURED: "#0072B2", WARMING_UP: "#aaaaaa", "discarded trial": "#D55E00", "failed trial": "#CC79A7"}
+_SHADES = {MEASURED: PALETTE[0], WARMING_UP: GREY, "discarded trial": PALETTE[1], "failed trial": PALETTE[3]}
 _DASHES = {MEASURED: [1, 0], WARMING_UP: [1, 0], "discarded trial": [5, 3], "failed trial": [2, 2]}
 POINTS_FOR_A_LINE = 3
 """A series shorter than this is marked by points, since a line needs two of them to be seen at all."""
 SOURCE = "pgbench"
+_HEIGHT = 110
 
 
 class Seconds:
@@ -145,28 +147,47 @@ def drawing(findings: "Findings") -> Drawing | None:
     rows = rows_of(findings.trials, findings.seconds, names)
     if not rows:
         return None
-    base = charts.chart_of(rows).encode(
-        x=alt.X("second:Q", title="seconds since the measured window began"),
-        y=alt.Y("value:Q", title="tps"),
-        detail="trial:N",
-    )
+    drawn = [{**row, "kind": "second"} for row in rows] + _notes(rows)
+    shown = tuple(name for name in names if any(row["panel"] == name for row in rows))
     seen = {str(row["phase"]) for row in rows}
     kinds = [each for each in _SHADES if each in seen]
-    legend = alt.Legend(orient="top")
     shades = alt.Scale(domain=kinds, range=[_SHADES[each] for each in kinds])
     dashes = alt.Scale(domain=kinds, range=[_DASHES[each] for each in kinds])
     shortest = min(Counter((row["trial"], row["phase"]) for row in rows).values())
-    lines = base.mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE).encode(
-        color=alt.Color("phase:N", scale=shades, title=None, legend=legend),
-        strokeDash=alt.StrokeDash("phase:N", scale=dashes, title=None, legend=legend),
-        tooltip=["trial:Q", "block:Q", "second:Q", alt.Tooltip("value:Q", format=",.0f")],
-    )
-    faceted = lines.properties(width=charts.WIDTH, height=110).facet(row=charts.panels("panel", names))
+    x = alt.X("second:Q", title="seconds since the measured window began", axis=alt.Axis(grid=False, format="~g"))
+    y = alt.Y("value:Q", title="tps", axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=True))
+    lines = charts.of_kind("second").mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE)
+    began = charts.of_kind("began").mark_rule(color=GREY, strokeDash=[2, 3])
+    notes = charts.of_kind("note").mark_text(align="right", baseline="bottom", dy=-3, color=SOFT, fontSize=11)
+    layers = [
+        began.encode(x=x),
+        lines.encode(
+            x=x,
+            y=y,
+            detail="trial:N",
+            color=alt.Color("phase:N", scale=shades, legend=None),
+            strokeDash=alt.StrokeDash("phase:N", scale=dashes, legend=None),
+            tooltip=[charts.tip(each) for each in ("trial:N", "block:N", "phase:N", "second:Q", "value:Q")],
+        ),
+        notes.encode(x=x, y=y, text="name:N"),
+    ]
+    chart = charts.layered(layers, drawn, _HEIGHT, "panel", shown)
     return Drawing(
         "Transactions per second, second by second",
         f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}Dips that recur are checkpoints.",
-        faceted.resolve_scale(y="independent") if charts.apart(rows, "panel") else faceted,
+        chart.resolve_scale(y="independent") if len(shown) > 1 and charts.apart(rows, "panel") else chart,
     )
+
+
+def _notes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Where each panel's window begins, if a warm-up is drawn, and the names of lines that do not count."""
+    warmed = {row["panel"] for row in rows if row["phase"] == WARMING_UP}
+    found = [{"kind": "began", "panel": panel, "second": 0.0} for panel in warmed]
+    last = {row["trial"]: row for row in rows if row["phase"] in LEFT_OUT.values()}
+    for row in last.values():
+        name = f"trial {row['trial']}: {str(row['phase']).removesuffix(' trial')}"
+        found.append({**{each: row[each] for each in ("panel", "second", "value")}, "kind": "note", "name": name})
+    return found
 
 
 def _marked(rows: Iterable[Mapping[str, Any]]) -> str:

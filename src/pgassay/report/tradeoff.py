@@ -8,17 +8,16 @@ each is computed.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pgassay.analysis.comparable import refusal_by_levels, refusal_of_speed
+from pgassay.analysis.comparable import refusal_of_speed
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import DATA, WAL, timed
+from pgassay.study.drives import timed
 from pgassay.study.levels import Cell, Level, Place
-from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -32,8 +31,6 @@ SPACE: Mapping[str, str] = {"physical_bytes": "live bytes on flash", "database_b
 _SPEED = ("qps", "tps")
 _SHOWN = ("tps", "hot_share", "wal_bytes_per_transaction", "write_amplification", "nand_bytes_per_transaction")
 _NEEDED = ("table.", "drive.")
-_MEDIAN, _TRIAL = "median", "trial"
-_HEIGHT = 300
 _ON_FRONT = {True: "yes", False: "no", None: "open"}
 _HEAD = ("treatment", "space", "÷ baseline", "speed", "÷ first on its drive", "HOT share", "WAL per transaction")
 
@@ -123,7 +120,7 @@ def front(every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> d
 def _stands(point: Point, every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> bool | None:
     still_open = False
     for other in every:
-        if other.name == point.name or not _known(other) or _apart(other, point) or _size(other) > _size(point):
+        if other.name == point.name or not _known(other) or apart(other, point) or _size(other) > _size(point):
             continue
         kind = compared(point, other)
         if kind is Kind.WORSE or (kind is Kind.EQUIVALENT and _size(other) < _size(point)):
@@ -162,7 +159,7 @@ def _standings(findings: "Findings", found: Tradeoff) -> dict[str, bool | None]:
     return front(found.points, compared)
 
 
-def _apart(one: Point, other: Point) -> bool:
+def apart(one: Point, other: Point) -> bool:
     """May the speeds of these two not be compared?"""
     return bool(refusal_of_speed(one.levels, other.levels, (one.service_error, other.service_error)))
 
@@ -173,13 +170,19 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Figure("space-against-speed", lambda: _drawing(findings), key=2)
 
 
+def _drawing(findings: "Findings") -> Drawing | None:
+    from pgassay.report.tradeoff_figure import drawing  # which needs numpy, and this module
+
+    return drawing(findings)
+
+
 def _table(findings: "Findings", found: Tradeoff) -> Table:
     every, space, speed = found.points, SPACE[found.space], found.speed
     flash = any(each.medians["nand_bytes_per_transaction"] for each in every)
     head = (*_HEAD, *(("WA", "life of a TB") if flash else ()), "on the Pareto front")
     rows = []
     for each in every:
-        first = next(other for other in every if not _apart(other, each))
+        first = next(other for other in every if not apart(other, each))
         life = (_number(each.medians["write_amplification"]), _years(each.life_years)) if flash else ()
         rows.append(
             (
@@ -198,7 +201,7 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
         f"space: {space} at the end of the window; speed: {speed}; both are medians, and what is divided (÷) is taken"
         " within blocks, as in the verdicts, which have the intervals"
     ]
-    if any(_apart(one, other) for one in every for other in every):
+    if any(apart(one, other) for one in every for other in every):
         notes.append(
             "speeds and the front hold within a drive: emulated drives compare in speed only with service times "
             "that they kept"
@@ -237,104 +240,6 @@ def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str,
 
 def _years(value: float | None) -> str:
     return words.MISSING if value is None else f"{value:.2g} years" if value < 99.5 else f"{value:,.0f} years"
-
-
-def _drawing(findings: "Findings") -> Drawing | None:
-    """Every trial small, every treatment's medians large, the Pareto front as a line; a panel for each place.
-
-    A front joins only treatments whose speeds may be compared: on emulated drives without service times there is one
-    for each drive. None where space or speed is not known.
-    """
-    every = findings.once(tradeoffs)
-    if not every:
-        return None
-    import altair as alt
-
-    from pgassay.report.charts import WIDTH, chart_of, colour, data, panels, wrapped
-
-    space = findings.responses[every[0].space]
-    divisor, unit = words.scale_of((point.space_bytes or 0.0 for each in every for point in each.points), space)
-    rows = [row for each in every for row in (*_trial_rows(findings.trials, each), *_median_rows(each))]
-    for row in rows:
-        row["space"] /= divisor
-    treatments = tuple(treatment.name for treatment in findings.study.treatments)
-    several = len({row["place"] for row in rows}) > 1
-    base = alt.Chart() if several else chart_of(rows)
-    x = alt.X("space:Q", title=f"{SPACE[every[0].space]}, {unit}", scale=alt.Scale(zero=False, nice=True, padding=14))
-    named = wrapped(findings.responses[every[0].speed].title, _HEIGHT)
-    y = alt.Y("speed:Q", title=named, scale=alt.Scale(zero=False, nice=True))
-    shades = colour(treatments)
-    tooltip = ["treatment:N", "space:Q", "speed:Q"]
-    lines = base.transform_filter("datum.kind == 'median' && datum.front").mark_line(
-        color="#777777", strokeDash=[5, 4], interpolate="linear"
-    )
-    shown = (
-        lines.encode(x=x, y=y, detail="drives:N", order="space:Q")
-        + base.transform_filter("datum.kind == 'trial'")
-        .mark_circle(size=26, opacity=0.45)
-        .encode(x=x, y=y, color=shades)
-        + base.transform_filter("datum.kind == 'median'")
-        .mark_point(filled=True, size=130, stroke="black", strokeWidth=1)
-        .encode(x=x, y=y, color=shades, shape=_shape(rows), tooltip=tooltip)
-    ).properties(width=WIDTH, height=_HEIGHT)
-    if several:
-        places = tuple(dict.fromkeys(str(row["place"]) for row in rows))
-        shown = shown.facet(data=data(rows), row=panels("place", places)).resolve_scale(y="independent")
-    return Drawing(
-        "Space against speed",
-        "Small: a trial; large: a treatment's medians. Dashed: the Pareto front, the treatments that none with a "
-        "comparable speed was shown to beat on both sides. Up and to the left is better. Secondary.",
-        shown,
-    )
-
-
-def _shape(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Of what is comparable with what; without a legend where everything is."""
-    import altair as alt
-
-    from pgassay.report.charts import legend_of
-
-    drives = list(dict.fromkeys(str(row["drives"]) for row in rows if row["kind"] == _MEDIAN))
-    return alt.Shape("drives:N", legend=legend_of(drives, "comparable with each other"))
-
-
-def _trial_rows(trials: Sequence[TrialRecord], found: Tradeoff) -> list[dict[str, Any]]:
-    rows = []
-    for trial in trials:
-        space, speed = trial.responses.get(found.space), trial.responses.get(found.speed)
-        here = (trial.condition, trial.covariate) == (found.condition, found.covariate)
-        if trial.status is Status.VALID and here and space is not None and speed is not None:
-            rows.append(
-                {"kind": _TRIAL, "place": found.place, "treatment": trial.treatment, "space": space, "speed": speed}
-            )
-    return rows
-
-
-def _median_rows(found: Tradeoff) -> list[dict[str, Any]]:
-    groups = _groups(found.points)
-    return [
-        {
-            "kind": _MEDIAN,
-            "place": found.place,
-            "treatment": point.name,
-            "space": point.space_bytes,
-            "speed": point.speed,
-            "front": found.on_front[point.name] is not False,
-            "drives": groups[point.name],
-        }
-        for point in found.points
-        if point.space_bytes is not None and point.speed is not None
-    ]
-
-
-def _groups(every: Sequence[Point]) -> dict[str, str]:
-    """Treatment to the drives that it shares with all that its speed may be compared with."""
-    found = {}
-    for point in every:
-        first = next(other for other in every if not refusal_by_levels(other.levels, point.levels))
-        drives = [f"{name}={level.typed}" for name, level in first.levels.items() if name in (DATA, WAL)]
-        found[point.name] = ", ".join(drives) or "all"
-    return found
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:

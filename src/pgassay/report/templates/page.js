@@ -1,4 +1,4 @@
-// Folds, links into folds, tables that sort, figures drawn when they are first seen. Without it the page can be read.
+// Folds, links into folds, tables that sort. Figures: figures.js. Without it the page can be read.
 
 const every = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -63,43 +63,4 @@ for (const table of every("table.sorts")) {
   });
 }
 
-// --- figures ---
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const drawn = new Set();
-
-/** The figure at the place's width where it is a single view that would be wider; panels scroll inside themselves. */
-function fitted(specification, width) {
-  const made = structuredClone(specification);
-  made.config = { ...made.config, background: "transparent" };
-  delete made.background;
-  if (typeof made.width === "number" && width < made.width + 160) {
-    made.width = width;
-    made.autosize = { type: "fit-x", contains: "padding" };
-  }
-  return made;
-}
-
-function draw(place) {
-  const specification = specifications[place.id];
-  if (!specification || !place.clientWidth) return;
-  drawn.add(place);
-  const options = { actions: false, renderer: "svg", tooltip: { theme: dark.matches ? "dark" : "light" } };
-  window.vegaEmbed(place, fitted(specification, place.clientWidth), options);
-}
-
-const seen = (root) => every(".chart", root).filter((place) => !drawn.has(place)).forEach(draw);
-folds.forEach((fold) => fold.addEventListener("toggle", () => fold.open && seen(fold)));
-
-let width = innerWidth;
-let waiting;
-addEventListener("resize", () => {
-  if (innerWidth === width) return;
-  width = innerWidth;
-  clearTimeout(waiting);
-  waiting = setTimeout(() => drawn.forEach(draw), 200);
-});
-dark.addEventListener("change", () => drawn.forEach(draw));
-
 unfold();
-seen(document);

@@ -1,0 +1,32 @@
+// Draws each figure as soon as its place has a width (behind a fold: when it is opened), and fits it to that.
+// `specifications` (name to Vega-Lite) and `vegaEmbed` are there before.
+const WIDEST = 900, NARROWEST = 120;
+
+for (const [name, specification] of Object.entries(specifications)) {
+  const place = document.getElementById(name);
+  if (!place) continue;
+  let view = null, drawn = 0, busy = false;
+  const fit = async () => {
+    const room = Math.floor(place.clientWidth);
+    if (busy || room === 0 || room === drawn) return;
+    busy = true;
+    if (!view) view = (await vegaEmbed(place, specification, { actions: false, renderer: "svg" })).view;
+    await widen(view, place, room);
+    [drawn, busy] = [room, false];
+    if (Math.floor(place.clientWidth) !== room) fit();
+  };
+  new ResizeObserver(fit).observe(place);
+}
+
+// A panel is as wide as the place without axes and labels; these may change with the width, so a second time.
+async function widen(view, place, room) {
+  const signals = view.getState({ signals: (name) => /(^|_)(w|childW|child_w)idth$/.test(name), data: () => false }).signals;
+  const panels = Object.keys(signals).filter((name) => Number.isFinite(signals[name]));
+  const panel = panels.find((name) => name !== "width") ?? "width";
+  for (let turn = 0; turn < 2; turn++) {
+    const beside = place.querySelector("svg").width.baseVal.value - view.signal(panel);
+    const width = Math.max(NARROWEST, Math.min(WIDEST, room - beside));
+    for (const name of panels) if (name !== "width" || panel === "width") view.signal(name, width);
+    await view.resize().runAsync();
+  }
+}
