@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
 from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Standing, three
+from pgassay.report.case import Case, Change, Disturbed, Standing, three
 from pgassay.report.findings import Judged
 from pgassay.study.responses import Better, Response, Scale
 
@@ -80,6 +80,19 @@ def test_a_clear_winner_is_taken_and_its_price_is_named() -> None:
     ]
 
 
+def test_what_is_still_unknown_is_named_beside_what_moved() -> None:
+    won = [judged("ff=75", 1.2, 1.15, 1.25), judged("ff=50", 1.3, 1.25, 1.35)]
+    larger = [Change(SPACE, effect(name, size, size - 0.01, size + 0.01, response=SPACE))
+              for name, size in (("ff=75", 1.25), ("ff=50", 2.0))]  # fmt: skip
+    case = Case(TPS, "ff=100", won, larger, [(P99, {"ff=75", "ff=50"}), (CHECKPOINTS, {"ff=75"}), (WAL, {"ff=90"})])
+    assert said(case)[1:] == [
+        "with ff=75 the database is 25 % larger; with ff=50 the database is 2 times as large; p99 latency and"
+        " checkpoints begun in the window are unresolved",
+        "take ff=75 or ff=50, by how much space counts",
+    ]
+    assert said(replace(case, changes=()))[1] == "p99 latency and checkpoints begun in the window are unresolved"
+
+
 def test_what_is_not_crash_safe_is_never_recommended() -> None:
     case = Case(TPS, "server.fsync=on", [judged("server.fsync=off", 3.0, 2.9, 3.1)], unsafe=["server.fsync=off"])
     assert said(case) == [
@@ -106,10 +119,18 @@ def test_a_loser_and_an_equal() -> None:
 def test_below_five_blocks_nothing_is_told_but_what_is_missing() -> None:
     case = Case(TPS, "a=1", [early("a=2", 2), early("a=3", 1)], [Change(P99, effect("a=2", 0.5, 0.4, 0.6))])
     assert said(case) == [
-        "no verdict yet on throughput: it takes 5 blocks, and 2 were run",
+        "no verdict yet on throughput: it takes 5 blocks, and 2 count so far",
         "run it again with a larger --budget or --blocks: it takes at least 4 more blocks (4 min)",
     ]
-    assert said(replace(case, finished=False))[-1] == "it takes at least 4 more blocks (4 min)"
+    going_on, stopped = replace(case, finished=False), replace(case, finished=False, interrupted=True)
+    assert said(going_on)[-1] == "the run has not ended: it takes at least 4 more blocks (4 min)"
+    assert said(stopped)[-1] == "pgassay resume goes on with it: it takes at least 4 more blocks (4 min)"
+    disturbed = replace(case, verdicts=[early("a=2", 0)], disturbed=Disturbed(9, 10))
+    assert said(disturbed) == [
+        "no verdict yet on throughput: it takes 5 blocks, and 0 count so far; 9 of 10 trials were discarded because"
+        " other programs disturbed them",
+        "run it again while the machine is quiet: it takes at least 5 more blocks (5 min)",
+    ]
     assert said(replace(case, imported=True))[-1] == "these runs are too few to decide anything"
 
 
@@ -124,8 +145,11 @@ def test_of_many_the_best_the_worst_and_the_open_ones() -> None:
         " 1 is worse than m=1, m=4: throughput is 30 % lower (between -40 and -20 %); 1 is equivalent; 1 is unresolved;"
         " 1 is not judged yet",
         "with m=3 p99 is 40 % higher",
-        "take m=3, unless latency counts more; 1 more is better, too, and they were not compared with each other",
+        "take m=2 or m=3, by how much latency counts",
     ]
+    assert said(Case(TPS, "m=1", many))[-1] == (
+        "take m=3, which gained most; 1 more is better, too, and they were not compared with each other"
+    )
 
 
 def test_many_without_a_difference_give_the_widest_interval() -> None:
@@ -247,12 +271,15 @@ def cases(draw: st.DrawFn) -> Case:
     )
     return Case(
         response, "baseline-level", verdicts, changes,
+        unresolved=[(P99, names)] if draw(st.booleans()) else [],
+        disturbed=draw(st.sampled_from([None, Disturbed(3, 7)])),
         standings=draw(st.lists(standing, max_size=2)),
         label=draw(st.sampled_from(["", "on emulated drives"])),
         unsafe=draw(st.lists(st.sampled_from(names), max_size=2)),
         objections=draw(st.sampled_from([(), ("fixed-order: all of one, then all of the other",)])),
         imported=draw(st.booleans()),
         finished=draw(st.booleans()),
+        interrupted=draw(st.booleans()),
         varied=["load.clients"] if len(cells) > 1 else [],
     )  # fmt: skip
 

@@ -76,5 +76,5 @@ def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert headline.SECTION.shown(found, Surface.TERMINAL)
     monkeypatch.setattr("pgassay.testing.planted.BLOCKS", 3)
     early = Findings(make_run(tmp_path / "early"))
-    assert headline.told(early).sentences[0] == "no verdict yet on throughput: it takes 5 blocks, and 3 were run"
+    assert headline.told(early).sentences[0] == "no verdict yet on throughput: it takes 5 blocks, and 3 count so far"
     assert len(headline.told(early).sentences) == 2

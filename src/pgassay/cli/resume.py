@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli._runs import add_form_options
-from pgassay.cli._thresholds import add_check_option
+from pgassay.cli._thresholds import add_check_option, require
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.reboots import add_reboot_option, reboots_of
 from pgassay.cli.run import add_owned_option, conduct, finish, silent
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         reopened = reopen(arguments.run, bench)
         for remark in reopened.prepared.remarks:
             messages.warn(remark.warning)
+        require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         mark_resumed(reopened)
         status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=silent(arguments))

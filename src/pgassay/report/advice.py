@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from pgassay.analysis.messages import duration, plural
 from pgassay.analysis.verdicts import Kind
-from pgassay.report.case import EACH_MAX, Case, Change, Standing, Text, joined, moved_of, not_judged, place_of
+from pgassay.report.case import EACH_MAX, Case, Change, Standing, Text, joined, moved_of, not_judged, place_of, size_of
 from pgassay.report.phrases import of
 
 LISTED_MAX = 3
@@ -69,15 +69,27 @@ def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
         on = f" of {', '.join(case.varied)}" if case.varied else ""
         rest = "worse" if mixed else "not shown to be"
         return f"take {(mixed or allowed)[0]} only where it is better: at other levels{on} it is {rest}"
-    named = [name for name in subjects if name in safe][:1] or safe[:1]
-    against = _reasons(case, named[0], adverse=True)
-    unless = f", unless {joined(against)} {'counts' if len(against) == 1 else 'count'} more" if against else ""
-    others = len(safe) - 1
-    also = ""
-    if others:
-        also = f"; {text.count(others, 'others that are better')} more {'is' if others == 1 else 'are'} better, too"
-        also += ", and they were not compared with each other"
-    return f"take {named[0]}{unless}{also}"
+    return _among(case, safe, text)
+
+
+def _among(case: Case, safe: Sequence[str], text: Text) -> str:
+    """Which of those that may be taken: the only one, or by what it costs; of several by their price, or the gain."""
+    against = list(dict.fromkeys(reason for name in safe for reason in _reasons(case, name, adverse=True)))
+    if len(safe) == 1:
+        unless = f", unless {joined(against)} {'counts' if len(against) == 1 else 'count'} more" if against else ""
+        return f"take {safe[0]}{unless}"
+    if against:
+        which = (
+            " or ".join(safe)
+            if len(safe) <= LISTED_MAX
+            else f"one of the {text.count(len(safe), 'better ones')} better"
+        )
+        return f"take {which}, by how much {joined(against)} {'counts' if len(against) == 1 else 'count'}"
+    mine = (each for each in case.verdicts if each.verdict.kind is Kind.BETTER and each.effect.treatment in safe)
+    most = max(mine, key=size_of).effect.treatment
+    rest = len(safe) - 1
+    others = f"{text.count(rest, 'others that are better')} more {'is' if rest == 1 else 'are'} better, too"
+    return f"take {most}, which gained most; {others}, and they were not compared with each other"
 
 
 def _early_advice(case: Case, subjects: Sequence[str], text: Text) -> str:
@@ -90,7 +102,11 @@ def _early_advice(case: Case, subjects: Sequence[str], text: Text) -> str:
     needed = max((each.verdict for each in early), key=lambda each: each.more_blocks or 0)
     blocks = needed.more_blocks or 0
     more = f"at least {text.count(blocks, 'more blocks')} more {plural('block', blocks)}{_time(needed.more_s, text)}"
-    return f"run it again with a larger --budget or --blocks: it takes {more}" if case.finished else f"it takes {more}"
+    if case.disturbed is not None and 2 * case.disturbed.discarded >= case.disturbed.trials:
+        return f"run it again while the machine is quiet: it takes {more}"
+    if case.finished:
+        return f"run it again with a larger --budget or --blocks: it takes {more}"
+    return f"{'pgassay resume goes on with it' if case.interrupted else 'the run has not ended'}: it takes {more}"
 
 
 def _time(seconds: float | None, text: Text) -> str:

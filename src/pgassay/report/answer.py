@@ -14,6 +14,7 @@ from pgassay.analysis.messages import plural
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.advice import advice
 from pgassay.report.case import (
+    CHANGES_MAX,
     EACH_MAX,
     Case,
     Headline,
@@ -65,8 +66,13 @@ def _found(case: Case, text: Text) -> str:
 def _not_yet(case: Case, compared: Sequence["Judged"], text: Text) -> str:
     most = max(each.effect.blocks for each in compared)
     takes = text.count(FIRST_LOOK, "blocks that a verdict takes")
-    run = f"{text.count(most, 'blocks in common with the baseline')} {'was' if most == 1 else 'were'} run"
-    return f"no verdict yet on {of(case.primary).name}: it takes {takes} blocks, and {run}"
+    have = f"{text.count(most, 'blocks in common with the baseline')} {'counts' if most == 1 else 'count'} so far"
+    said = f"no verdict yet on {of(case.primary).name}: it takes {takes} blocks, and {have}"
+    if case.disturbed is None:
+        return said
+    lost, every = case.disturbed.discarded, case.disturbed.trials
+    of_all = f"{text.count(lost, 'discarded trials')} of {text.count(every, 'trials')} trials"
+    return f"{said}; {of_all} were discarded because other programs disturbed them"
 
 
 def _and_refused(case: Case, text: Text) -> str:
@@ -226,11 +232,14 @@ def _subjects(case: Case) -> Sequence[str]:
 def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
     """Other responses that moved, of each subject."""
     told = {name: parts for name in subjects if (parts := [*_changed(case, name, text)])}
-    if not told:
-        return ""
-    if len({each.effect.treatment for each in case.verdicts}) == 1:
-        return joined(next(iter(told.values())))
-    return "; ".join(f"with {name} {joined(parts)}" for name, parts in told.items())
+    parts = [f"with {name} {joined(parts)}" for name, parts in told.items()]
+    if told and len({each.effect.treatment for each in case.verdicts}) == 1:
+        parts = [joined(next(iter(told.values())))]
+    still = [of(response).name for response, names in case.unresolved if any(name in names for name in subjects)]
+    if still:
+        some = [*still[:CHANGES_MAX], *(["more"] if len(still) > CHANGES_MAX else [])]
+        parts.append(f"{joined(some)} {'is' if len(still) == 1 else 'are'} unresolved")
+    return "; ".join(parts)
 
 
 def _changed(case: Case, treatment: str, text: Text) -> Iterator[str]:

@@ -3,7 +3,7 @@
 `answer` writes what was found and what it costs, `advice` what to do; both ask the same of a case.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -57,24 +57,37 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Disturbed:
+    """How many of all trials were discarded because of other programs."""
+
+    discarded: int
+    trials: int
+
+
+@dataclass(frozen=True)
 class Case:
     """What a headline is made of.
 
-    `changes` are other responses that moved, in the order in which they are told. `label` says on what the numbers were
-    made where that was no ordinary server ("emulated drives"), `unsafe` names treatments that are not crash-safe, and
-    `objections` are lint's against runs that others made. `varied` are conditions and covariates.
+    `changes` are other responses that moved, in the order in which they are told, `unresolved` those of which nothing
+    is known yet, with the treatments. `disturbed` says how many trials were discarded where those were many. `label`
+    says on what the numbers were made where that was no ordinary server ("emulated drives"), `unsafe` names treatments
+    that are not crash-safe, and `objections` are lint's against runs that others made. `varied` are conditions and
+    covariates.
     """
 
     primary: Response
     baseline: str
     verdicts: Sequence["Judged"]
     changes: Sequence[Change] = ()
+    unresolved: Sequence[tuple[Response, Collection[str]]] = ()
+    disturbed: Disturbed | None = None
     standings: Sequence[Standing] = ()
     label: str = ""
     unsafe: Sequence[str] = ()
     objections: Sequence[str] = ()
     imported: bool = False
     finished: bool = True
+    interrupted: bool = False
     work: str = "transaction"
     varied: Sequence[str] = ()
 
@@ -143,7 +156,7 @@ def moved_of(case: Case, treatment: str) -> Sequence[tuple[Response, Sequence[Ef
         for each in found.values()
         if len(each) == len(places) and len({change.effect.estimate > change.effect.none for change in each}) == 1
     ]
-    ranked = sorted(whole, key=lambda each: not each[0].adverse)[:CHANGES_MAX]
+    ranked = sorted(whole, key=lambda each: (not each[0].adverse, each[0].response.cost))[:CHANGES_MAX]
     return [(each[0].response, [change.effect for change in each]) for each in whole if each in ranked]
 
 

@@ -4,7 +4,7 @@ A study that compares is told by its verdicts (`answer`); one of covariates alon
 curve is known and what stops it; one of a drive by what that drive does at most.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import log
 from statistics import median
@@ -16,11 +16,12 @@ from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import plural
 from pgassay.analysis.verdicts import Kind, verdict
+from pgassay.record.journal import Kind as Entry
 from pgassay.report import curves, decide, disk, words
 from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Headline, Text, joined, three
+from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined, three
 from pgassay.report.section import Block, Section, Sentences
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale
@@ -46,6 +47,8 @@ _LOAD = {
 """Factors that tell how large a load is, with their words in the line of facts."""
 _BEFORE = ("scale", "table of", "file of")
 """Words that stand before their number."""
+_MANY = 0.1
+"""A larger share of discarded trials is told."""
 _LISTED_MAX = 3
 _CURVES_MAX = 2
 
@@ -90,12 +93,15 @@ def case_of(findings: "Findings") -> Case:
         baseline=findings.baseline,
         verdicts=findings.verdicts,
         changes=tuple(changes(findings)),
+        unresolved=tuple(unresolved(findings)),
+        disturbed=_disturbed(findings),
         standings=decide.standings(findings),
         label=label(findings),
         unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
         objections=findings.objections(findings.primary) if findings.imported else (),
         imported=bool(findings.imported),
         finished=findings.finished,
+        interrupted=findings.run.journal[-1].kind == Entry.INTERRUPTED,
         work=findings.work.name,
         varied=[*study.conditions, *study.covariates],
     )
@@ -127,6 +133,22 @@ def changes(findings: "Findings") -> Iterator[Change]:
     again = {other for name in names for other in _SAME.get(name, ())}
     yield from _cost(findings, {*names, findings.study.primary}, failed)
     yield from (each for each in named if each.response.name not in again)
+
+
+def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:
+    """Secondary responses of which nothing is known yet though there are blocks enough, with their treatments."""
+    named = {response.name for response, _ in findings.secondary_verdicts}
+    again = {other for name in named for other in _SAME.get(name, ())}
+    for response, judged in findings.secondary_verdicts:
+        still = [each for each in judged if each.verdict.kind is Kind.UNRESOLVED and each.effect.blocks >= FIRST_LOOK]
+        if still and response.name not in again:
+            yield response, {each.effect.treatment for each in still}
+
+
+def _disturbed(findings: "Findings") -> Disturbed | None:
+    """How many trials were discarded, where that is more than a tenth."""
+    lost, every = len(findings.discarded), len(findings.trials)
+    return Disturbed(lost, every) if lost > _MANY * every else None
 
 
 def _cost(findings: "Findings", told_already: set[str], failed: set[Any]) -> Iterator[Change]:
@@ -242,7 +264,7 @@ def _known(findings: "Findings", text: Text) -> str:
     if not any(point.bounded for point in points):
         most = max((point.blocks for point in points), default=0)
         takes = text.count(FIRST_LOOK, "blocks that an interval takes")
-        run = f"{text.count(most, 'blocks of a point')} {'was' if most == 1 else 'were'} run"
+        run = f"{text.count(most, 'blocks of a point')} {'counts' if most == 1 else 'count'} so far"
         return f"no point has an interval yet: it takes {takes} blocks, and {run}"
     good = sum(
         point.high / point.value - 1.0 <= resolution

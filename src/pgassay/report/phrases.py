@@ -62,6 +62,10 @@ _PHRASES: Mapping[str, Phrase] = {
     ),
     "write_amplification": Phrase("write amplification", "wear of the flash", "write amplification is"),
     "vacuum_ms": Phrase("the time of VACUUM", "VACUUM", "VACUUM takes", "longer", "less time", "as long"),
+    "full_page_images_per_transaction": Phrase(
+        "full-page images", "WAL", "each {work} writes", "more full-page images", "fewer full-page images",
+        "as many full-page images",
+    ),
     "hot_share": Phrase(
         "the share of HOT updates", "HOT updates", "the share of HOT updates is", unit="points"
     ),
