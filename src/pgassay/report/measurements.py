@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import messages, seconds, words
+from pgassay.report import latencies, messages, seconds, words
 from pgassay.report.colours import INK
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import measured
@@ -35,6 +35,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield _figure(findings, findings.primary)
     yield Figure("over-blocks", lambda: _over_blocks(findings))
     yield Figure("per-second", lambda: seconds.drawing(findings))
+    yield Figure("latency-distribution", lambda: latencies.distribution(findings))
+    yield Figure("latency-per-second", lambda: latencies.heat(findings))
     for response in findings.secondary:
         yield summary(findings, response)
         yield _figure(findings, response)

@@ -109,11 +109,9 @@ def drawing(findings: "Findings") -> Drawing | None:
         *(
             charts.of_kind(kind)
             .transform_filter("datum._left" if left else "!datum._left")
-            .mark_text(
-                align="right" if left else "left", dx=-9 if left else 9, color=INK if kind == _TREATMENT else SOFT
-            )
+            .mark_text(align="right" if left else "left", dx=-9 if left else 9, dy=down, color=ink)
             .encode(x=x, y=_at(domains), text="name:N")
-            for kind in (_TREATMENT, _REFERENCE)
+            for kind, ink, down in ((_TREATMENT, INK, 0), (_REFERENCE, SOFT, 13))  # below the line of no difference
             for left in (True, False)
         ),
     ]

@@ -1,0 +1,78 @@
+"""Figures of single latencies: quantiles of trials, and counts in bins of time and latency, by values."""
+
+import base64
+import json
+from math import log10
+from pathlib import Path
+
+import pytest
+
+from pgassay._core import LatencySketch
+from pgassay.record.latencies import FILE
+from pgassay.report.findings import Findings
+from pgassay.report.latencies import CELLS_MAX, NOT_KEPT, PER_DECADE, cells_of, distribution, heat, rows_of
+from pgassay.report.section import Drawing
+from pgassay.study.responses import Status
+from pgassay.testing.planted import make_run
+
+FAST_US, SLOW_US = {"100": 1000, "75": 800, "50": 2000}, 50_000
+SECONDS = 8
+
+
+def with_latencies(path: Path) -> Findings:
+    """In each second of each valid trial 99 fast transactions and a slow one; the fast ones' latency is the level's."""
+    run = make_run(path)
+    for trial in run.trials:
+        second, whole = LatencySketch(), LatencySketch()
+        for sketch, seconds in ((second, 1), (whole, SECONDS)):
+            sketch.record(FAST_US[trial.treatment.partition("=")[2]], 99 * seconds)
+            sketch.record(SLOW_US, seconds)
+        one, every = (base64.b64encode(each.to_bytes()).decode() for each in (second, whole))
+        kept = {"format": 1, "start_us": 0, "interval_us": 1_000_000, "first_wall_ns": 0, "total": every,
+                "intervals": [one] * SECONDS}  # fmt: skip
+        if trial.status is Status.VALID:
+            (run.trial_directory(trial.number) / FILE).write_text(json.dumps(kept))
+    return Findings(run)
+
+
+def test_quantiles_are_those_of_the_trials(tmp_path: Path) -> None:
+    rows = rows_of(with_latencies(tmp_path / "run"))
+    medians = {row["treatment"]: row["latency_ms"] for row in rows if row["share"] == f"{100 * (1 - 10**-0.3):.6g} %"}
+    assert medians == {
+        f"table.fillfactor={level}": pytest.approx(fast / 1e3, rel=0.004) for level, fast in FAST_US.items()
+    }
+    assert {row["trials"] for row in rows} == {8}
+    assert max(row["nines"] for row in rows) == pytest.approx(1.9, abs=0.05), "800 transactions show no 99.9 %"
+
+
+def test_bins_hold_every_transaction_but_the_last_second_which_is_cut_short(tmp_path: Path) -> None:
+    findings = with_latencies(tmp_path / "run")
+    cells = cells_of(findings)
+    for level, fast in FAST_US.items():
+        mine = [row for row in cells if row["panel"] == f"table.fillfactor={level}"]
+        assert {row["second"] for row in mine} == set(range(SECONDS - 1))
+        assert sum(row["transactions"] for row in mine) == 100 * (SECONDS - 1)
+        for row in mine:
+            held = SLOW_US if row["transactions"] == 1 else fast
+            assert row["latency_ms"] <= held / 1e3 * 1.004
+            assert held / 1e3 < row["latency_ms"] * 10 ** (1 / PER_DECADE) * 1.004
+    assert len(cells) <= CELLS_MAX
+
+
+def test_both_are_drawn_and_name_their_classes(tmp_path: Path) -> None:
+    findings = with_latencies(tmp_path / "run")
+    shown, mapped = distribution(findings), heat(findings)
+    assert isinstance(shown, Drawing)
+    assert isinstance(mapped, Drawing)
+    values = mapped.chart.to_dict()["data"]["values"]
+    assert {(row["transactions"], row["count"]) for row in values} == {(99.0, "32 to 100"), (1.0, "1 to 3")}
+    lines = [row for row in shown.chart.to_dict()["data"]["values"] if row["kind"] == "quantile"]
+    assert all(row["low"] <= row["latency_ms"] <= row["high"] for row in lines)
+    assert all(abs(float(row["share"][:-2]) - 100 * (1 - 10 ** -row["nines"])) < 0.01 for row in lines)
+    assert log10(2) == pytest.approx(0.30103, abs=1e-5), "where the axis says 50 %"
+
+
+def test_a_load_that_keeps_none_says_so_once(tmp_path: Path) -> None:
+    findings = Findings(make_run(tmp_path / "run"))
+    assert distribution(findings) == NOT_KEPT
+    assert heat(findings) is None
