@@ -178,7 +178,8 @@ def read_pgbench_logs(
 
 # ---- Flash model (flash/); descriptions are checked key by key, `ValueError` says which value and why ----
 
-__all__ += ["FlashDrive", "FlashInput", "FlashOutOfSpaceError", "FlashTrace", "flash_theory", "write_flash_trace"]
+__all__ += ["FlashDrive", "FlashInput", "FlashOutOfSpaceError", "FlashTrace", "flash_is_steady"]
+__all__ += ["flash_theory", "write_flash_trace"]
 __all__ += ["DRIVE_CODECS", "DRIVE_PRESETS", "DRIVE_STORES", "FLASH_KINDS", "GC_POLICIES", "GC_STREAMS"]
 __all__ += ["ROTATING_PROFILES", "TIMING_PROFILES", "DescriptionError", "DriveDescription"]
 
@@ -472,13 +473,6 @@ class FlashDrive:
     def fill(self, load: FlashInput, used_share: float = 1.0) -> None:
         """Writes each block of a share of the drive once, in the sizes of a load."""
 
-    def age(
-        self, load: FlashInput, used_share: float = 1.0, tolerance: float = 0.01, limit: int = 50
-    ) -> tuple[int, bool]:
-        """Fills, then writes the load until write amplification over a drive write changes by less than ``tolerance``:
-        (drive writes, whether that was reached within ``limit``). What the load covers stays in use: for a drive that
-        shall stay partly empty, make it over no more ``blocks``."""
-
     def age_by_theory(self, load: FlashInput, used_share: float = 1.0, seed: int = 1) -> None:
         """Lays the data down once, as equilibrium under uniform writes would. The drive must be fresh. Pools are taken
         as one drive, and padding at the ends of flash pages as if all extents of a page were of one size."""
@@ -563,6 +557,14 @@ def write_flash_trace(
     start_unix_ns: int = 0,
 ) -> None:
     """Writes a trace; ``operation`` holds indices into ``FlashTrace.OPERATIONS``."""
+
+def flash_is_steady(windows: NDArray[np.float64], wave: float, stretch: float, tolerance: float) -> bool:
+    """Whether the mean of write amplification stopped moving: ``windows`` (contiguous, each of as many host writes)
+    begin where ageing began; ``wave``, a turn of the flash, and ``stretch`` are in windows.
+
+    The first third at least is left out, and the two stretches after it are compared. Each has three waves at least and
+    is no shorter than ``stretch``. Steady means that both ends of the 90 % interval of the difference of their means
+    are shown to lie within ``tolerance`` times the mean. docs/flash-model.md has the method."""
 
 def flash_theory(
     policy: str,

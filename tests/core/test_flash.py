@@ -35,9 +35,8 @@ def amplification(drive: FlashDrive, load: FlashInput, writes: int) -> float:
 def test_a_drive_agrees_with_its_formula(policy: str) -> None:
     drive = small(user_bytes=1 << 30, pages_per_block=64, gc_stream="with-host", policy=policy)
     load = FlashInput(drive.logical_blocks, [{}])
-    drive_writes, settled = drive.age(load)
-    assert settled
-    assert 2 <= drive_writes <= 8
+    drive.fill(load)
+    drive.apply(load, 6 * drive.logical_blocks)
     classes = load.popularity()
     assert classes is not None
     formula = flash_theory(policy, drive.alpha, drive.pages_per_block, classes)
@@ -132,7 +131,8 @@ def test_timing_gives_distributions() -> None:
     shape = {"channels": 2, "dies_per_channel": 2, "flash_pages_per_block": 6, "flash_page_bytes": 16384}
     drive = FlashDrive({"user_bytes": 1 << 26, "over_provisioning": 0.28, **shape})  # type: ignore[typeddict-item]
     load = FlashInput(drive.logical_blocks, [{}])
-    drive.age(load)
+    drive.fill(load)
+    drive.apply(load, 2 * drive.logical_blocks)
     report = drive.time(load, 20_000, read_share=0.5, per_second=10_000, service={"read_ns": 40_000})
     reads, writes = report["reads"], report["writes"]
     assert reads is not None

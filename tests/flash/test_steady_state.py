@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay import flash
-from pgassay.flash.steady_state import Windows, estimate, is_steady
+from pgassay._core import flash_is_steady as is_steady
+from pgassay.flash.steady_state import Windows, estimate
 
 STRETCH = 10.0
 """Windows of a drive write."""

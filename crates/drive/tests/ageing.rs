@@ -87,7 +87,7 @@ fn a_recorded_load_ages_a_drive_and_leaves_what_it_holds() {
 
     let keys = json!({"trace": path, "live_share": 0.9, "compressed_to": 0.5, "tolerance": 0.01, "limit": 40});
     let aged = disk.age(&ageing(keys)).unwrap();
-    assert!(aged.filled_blocks > 1000 && aged.drive_writes > 1, "{aged:?}");
+    assert!(aged.filled_blocks > 1000 && aged.drive_writes > 1.0, "{aged:?}");
     let mut after = vec![0; 2048 * BLOCK];
     disk.read(0, &mut after).unwrap();
     assert!(before == after);

@@ -18,7 +18,7 @@ from pgassay import _core
 from pgassay.flash import formula, messages
 from pgassay.flash.memory import at_once
 from pgassay.flash.settings import Description, Life, Requests, Run, describe
-from pgassay.flash.steady_state import Estimate, estimate, is_steady
+from pgassay.flash.steady_state import Estimate, estimate
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
     from pgassay._core import FlashCounters, FlashHealth, FlashTimingReport
@@ -111,7 +111,7 @@ class _State:
     stopped: str | None = None
 
     def write(self, phase: str, drive_writes: float) -> None:
-        """Write one window (a trace always whole) and note what came of it."""
+        """Write one window (a trace always whole) and note its counters."""
         before = self.drive.counters()
         try:
             if self.trace is not None:
@@ -255,7 +255,7 @@ def _age(state: _State, description: Description, parts: Sequence[Mapping[str, A
             continue
         windows = state.amplifications(first)
         drive_writes = state.windows[-1].counters["host_bytes_written"] / (state.drive.logical_blocks * _BLOCK_BYTES)
-        if is_steady(windows, state.wave(windows), stretch / drive_writes, run.tolerance):
+        if _core.flash_is_steady(windows, state.wave(windows), stretch / drive_writes, run.tolerance):
             return True
         due = math.ceil(_NEXT_LOOK * len(windows))
     return False

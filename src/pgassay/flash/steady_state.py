@@ -1,7 +1,8 @@
-"""When write amplification is steady, and how well its mean is known: windows of equal length in, plain values out.
+"""How well the mean of a steady write amplification is known: windows of equal length in, plain values out.
 
 Data that were written together are collected together, so write amplification comes in waves, one for each turn of the
-flash. A window shorter than a wave says nothing of the mean. What is compared here are means of whole waves.
+flash. A window shorter than a wave says nothing of the mean, so intervals are by means of whole waves. Whether it is
+steady, the flash model itself says (`_core.flash_is_steady`), for simulated and emulated drives alike.
 """
 
 import math
@@ -17,8 +18,6 @@ Windows = NDArray[np.float64]
 CONFIDENCE = 0.95
 _BATCHES = 10
 """At least, for an interval; up to twice as many."""
-_HALF_BATCHES = 3
-"""At least, for each of the two stretches that must agree."""
 _CORRELATED = 0.05
 """Chance that means of independent batches are taken for correlated ones."""
 
@@ -61,28 +60,6 @@ def estimate(windows: Windows, wave: float) -> Estimate | None:
     mean = float(windows.mean())
     half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * _standard_error(means)
     return Estimate(mean, mean - half, mean + half, independent)
-
-
-def is_steady(windows: Windows, wave: float, stretch: float, tolerance: float) -> bool:
-    """Whether the mean stopped moving: `windows` begin where ageing began, `wave` and `stretch` are in windows.
-
-    The first third at least is left out, and the two stretches after it are compared. Each has three waves at least and
-    is no shorter than `stretch`. Steady means that the difference of their means is shown to lie within `tolerance`
-    times the mean: both ends of its 90 % interval do, by two one-sided tests (Schuirmann, Journal of Pharmacokinetics
-    and Biopharmaceutics 15 (1987) 657-680), with standard errors by batch means. Noise that hides a drift is no proof.
-    """
-    if not math.isfinite(wave):
-        return False
-    length = max(math.ceil(stretch), math.ceil(_HALF_BATCHES * max(1.0, wave)), len(windows) // 3)
-    if len(windows) < 3 * length:
-        return False
-    batch = max(math.ceil(wave), math.ceil(length / _BATCHES))
-    batch = min(batch, length // _HALF_BATCHES)
-    later, earlier = _batches(windows[-length:], batch), _batches(windows[-2 * length : -length], batch)
-    freedom = len(later) + len(earlier) - 2
-    error = math.hypot(_standard_error(later), _standard_error(earlier))
-    change = abs(float(later.mean() - earlier.mean()))
-    return change + float(stdtrit(freedom, CONFIDENCE)) * error <= tolerance * abs(float(later.mean()))
 
 
 def _batches(windows: Windows, length: int) -> Windows:

@@ -1,14 +1,14 @@
 //! A used drive in seconds: the flash is written as a host could have written it, the stored contents stay untouched.
 //!
 //! First the blocks that the file system does not use are filled, since a real drive that has been in use holds old
-//! data in them. Then a load is drawn from (see `workload`) until write amplification settles over one drive write. In
+//! data in them. Then a load is drawn from (see `workload`) until write amplification is steady (`flash::ageing`). In
 //! the end each block that the host can read is written once more in its true size if the load left another, in random
 //! order: in the order of their addresses they would lie side by side, and die so when a checkpoint writes them.
 
 use std::time::Instant;
 
 use flash::Drive;
-use flash::ageing::{Permutation, Steady, until_steady};
+use flash::ageing::{Permutation, Settling, Steady, until_steady};
 use flash::random::Random;
 use serde::{Deserialize, Serialize};
 
@@ -45,11 +45,11 @@ pub struct Ageing {
     pub compressibility: f64,
     /// The recorded load, of mode `trace`.
     pub trace: Option<std::path::PathBuf>,
-    /// Relative change of write amplification from one drive write to the next that counts as none.
+    /// Relative difference of write amplification between two stretches that counts as none.
     #[serde(default = "hundredth", alias = "tolerance")]
     pub until: f64,
     /// Drive writes at most.
-    #[serde(default = "thirty")]
+    #[serde(default = "hundred")]
     pub limit: u32,
     /// Seed of what is drawn.
     #[serde(default)]
@@ -62,8 +62,8 @@ fn one() -> f64 {
 fn hundredth() -> f64 {
     0.01
 }
-fn thirty() -> u32 {
-    30
+fn hundred() -> u32 {
+    100
 }
 
 /// What ageing has done.
@@ -72,11 +72,11 @@ pub struct Aged {
     /// Blocks filled that the host does not use.
     pub filled_blocks: u64,
     /// Drive writes of the load.
-    pub drive_writes: u32,
+    pub drive_writes: f64,
     /// Whether write amplification settled.
     #[serde(rename = "settled")]
     pub reached: bool,
-    /// Of the last drive write; null if there was none.
+    /// Over the last third of the load; null if there was none.
     pub write_amplification: Option<f64>,
     /// Blocks written once more so that the model says what the store holds.
     pub rewritten_blocks: u64,
@@ -121,9 +121,9 @@ impl Disk {
         let (filled_blocks, steady) = outcome?;
         Ok(Aged {
             filled_blocks,
-            drive_writes: steady.windows,
+            drive_writes: steady.drive_writes,
             reached: steady.reached,
-            write_amplification: steady.last.write_amplification(),
+            write_amplification: steady.write_amplification,
             rewritten_blocks,
             took_ms: started.elapsed().as_secs_f64() * 1e3,
         })
@@ -161,19 +161,19 @@ fn overwrite(
     workload: Option<&mut Workload>,
     map: &Map,
 ) -> Result<Steady, DriveError> {
-    let (tolerance, limit) = (ageing.until, ageing.limit);
     let mut random = Random::new(ageing.seed);
-    let nothing = Steady { windows: 0, last: Default::default(), reached: ageing.mode() == Mode::Fill };
-    let blocks = u64::from(model.drive().logical_blocks());
+    let coldest_turn =
+        workload.as_ref().map_or(0.0, |workload| workload.coldest_turn()) / f64::from(model.drive().logical_blocks());
+    let settling = Settling { tolerance: ageing.until, limit: ageing.limit.into(), coldest_turn };
     let steady = match (ageing.mode(), workload) {
-        (Mode::Fill, _) => nothing,
-        (_, Some(workload)) => with_drive!(model, drive => until_steady(drive, tolerance, limit, |drive| {
-            workload.write(drive, &mut random, blocks)
+        (Mode::Fill, _) => Steady { drive_writes: 0.0, write_amplification: None, reached: true },
+        (_, Some(workload)) => with_drive!(model, drive => until_steady(drive, settling, |drive, writes| {
+            workload.write(drive, &mut random, writes)
         }))?,
         (_, None) => {
             let live = live_blocks(model, map, ageing.compressibility);
-            with_drive!(model, drive => until_steady(drive, tolerance, limit, |drive| {
-                write_uniformly(drive, &live, &mut random, blocks)
+            with_drive!(model, drive => until_steady(drive, settling, |drive, writes| {
+                write_uniformly(drive, &live, &mut random, writes)
             }))?
         }
     };

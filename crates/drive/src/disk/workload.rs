@@ -120,6 +120,19 @@ impl Workload {
         }
     }
 
+    /// Writes in which the coldest tenth of the blocks that it writes is written once over.
+    pub fn coldest_turn(&self) -> f64 {
+        let writes = self.requests.iter().filter(|request| request.sizes_from.is_some());
+        let mut written: Vec<u32> =
+            writes.flat_map(|write| write.first_block..write.first_block + write.blocks).collect();
+        written.sort_unstable();
+        let mut counts: Vec<usize> = written.chunk_by(|one, next| one == next).map(<[u32]>::len).collect();
+        counts.sort_unstable();
+        counts.truncate(counts.len().div_ceil(10));
+        let cold: usize = counts.iter().sum();
+        counts.len() as f64 / cold as f64 * written.len() as f64
+    }
+
     /// The next request.
     fn draw(&mut self, random: &mut Random) -> Request {
         let drawn = self.requests[random.below(self.requests.len() as u32) as usize];

@@ -1,8 +1,8 @@
 //! A used drive in seconds. A fresh drive is a lie: nothing is collected until all flash has been written once.
 //!
 //! * [`fill`] writes each block of a share of the drive once; [`overwrite`] then writes at random over it, and
-//!   [`until_steady`] does so until write amplification has settled. Right for any load and any policy, and as fast as
-//!   the drive.
+//!   [`until_steady`] writes a load until write amplification is steady. Right for any load and any policy, and as fast
+//!   as the drive.
 //! * [`mean_field`] writes the drive full once, in such an order that each block ends with the live data that it would
 //!   have in equilibrium: about one drive write, and garbage collection does not run at all.
 //!
@@ -12,11 +12,13 @@ mod live_share;
 mod mean_field;
 mod overwriting;
 mod permutation;
+mod steady;
 
 pub use live_share::LiveShare;
 pub use mean_field::mean_field;
-pub use overwriting::{Steady, fill, overwrite, until_steady};
+pub use overwriting::{fill, overwrite};
 pub use permutation::Permutation;
+pub use steady::{Settling, Steady, is_steady, until_steady};
 
 use crate::error::FlashError;
 

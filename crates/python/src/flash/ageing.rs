@@ -1,8 +1,22 @@
-//! Ageing from Python: a drive brought to steady state under a load.
+//! Ageing from Python: a drive that holds data, and whether its write amplification is steady.
 
-use flash::ageing::{LiveShare, Steady, fill, mean_field, until_steady};
+use flash::ageing::{LiveShare, fill, mean_field};
 use flash::input::Input;
 use flash::{BLOCK_BYTES, Drive, FlashError, Policy};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+
+/// Whether the mean of write amplification stopped moving; see `flash::ageing::is_steady`.
+#[pyfunction]
+pub fn flash_is_steady(
+    windows: PyReadonlyArray1<'_, f64>,
+    wave: f64,
+    stretch: f64,
+    tolerance: f64,
+) -> PyResult<bool> {
+    let windows = windows.as_slice()?;
+    Ok(flash::ageing::is_steady(windows, wave, stretch, tolerance))
+}
 
 /// What a block takes on flash.
 #[derive(Debug, Clone, Copy)]
@@ -61,20 +75,6 @@ pub fn fill_for<D: Drive>(
 ) -> Result<(), FlashError> {
     let size = packing.sizes(input, drive.logical_blocks());
     fill(drive, used_share, size)
-}
-
-/// Fills, then writes the load until write amplification settles.
-pub fn overwrite<D: Drive>(
-    drive: &mut D,
-    input: &mut Input,
-    used_share: f64,
-    packing: Packing,
-    tolerance: f64,
-    limit: u32,
-) -> Result<Steady, FlashError> {
-    fill_for(drive, input, used_share, packing)?;
-    let writes = u64::from(drive.logical_blocks());
-    until_steady(drive, tolerance, limit, |drive| input.apply(drive, writes))
 }
 
 /// Lays the data down as equilibrium under uniform writes would, in blocks of `block_bytes`.

@@ -121,28 +121,6 @@ impl PyFlashDrive {
         .map_err(refused)
     }
 
-    /// Fills the drive, then writes a load, a drive write at a time, until write amplification changes by less than
-    /// `tolerance`. Returns the drive writes needed and whether it settled within `limit` of them.
-    #[pyo3(signature = (load, used_share = 1.0, tolerance = 0.01, limit = 50))]
-    fn age(
-        &mut self,
-        py: Python<'_>,
-        load: &mut PyFlashInput,
-        used_share: f64,
-        tolerance: f64,
-        limit: u32,
-    ) -> PyResult<(u32, bool)> {
-        let model = &mut self.model;
-        let packing = model.packing();
-        let steady = py.detach(|| {
-            with_drive!(model, drive =>
-                ageing::overwrite(drive, &mut load.0, used_share, packing, tolerance, limit))
-        });
-        steady
-            .map(|steady| (steady.windows, steady.reached))
-            .map_err(refused)
-    }
-
     /// Lays the data down once, as equilibrium under uniform writes would; the drive must be fresh.
     #[pyo3(signature = (load, used_share = 1.0, seed = 1))]
     fn age_by_theory(

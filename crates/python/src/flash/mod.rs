@@ -35,5 +35,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyFlashInput>()?;
     module.add_class::<PyFlashTrace>()?;
     module.add_function(wrap_pyfunction!(trace::write_flash_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(ageing::flash_is_steady, module)?)?;
     module.add_function(wrap_pyfunction!(theory::flash_theory, module)?)
 }
