@@ -95,7 +95,7 @@ class Progress:
 
 
 class _Reporter(Watcher):
-    """Turns what a watcher is told into values for a callback."""
+    """Turns what a watcher sees into values for a callback."""
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell = tell
@@ -200,7 +200,7 @@ class Run:
         return pl.DataFrame(rows, schema={**schema, "blocks": pl.Int64(), "text": pl.String()}, orient="row")
 
     def report(self, folder: str | Path | None = None) -> Path:
-        """Write the HTML report with its figures, into the run directory unless told; returns the page."""
+        """Write the HTML report with its figures, by default into the run directory; returns the page."""
         return page.write(self.findings(), Path(folder) if folder else self.path / "report")
 
 

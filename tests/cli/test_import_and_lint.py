@@ -142,7 +142,9 @@ def test_real_outputs_and_logs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--aggregate-interval" in left_out["logs/agg.21944"]
     assert left_out["pgbench18_exitabort.txt"].startswith("pgbench gave up without a summary: ")
     assert "aborted" in {each["code"] for each in told["findings"]}
-    assert main(["lint", "logs"]) == 2, "without the option a lag cannot be told from retries, so nothing is left"
+    assert main(["lint", "logs"]) == 2, (
+        "without the option a lag cannot be distinguished from retries, so nothing is left"
+    )
     assert "7 columns: say --log-has lag" in capsys.readouterr().err
 
 

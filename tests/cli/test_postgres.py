@@ -1,4 +1,4 @@
-"""`pgassay postgres`: every build is looked at, and damage by hand is told with its remedy."""
+"""`pgassay postgres`: every build is checked, and damage is reported with its remedy."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What tests of the drive need: a plain account, mount facts as told, and a small tree that looks like a cluster."""
+"""What tests of the drive need: a plain account, mount facts as given, and a small tree that looks like a cluster."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Drives of a dry run: told as they would be, refused as they would be, and nothing made."""
+"""Drives of a dry run: described and refused as a run would, and nothing made."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Kept snapshots: what is told of them, and which go first."""
+"""Kept snapshots: what is listed of them, and which are removed first."""
 
 import os
 from pathlib import Path
@@ -38,7 +38,7 @@ def names(found: list[kept_snapshots.Kept]) -> list[str]:
     return [each.what.removeprefix("data ") for each in found]
 
 
-def test_snapshots_are_told_the_latest_used_first(tmp_path: Path) -> None:
+def test_snapshots_are_listed_the_latest_used_first(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
     assert names(kept_snapshots.all_kept([root])) == ["c", "b", "a"]
     drive = attach(tmp_path)
@@ -48,7 +48,7 @@ def test_snapshots_are_told_the_latest_used_first(tmp_path: Path) -> None:
     assert [each.size_bytes > 0 for each in kept_snapshots.all_kept([root])] == [True] * 3
 
 
-def test_the_longest_unused_go_until_the_others_fit(tmp_path: Path) -> None:
+def test_the_least_recently_used_go_until_the_others_fit(tmp_path: Path) -> None:
     root = keep(tmp_path, "a", "b", "c")
     one = kept_snapshots.all_kept([root])[0].size_bytes
     assert kept_snapshots.trim([root], 3 * one) == []

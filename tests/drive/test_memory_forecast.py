@@ -27,7 +27,7 @@ pytestmark = [
         ({"kind": "page-mapped", "pages_per_block": 256, "over_provisioning": 0.07}, "none", 0, 0.5, 0.5),
         # The host has written nothing to it, so its snapshots lack the places of contents.
         ({"kind": "compressing", "pages_per_block": 256, "over_provisioning": 0.28}, "zstd-1", 8, 0.5, 0.5),
-        # What nobody told beforehand, as pgbench's half empty pages.
+        # What is not known before the run, as pgbench's half empty pages.
         (
             {"kind": "compressing", "pages_per_block": 256, "over_provisioning": 0.28},
             "zstd-1",

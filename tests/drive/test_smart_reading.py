@@ -75,7 +75,7 @@ def test_a_drive_that_tells_no_nand_writes_is_asked_for_them_once() -> None:
     asked = len(runner.calls)
     assert "nand_bytes_written" not in counters()
     assert len(runner.calls) == asked + 1
-    assert counters.source == "this drive tells no NAND writes"
+    assert counters.source == "this drive reports no NAND writes"
 
 
 @pytest.mark.parametrize("version", HELPS)

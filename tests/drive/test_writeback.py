@@ -1,4 +1,4 @@
-"""Write-back: nothing of a written file is dirty afterwards, and a failure is told."""
+"""Write-back: nothing of a written file is dirty afterwards, and a failure is reported."""
 
 from pathlib import Path
 

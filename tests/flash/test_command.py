@@ -23,7 +23,7 @@ def simulated(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str,
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command line that cannot be is told."""
+    """The error of a command line that is refused."""
     assert main(["simulate", *QUICK, *words]) == 2
     return capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Facts from made-up machines: read as they stand, None where nothing is told; an id that gives nothing away."""
+"""Facts from made-up machines: read as they stand, None where nothing is known; an id that gives nothing away."""
 
 import json
 import platform

@@ -16,8 +16,8 @@ from pgassay.testing import real
 from tests.lab.simulation import simulate, study_of
 
 
-class Told:
-    """A server that answers as told; an exception is raised."""
+class AmcheckServer:
+    """A server that gives these answers; an exception is raised."""
 
     def __init__(self, installed: bool = True, indexes: object = 0, tables: object = (), major: int = 15) -> None:
         self.answers = {"pg_available": [(1,)] if installed else [], "bt_index": indexes, "verify_heapam": tables}
@@ -40,7 +40,7 @@ class Told:
 
 
 def found(**told: Any) -> Mapping[str, str]:
-    server: Any = Told(**told)
+    server: Any = AmcheckServer(**told)
     return amcheck.check_relations(server)
 
 
@@ -60,7 +60,7 @@ def test_what_amcheck_says_is_passed_on_by_name() -> None:
 
 
 def test_tables_are_left_out_before_14() -> None:
-    server: Any = Told(major=13, tables=QueryError("there is no verify_heapam"))
+    server: Any = AmcheckServer(major=13, tables=QueryError("there is no verify_heapam"))
     assert amcheck.check_relations(server) == {}
     assert server.asked == ["pg_available", "bt_index"]
 
@@ -88,7 +88,7 @@ def test_what_a_check_finds_is_the_trials_outcome_and_nothing_stays(
 def test_a_drive_that_is_not_sound_is_named_and_given_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.lab.trial.amcheck.check_relations", lambda server: {})
     simulation = simulate(place, events={})
-    simulation.machine.drive.unsound = "the file system is damaged"
+    simulation.machine.drive.damage = "the file system is damaged"
     simulation.study = study_of(fixed={"drive.check": "on"})
     simulation.carry_on()
     for trial in simulation.run.trials:
@@ -98,7 +98,7 @@ def test_a_drive_that_is_not_sound_is_named_and_given_back(place: Path, monkeypa
         ]
     assert simulation.machine.left_behind() == []
     simulation = simulate(place, events={})
-    simulation.machine.drive.unsound = "nobody asked"
+    simulation.machine.drive.damage = "no check was asked for"
     simulation.carry_on()
     assert {trial.status for trial in simulation.run.trials} == {Status.VALID}
 

@@ -24,7 +24,7 @@ def test_the_codec_is_the_drives_own_or_the_usual_one() -> None:
 
     assert codec(**{"data.codec": "lz4"}) == "lz4"
     assert codec() == compression.CODEC
-    assert codec(**{"data.codec": "none"}) == compression.CODEC, "else nothing would be told"
+    assert codec(**{"data.codec": "none"}) == compression.CODEC, "else nothing would be shown"
 
 
 def test_what_was_not_read_has_no_ratio() -> None:

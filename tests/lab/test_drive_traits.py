@@ -11,7 +11,7 @@ from tests.lab.simulation import simulate
 def trials(place: Path, told: dict[str, Trait]) -> list[TrialRecord]:
     """Of a run on a drive that says so; the simulation has troubles of its own planned for a few of them."""
     simulation = simulate(place)
-    simulation.machine.drive.told.update(told)
+    simulation.machine.drive.described.update(told)
     simulation.carry_on()
     return list(simulation.run.trials)
 

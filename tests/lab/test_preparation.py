@@ -31,7 +31,7 @@ class SlowWear:
         """Nothing to record."""
 
     def finish(self, key: str) -> None:
-        """Nobody has been told yet."""
+        """Nothing has been reported yet."""
         assert self.told_before == []
         self.machine.clock.advance(REPLAY_S)
         self.finished.append(key)
@@ -52,7 +52,7 @@ def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: py
     fresh = prepare(resolved.arms[0], told.append)
     assert told == [fresh]
     told.clear()
-    wear = simulation.machine.drive.wears = SlowWear(simulation.machine, told)
+    wear = simulation.machine.drive.to_age = SlowWear(simulation.machine, told)
     assert forecast(resolved).ageing_s == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
     aged = prepare(resolved.arms[1], told.append)
     assert wear.finished == [aged.key]

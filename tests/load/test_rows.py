@@ -12,13 +12,13 @@ levels = PgbenchOptions.from_levels
 
 
 class Listening:
-    """A server that only writes down what it is told."""
+    """A server that only keeps the statements that it gets."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.statements: list[str] = []
 
     def execute(self, sql: str) -> None:
-        self.told.append(sql)
+        self.statements.append(sql)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ class Listening:
 def test_only_what_was_asked_changes_the_table(options: Mapping[str, str], says: list[str]) -> None:
     server = Listening()
     widen(server, levels(options))  # type: ignore[arg-type]
-    assert len(server.told) == bool(says)
-    assert all(part in server.told[0] for part in says)
+    assert len(server.statements) == bool(says)
+    assert all(part in server.statements[0] for part in says)
 
 
 def test_an_unwidened_load_keeps_the_key_of_its_snapshots() -> None:

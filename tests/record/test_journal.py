@@ -1,4 +1,4 @@
-"""The journal: what is written is read, a torn end is told from damage, a failed write leaves no half line."""
+"""The journal: what is written is read, a torn end is distinguished from damage, a failed write leaves no half line."""
 
 from pathlib import Path
 

@@ -38,13 +38,13 @@ Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def told(journey: Place, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> "Told":
+def told(journey: Place, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> "Refusals":
     monkeypatch.setenv("TMPDIR", str(journey.temporary))
     monkeypatch.chdir(journey.path)
-    return Told(journey, capsys)
+    return Refusals(journey, capsys)
 
 
-class Told:
+class Refusals:
     """Runs pgassay in this process and gives back what it said was wrong."""
 
     def __init__(self, journey: Place, capsys: Captured) -> None:
@@ -56,7 +56,7 @@ class Told:
         status = main(words)
         said = self._capsys.readouterr()
         assert status == 2, said.out
-        plan, error, rest = said.err.partition("pgassay: error: ")  # the plan may have been told before
+        plan, error, rest = said.err.partition("pgassay: error: ")  # the plan may have been printed before
         assert "Traceback" not in plan
         lines = f"{error}{rest}".splitlines()
         assert len(lines) == 2, said.err
@@ -81,18 +81,18 @@ class Told:
         return self("run", str(path), "--allow-volatile", "--allow-busy", *where)
 
 
-def test_an_unknown_factor(told: Told) -> None:
+def test_an_unknown_factor(told: Refusals) -> None:
     error, hint = told.run("--set", "table.filfactor=90")
     assert "table.filfactor" in error
     assert "table.fillfactor" in hint
 
 
-def test_an_unknown_setting(told: Told) -> None:
+def test_an_unknown_setting(told: Refusals) -> None:
     error, _ = told.run("--set", "server.shared_bufers=1GB")
     assert "shared_bufers" in error
 
 
-def test_a_value_that_postgresql_refuses(told: Told) -> None:
+def test_a_value_that_postgresql_refuses(told: Refusals) -> None:
     error, hint = told.run("--set", "server.max_connections=many")
     assert "max_connections" in error
     assert "pg_settings" in hint
@@ -100,58 +100,58 @@ def test_a_value_that_postgresql_refuses(told: Told) -> None:
     assert "wal_level" in error
 
 
-def test_a_unit_that_postgresql_does_not_know(told: Told) -> None:
+def test_a_unit_that_postgresql_does_not_know(told: Refusals) -> None:
     error, hint = told.run("--set", "server.shared_buffers=1GiB")
     assert "1GiB" in error
     assert "GB" in hint
 
 
-def test_a_typo_in_a_study_file_names_the_near_key(told: Told) -> None:
+def test_a_typo_in_a_study_file_names_the_near_key(told: Refusals) -> None:
     error, hint = told.study('primary = "tps"', 'primry = "tps"')
     assert "primry" in error
     assert "primary" in hint
 
 
-def test_an_empty_level(told: Told) -> None:
+def test_an_empty_level(told: Refusals) -> None:
     assert "table.fillfactor" in told.study("[100, 75]", '[100, ""]')[0]
 
 
-def test_a_duplicate_level(told: Told) -> None:
+def test_a_duplicate_level(told: Refusals) -> None:
     assert "100" in told.study("[100, 75]", "[100, 75, 100]")[0]
 
 
-def test_a_baseline_that_is_not_among_the_treatments(told: Told) -> None:
+def test_a_baseline_that_is_not_among_the_treatments(told: Refusals) -> None:
     assert "table.fillfactor" in told.study('"table.fillfactor" = 100 }', '"table.fillfactor" = 90 }')[0]
 
 
-def test_a_response_that_nothing_measures(told: Told) -> None:
+def test_a_response_that_nothing_measures(told: Refusals) -> None:
     error, hint = told.run("--primary", "tpz")
     assert error == 'the response "tpz" is not measured'
     assert hint == 'did you mean "tps"?'
 
 
-def test_a_missing_script(told: Told) -> None:
+def test_a_missing_script(told: Refusals) -> None:
     assert "/no/such/script.sql" in told.run("--set", "load.script=/no/such/script.sql")[0]
 
 
-def test_a_bin_directory_that_is_no_postgresql(told: Told) -> None:
+def test_a_bin_directory_that_is_no_postgresql(told: Refusals) -> None:
     assert str(told.journey.path) in told.run("--pg-bindir", str(told.journey.path))[0]
     assert "/no/such/bin" in told.run("--pg-bindir", "/no/such/bin")[0]
 
 
-def test_too_little_disk_is_told_before_anything_is_written(told: Told) -> None:
+def test_too_little_disk_is_told_before_anything_is_written(told: Refusals) -> None:
     error, hint = told.run("--set", "load.scale=100000000")
     assert "free" in error
     assert "--data-dir" in hint
 
 
-def test_a_study_that_does_not_exist(told: Told) -> None:
+def test_a_study_that_does_not_exist(told: Refusals) -> None:
     error, hint = told("run", "filfactor")
     assert "filfactor" in error
     assert "fillfactor" in hint
 
 
-def test_a_directory_that_is_not_a_run(told: Told) -> None:
+def test_a_directory_that_is_not_a_run(told: Refusals) -> None:
     for command in ("resume", "show", "report", "export"):
         error, _ = told(command, str(told.journey.temporary))
         assert "is not a run directory" in error
@@ -159,7 +159,7 @@ def test_a_directory_that_is_not_a_run(told: Told) -> None:
         assert "it does not exist" in error
 
 
-def test_a_run_of_a_newer_version(told: Told, tmp_path: Path) -> None:
+def test_a_run_of_a_newer_version(told: Refusals, tmp_path: Path) -> None:
     path = tmp_path / "newer"
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
     header = RunHeader("fillfactor", "2026-01-02T03:04:05Z", 1, (tps,), ("pgassay",), "9.9")
@@ -173,7 +173,7 @@ def test_a_run_of_a_newer_version(told: Told, tmp_path: Path) -> None:
     shutil.rmtree(path)
 
 
-def test_an_output_that_exists_already(told: Told) -> None:
+def test_an_output_that_exists_already(told: Refusals) -> None:
     there = told.journey.path / "there"
     there.mkdir()
     error, _ = told.run("--out", str(there))
@@ -193,13 +193,13 @@ def test_an_output_that_exists_already(told: Told) -> None:
         ("host.transparent_huge_pages=yes", 'cannot be "yes"', "always, madvise, never"),
     ],
 )
-def test_what_this_machine_does_not_have(told: Told, level: str, said: str, helps: str) -> None:
+def test_what_this_machine_does_not_have(told: Refusals, level: str, said: str, helps: str) -> None:
     error, hint = told.run("--set", level)
     assert re.search(said, error)
     assert re.search(helps, hint)
 
 
-def test_a_disk_study_without_fio(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_study_without_fio(told: Refusals, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(told.journey.temporary))
     where = ("--data-dir", str(told.journey.data), "--out", str(told.journey.runs / "bad"))
     error, hint = told("run", "disk", "--quick", "--allow-volatile", "--allow-busy", *where)

@@ -1,6 +1,6 @@
 """The lock files say what pyproject.toml asks for, with a hash for everything, and agree with each other.
 
-Whoever edits the dependencies and forgets `make locks` is told here and not on a fresh machine.
+An edit of the dependencies without `make locks` fails here, and not on a fresh machine.
 """
 
 import re

@@ -96,7 +96,7 @@ class Factor:
         """DATA stage: rows and indexes exist."""
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """What really holds, in the level's canonical form if it agrees; None when nothing can tell."""
+        """What really holds, in the level's canonical form if it agrees; None when nothing can show it."""
         raise NotImplementedError
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str | None:

@@ -45,7 +45,7 @@ Default = TypeVar("Default")
 Own = TypeVar("Own", bound="Options")
 
 ReadBack = Callable[[str, Level, Readable], str | None]
-"""From the factor's full name, its level and what can be asked to what really holds; None if nothing can tell."""
+"""From the factor's full name, its level and what can be asked to what really holds; None if nothing can show it."""
 
 _OPTION = "option"
 _GROUP = "group"

@@ -42,7 +42,7 @@ class Server(Protocol):
         """Its processes go on from where they were; harmless when it is not frozen or has died."""
 
     def stop(self, *, immediately: bool = False) -> None:
-        """Stop; no process remains. `immediately` writes no checkpoint, for a cluster that nobody needs any more.
+        """Stop; no process remains. `immediately` writes no checkpoint, for a cluster that is not needed any more.
 
         Else fast, and immediately only if that takes too long. Calling it twice is harmless.
         """

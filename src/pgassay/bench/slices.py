@@ -98,7 +98,7 @@ class SlicePlayer(Protocol):
     def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
         """One slice: until the time is over, or until each client has ended so many transactions; then drained.
 
-        Raises `LoadError` if the player itself is gone; what the server does is told by the slice.
+        Raises `LoadError` if the player itself is gone; what the server does is in the slice.
         """
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ ALL_FROZEN = 18
 """pg_class has relallfrozen, which moves the columns behind it by four bytes."""
 
 ICU_BY_DEFAULT = 16
-"""configure wants ICU unless told otherwise."""
+"""configure wants ICU unless it is switched off."""
 
 PARSER_NOT_IN_TARBALL = 17
 """A source needs bison and flex; older tarballs contain what these generate."""

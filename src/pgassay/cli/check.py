@@ -1,4 +1,4 @@
-"""`pgassay check RUN`: is the record whole and consistent, and does it lead to the decisions that its journal tells?"""
+"""`pgassay check RUN`: is the record whole and consistent, and does it lead to the decisions in its journal?"""
 
 import argparse
 import json

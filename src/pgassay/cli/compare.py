@@ -96,7 +96,7 @@ USUAL: Mapping[str, str] = {
 
 
 def _usual(arguments: argparse.Namespace) -> dict[str, str]:
-    """The load unless told otherwise: of pgbench's options here, those that the asked driver knows too."""
+    """The load unless options say otherwise: of pgbench's options here, those that the asked driver knows too."""
     from pgassay.load import drivers
 
     known = {driver.name: driver for driver in drivers.known()}.get(arguments.load)

@@ -64,7 +64,7 @@ def text(found: "SideBySide", *, everything: bool) -> str:
             lines += [f"  {fact.name}: {' | '.join(map(_shown, fact.values))}" for fact in facts]
             lines.append("")
     if not found.hosts:
-        lines += ["the records tell no difference between the hosts", ""]
+        lines += ["the records show no difference between the hosts", ""]
     lines.append(
         "note: intervals are for independent samples, 95 % for all of the primary's comparisons together; an hour or a "
         "cluster that a run shares throughout is not in them"

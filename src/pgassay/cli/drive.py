@@ -1,6 +1,6 @@
 """`pgassay drive create | list | stats | age | record | fsck | destroy`: drives of your own, what runs have left.
 
-`pgassay drive snapshots` tells what prepared data are kept for later runs, and removes the least recently used.
+`pgassay drive snapshots` lists what prepared data are kept for later runs, and removes the least recently used.
 """
 
 import argparse
@@ -167,8 +167,8 @@ def _record(arguments: argparse.Namespace) -> int:
     else:
         device = Path(arguments.name) if drive is None else drive.device
         made = recording.record_device(device, output, codec, wait)
-    told = {"trace": str(made.path), "records": made.records, "written_blocks": made.written_blocks}
-    return _answer(arguments, told)
+    answer = {"trace": str(made.path), "records": made.records, "written_blocks": made.written_blocks}
+    return _answer(arguments, answer)
 
 
 def _fsck(arguments: argparse.Namespace) -> int:
@@ -176,8 +176,8 @@ def _fsck(arguments: argparse.Namespace) -> int:
     from pgassay.lab.drives import linux_kernel
 
     drive = _found(arguments)
-    told = named.check(drive, linux_kernel())
-    return _answer(arguments, {"file_system": "clean", **told})
+    found = named.check(drive, linux_kernel())
+    return _answer(arguments, {"file_system": "clean", **found})
 
 
 def _destroy(arguments: argparse.Namespace) -> int:
@@ -203,10 +203,10 @@ def _row(drive: "NamedDrive") -> dict[str, Any]:
     return {"name": drive.name, "kind": drive.kind, "state": drive.state, "mounted_at": mounted, **facts}
 
 
-def _answer(arguments: argparse.Namespace, told: Mapping[str, Any]) -> int:
-    plain = {name: value for name, value in told.items() if not isinstance(value, Mapping | list)}
+def _answer(arguments: argparse.Namespace, answer: Mapping[str, Any]) -> int:
+    plain = {name: value for name, value in answer.items() if not isinstance(value, Mapping | list)}
     width = max(map(len, plain), default=0)
-    _say(arguments, told, "\n".join(f"{name:<{width}}  {value}" for name, value in plain.items()))
+    _say(arguments, answer, "\n".join(f"{name:<{width}}  {value}" for name, value in plain.items()))
     return messages.SUCCESS
 
 

@@ -12,8 +12,8 @@ from pgassay.report import words
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
-_TOLD_S = 5.0
-"""Preparing that takes longer than this is told apart."""
+_SHOWN_S = 5.0
+"""Preparing that takes longer than this is shown apart."""
 
 
 def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> None:
@@ -46,7 +46,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
 
 
 def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:
-    """What a run would build first; nobody can plan the rest before these programs are there."""
+    """What a run would build first; the rest cannot be planned before these programs are there."""
     if as_json:
         rows = [{"name": each.name, "source": each.source, "seconds": each.seconds} for each in missing]
         print(json.dumps({"unbuilt": rows, "cache": str(missing[0].cache)}, indent=2))
@@ -60,7 +60,7 @@ def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:
     print(f"a run would first build {words.counted(len(missing), 'PostgreSQL')} into {missing[0].cache}, {time}:")
     for each in missing:
         print(f"  {each.name}; source: {each.source}")
-    print("the rest of the plan needs them: pgassay postgres build makes them beforehand, pgassay run by itself")
+    print("the rest of the plan needs them: pgassay postgres build makes them beforehand, else pgassay run makes them")
 
 
 def _from(postgres: Mapping[str, str]) -> str:
@@ -92,15 +92,15 @@ def lengths(plan: Plan) -> str:
     under = "" if loaded == length else f", {loaded} of it under load"
     source = ", as calibrated" if plan.trial_calibrated else under
     first = plan.preparation_s
-    prepared = f", {words.duration(first)} of it for snapshots" if first >= _TOLD_S else ""
+    prepared = f", {words.duration(first)} of it for snapshots" if first >= _SHOWN_S else ""
     ageing = f", {words.duration(plan.ageing_s)} for ageing the drives" if plan.ageing_s else ""
     return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
 
 
 def _noise(plan: Plan) -> str:
-    """What this machine's noise makes of the asked resolution, or that nobody knows it."""
+    """What this machine's noise makes of the asked resolution, or that it is not known."""
     if plan.noise is None:
-        return "not known here: pgassay calibrate tells how many blocks a resolution needs"
+        return "not known here: pgassay calibrate shows how many blocks a resolution needs"
     needs = []
     for what, blocks in (
         ("to tell such a difference", plan.difference_blocks),

@@ -188,8 +188,8 @@ def build_bar(progress: "BuildProgress", columns: int) -> str:
     share = 1.0 if progress.done else min(1.0, progress.objects / progress.expected)
     bar = f"[{'#' * int(share * _BAR):-<{_BAR}}]"
     left = progress.left_s
-    told = "done" if progress.done else "" if left is None else f"about {left:.0f} s left"
-    text = f"{told + ': ' if told else ''}PostgreSQL {progress.name}: {progress.step}, {progress.seconds:.0f} s"
+    state = "done" if progress.done else "" if left is None else f"about {left:.0f} s left"
+    text = f"{state + ': ' if state else ''}PostgreSQL {progress.name}: {progress.step}, {progress.seconds:.0f} s"
     return f"{bar} {text}"[: max(1, columns - 1)]
 
 
@@ -197,5 +197,5 @@ class _BuildLine:
     """One line with a bar, written over."""
 
     def __call__(self, progress: "BuildProgress") -> None:
-        told = build_bar(progress, shutil.get_terminal_size().columns)
-        print(f"\r\x1b[K{told}", end="\n" if progress.done else "", file=sys.stderr, flush=True)
+        line = build_bar(progress, shutil.get_terminal_size().columns)
+        print(f"\r\x1b[K{line}", end="\n" if progress.done else "", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
 """`--reboot-between-blocks`: the unit that goes on with a run is there while the run is, and goes with it.
 
-Ctrl-C and faults take it away, for a run that somebody stopped must not start by itself at some later boot; a machine
+Ctrl-C and faults take it away, for a run that was stopped must not start automatically at some later boot; a machine
 that goes down on its own keeps it.
 """
 
@@ -42,7 +42,7 @@ class Reboots:
     def reboot(self) -> None:
         """If the block has ended and another one follows; call it when everything is given back."""
         if self.wanted:
-            print("pgassay: rebooting; the study goes on by itself", file=sys.stderr)
+            print("pgassay: rebooting; the study continues automatically", file=sys.stderr)
             self._continuation.reboot()
 
 

@@ -214,7 +214,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
 
 
 def run_path(arguments: argparse.Namespace, name: str) -> Path:
-    """`--out`, or `runs/STUDY-UTC`; raises `RecordError` where something is already, before a plan is told."""
+    """`--out`, or `runs/STUDY-UTC`; raises `RecordError` where something is already, before a plan is printed."""
     from pgassay.record.directory import unused_path
     from pgassay.record.errors import already_there
 

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = [f"{key}={value}" for key, value in shortcuts.items() if value is not None]
     document = flash.read(arguments.file, [*settings, *arguments.set], timing=arguments.timing)
     points = flash.points(document, arguments.sweep)
-    if arguments.out is not None:  # A place that cannot be written is told before minutes are spent.
+    if arguments.out is not None:  # A place that cannot be written is refused before minutes are spent.
         arguments.out.mkdir(parents=True, exist_ok=True)
     outcomes = flash.simulate_all(points, arguments.jobs)
     if arguments.out is not None:

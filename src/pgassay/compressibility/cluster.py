@@ -12,7 +12,7 @@ from pgassay.postgres.files.inventory import DataFile, Name, RelationFile
 
 @dataclass(frozen=True)
 class Part:
-    """Files of one owner. `kind` is table, index, TOAST, sequence, WAL, …; `name` is None where nothing told it."""
+    """Files of one owner. `kind` is table, index, TOAST, sequence, WAL, …; `name` is None where it is not known."""
 
     kind: str
     label: str

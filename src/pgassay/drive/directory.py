@@ -144,7 +144,7 @@ class DirectoryDrive:
         return {}
 
     def ageing(self) -> Ageing | None:
-        """None: nobody can age what lies under a directory."""
+        """None: what lies under a directory cannot be aged."""
         return None
 
     def discard(self, directory: Path, *, check: bool = False) -> None:

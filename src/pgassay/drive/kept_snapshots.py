@@ -59,7 +59,7 @@ def _below(root: Root) -> Iterator[Kept]:
             continue  # being taken, or being removed
         facts = path / snapshots.FACTS_FILE
         try:
-            told = json.loads(facts.read_text())
-            yield Kept(path, str(told.get("what", "")), int(told["bytes"]), facts.stat().st_mtime)
+            kept = json.loads(facts.read_text())
+            yield Kept(path, str(kept.get("what", "")), int(kept["bytes"]), facts.stat().st_mtime)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             yield Kept(path, "unreadable, so no run can use it", size_bytes(path), path.stat().st_mtime)

@@ -157,7 +157,7 @@ def system_failed(doing: str, path: Path, failure: OSError) -> DriveError:
 
 
 def busy(point: Path, holders: Iterable[str]) -> DriveError:
-    """Somebody works in the file system that is to be unmounted."""
+    """A process works in the file system that is to be unmounted."""
     named = ", ".join(holders) or "unknown"
     return DriveError(f'"{point}" is in use and cannot be unmounted: {named}', "end what uses it, then try again")
 
@@ -338,9 +338,10 @@ def bad_drive_name(name: str) -> UsageError:
 
 
 def drive_half_made(name: str) -> UsageError:
-    """`pgassay drive create` was killed, or is at it in another terminal."""
+    """`pgassay drive create` was killed, or is running in another terminal."""
     return UsageError(
-        f'drive "{name}" is only partly created', "if nobody is creating it, remove it: pgassay drive list --repair"
+        f'drive "{name}" is only partly created',
+        "if no other process is creating it, remove it: pgassay drive list --repair",
     )
 
 

@@ -1,7 +1,7 @@
 """Drives that stay until they are destroyed: made by `pgassay drive create`, mounted, used by hand.
 
 Each has a home `DIRECTORY/pgassay/drives/NAME/` with a daemon or an image, a mounted file system and, written last, its
-facts. A home without facts is one that is being made, which its maker's lock tells, or what a killed maker left.
+facts. A home without facts is one that is being made, which its maker's lock shows, or what a killed maker left.
 """
 
 import json
@@ -110,7 +110,7 @@ def create(root: Root, name: str, options: DriveOptions, kernel: Kernel, program
 
 
 def destroy(drive: NamedDrive) -> None:
-    """Unmount it, end its daemon, remove it with all that is on it; raises `DriveError` while somebody uses it."""
+    """Unmount it, end its daemon, remove it with all that is on it; raises `DriveError` while it is in use."""
     for entry in mounts.mounts_below(drive.point):
         if mounts.holders(entry.point):
             raise messages.busy(entry.point, mounts.holders(entry.point))
@@ -151,18 +151,18 @@ def check(drive: NamedDrive, kernel: Kernel) -> Mapping[str, Any]:
     kernel.unmount(drive.point)
     try:
         kernel.check(device, filesystem)
-        told = drive.ask("fsck") if drive.emulated else {}
+        found = drive.ask("fsck") if drive.emulated else {}
     finally:
         kernel.mount(device, drive.point, filesystem)
-    if told.get("damaged"):
-        raise messages.drive_damaged(drive.home, [str(each) for each in told.get("problems", ())])
-    return told
+    if found.get("damaged"):
+        raise messages.drive_damaged(drive.home, [str(each) for each in found.get("problems", ())])
+    return found
 
 
 def filesystem_of(drive: NamedDrive) -> Filesystem:
     """What it was made with."""
-    told = drive.facts["filesystem"]
-    return Filesystem(str(told["name"]), tuple(told["mkfs"]), tuple(told["mount_options"]))
+    made = drive.facts["filesystem"]
+    return Filesystem(str(made["name"]), tuple(made["mkfs"]), tuple(made["mount_options"]))
 
 
 def _make(

@@ -1,7 +1,7 @@
-"""Reading drive levels back: from where the server says its files are to what lies under them, as the kernel tells.
+"""Reading drive levels back: from where the server says its files are to what lies under them, as the kernel reports.
 
 Nothing is taken from what was asked: /proc/self/mountinfo, the loop device's backing file, the file system's own tools
-and the emulated drive's own answer. None where none of them tells.
+and the emulated drive's own answer. None where none of them says.
 """
 
 import subprocess
@@ -82,14 +82,14 @@ def filesystem(place: Path, name: str, level: str) -> str | None:
 
 
 def mount_options(place: Path, name: str, level: str) -> str | None:
-    """The asked options, if the kernel has them; what it has, if one is missing; None if it does not tell about one."""
+    """The asked options, if the kernel has them; what it has, if one is missing; None if it says nothing about one."""
     entry = mounts.mount_over(place)
     return None if entry is None else options_held(entry.options, level)
 
 
 def options_held(options: Sequence[str], level: str) -> str | None:
     """The kernel leaves out what is a type's default: `nodiscard`, `commit=5`."""
-    untold = False
+    unknown = False
     for word in level.split(","):
         key, sign, _ = word.partition("=")
         if (
@@ -99,14 +99,14 @@ def options_held(options: Sequence[str], level: str) -> str | None:
         ):
             continue
         if sign and not any(option.startswith(f"{key}=") for option in options):
-            untold = True
+            unknown = True
             continue
         return ",".join(sorted(options))
-    return None if untold else level
+    return None if unknown else level
 
 
 def mkfs(place: Path, name: str, level: str) -> str | None:
-    """By the file system's own tool; None for options that it does not tell."""
+    """By the file system's own tool; None for options that it does not say."""
     entry = mounts.mount_over(place)
     if entry is None or entry.filesystem not in KINDS:
         return None
@@ -134,7 +134,7 @@ def capacity(place: Path, name: str, level: str) -> str | None:
 
 
 def described(place: Path, name: str, level: str) -> str | None:
-    """What the drive itself says under the factor's last name; None if it does not tell."""
+    """What the drive itself says under the factor's last name; None if it does not say."""
     entry = mounts.mount_over(place)
     stats = _stats(entry.point.parent) if entry is not None else None
     return None if stats is None else in_stats(stats, name.rpartition(".")[2], level)

@@ -29,7 +29,7 @@ class Repaired:
 
 
 class Session:
-    """Open until `close`; `repaired` tells what opening it swept away."""
+    """Open until `close`; `repaired` says what opening it swept away."""
 
     def __init__(self, root: Root) -> None:
         self.root = root

@@ -1,4 +1,4 @@
-"""nvme-cli's JSON of one drive to bytes: the standard SMART log, and every form in which vendors tell NAND writes.
+"""nvme-cli's JSON of one drive to bytes: the standard SMART log, and every form in which vendors report NAND writes.
 
 Forms and units as nvme-cli's plugins print them: OCP's log 0xC0 counts bytes in 128 bits, `hi` and `lo`; Micron prints
 hexadecimal texts; WD two halves or flat `… raw` names; Intel and Solidigm count 32 MiB units; ScaleFlux and those who
@@ -212,7 +212,7 @@ class SmartCounters:
         self._options: dict[tuple[str, ...], tuple[str, ...] | None] = {}
 
     def __call__(self) -> Counted:
-        """What the drive tells now; nothing where nvme-cli is missing or the drive does not answer."""
+        """What the drive reports now; nothing where nvme-cli is missing or the drive does not answer."""
         standard = parse_standard(self._ask(("smart-log",)))
         if standard is None:
             return {}
@@ -233,8 +233,8 @@ class SmartCounters:
 
     @property
     def source(self) -> str:
-        """Where NAND writes come from, for the record: `nvme ocp smart-add-log`, or that this drive does not tell."""
-        return " ".join((PROGRAM, *self._command)) if self._command else "this drive tells no NAND writes"
+        """Where NAND writes come from, for the record: `nvme ocp smart-add-log`, or that this drive does not say."""
+        return " ".join((PROGRAM, *self._command)) if self._command else "this drive reports no NAND writes"
 
     def _media(self) -> Media | None:
         if self._command is not None:

@@ -22,7 +22,7 @@ def no_passwd_entry(uid: int) -> BenchError:
 
 
 def no_account() -> BenchError:
-    """We are root and nobody else can run a server."""
+    """We are root, and there is no other account to run a server."""
     return BenchError(
         "PostgreSQL does not run as root, and no unprivileged account was found to run it under",
         "create one: useradd --system pgassay",

@@ -172,7 +172,7 @@ def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
 
 
 def _abandon(process: "subprocess.Popen[bytes]") -> None:
-    """End a program whose outcome nobody waits for any more, with all of its descendants."""
+    """End a program whose outcome is not needed any more, with all of its descendants."""
     family = descendants(process.pid, processes())
     _end(process, 1.0)
     end_all(family, 1.0)

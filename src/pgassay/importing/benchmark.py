@@ -108,7 +108,7 @@ def with_resolution(judged: Judged, resolution: float) -> Judged:
 
 
 def _setup(each: placement.Placed) -> Setup:
-    """What the source told of the run's setup; the same as a record of it keeps."""
+    """What the source said of the run's setup; the same as a record of it keeps."""
     said = {name: each.run.fields[name] for name in NAMES if each.run.fields.get(name)}
     return Setup.of({**said, **each.treatment, **each.condition, **each.covariate})
 

@@ -196,7 +196,7 @@ _SETTING = re.compile(
     r"|query_mode|mode|script|test|workload|benchmark|database|system|machine|instance(_type)?|host|version|drive)",
     re.IGNORECASE,
 )
-"""Names of columns that say what was run, and never what came of it."""
+"""Names of columns that say what was run, and never its result."""
 
 
 def _differing(names: Iterable[str], runs: Sequence[ForeignRun]) -> list[str]:

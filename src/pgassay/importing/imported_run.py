@@ -1,8 +1,8 @@
 """Imported runs as a run directory like any other, so that show, report, check, export and lint work on them.
 
-Every trial says that it is imported: its regime, the host's facts and the journal's end. What the source does not tell
+Every trial says that it is imported: its regime, the host's facts and the journal's end. What the source does not say
 (times, settings, the machine) stays unknown. The study is written as a study file, so that every report can read it: it
-has the treatments, conditions and covariates of the runs, and neither load nor budget, which nobody told.
+has the treatments, conditions and covariates of the runs, and neither load nor budget, which are not known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of the files: the run directory, its runs in order, and what was left out."""
+    """The result of an import: the run directory, its runs in order, and what was left out."""
 
     path: Path
     kind: str
@@ -133,7 +133,7 @@ def import_files(
         parse_recorded("imported", made)  # a resolution or a name that no report could read is refused now
     except UsageError as error:
         raise messages.with_left_out(error, source.left_out) from None
-    study = document.write(made, f"The study that these runs answer, as far as their source tells; {LABEL}.")
+    study = document.write(made, f"The study that these runs answer, as far as their source says; {LABEL}.")
     run.parent.mkdir(parents=True, exist_ok=True)
     write_run(run, _header(reading, command), study, source, list(zip(numbers, placed, strict=True)))
     return Imported(run, reading.kind, placed, reading.left_out, source.remarks)

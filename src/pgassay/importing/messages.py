@@ -35,7 +35,7 @@ def no_field(name: str, known: Iterable[str]) -> UsageError:
 
 
 def no_treatment(known: Iterable[str]) -> UsageError:
-    """A table of which nobody said what was varied."""
+    """A table without an option that says what was varied."""
     return UsageError(
         "no option says which field distinguishes the treatments",
         f"for example --columns treatment={next(iter(sorted(known)), 'COLUMN')}; there are:"
@@ -74,7 +74,7 @@ def no_such_response(name: str, known: Iterable[str]) -> UsageError:
 
 
 def no_value_column() -> UsageError:
-    """A table of which nobody said where the results are."""
+    """A table without an option that says where the results are."""
     return UsageError(
         "no option says which column holds the results",
         "for example --columns treatment=page_size,value=tps,block=run; a file without a header line also wants"

@@ -99,7 +99,7 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
 
 
 def read_log_alone(place: str, files: Sequence[Path], *, has_lag: bool, has_retries: bool) -> Reading | str:
-    """The run of which only the log is left; or why it tells nothing. A log of six columns has neither of the two."""
+    """The run of which only the log is left; or why it cannot be read. A log of six columns has neither of the two."""
     plain = all(len(row) == _COLUMNS for path in files for row in _head(path))
     log = read_log(files, has_lag=has_lag and not plain, has_retries=has_retries and not plain)
     if isinstance(log, str):
@@ -171,7 +171,7 @@ _SAID_BESIDE = (
 
 
 def _fields(said: Summary, text: str) -> dict[str, str]:
-    """Every setting that an output tells of; runs that differ in one are no repetitions."""
+    """Every setting that an output names; runs that differ in one are no repetitions."""
     beside = {name: found[1] for name, pattern in _SAID_BESIDE if (found := pattern.search(text))}
     if said.duration_s is not None:
         beside["duration"] = f"{said.duration_s} s"

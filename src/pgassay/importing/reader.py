@@ -1,6 +1,6 @@
 """What a reader of foreign files is: it knows its files by their contents, and reads the runs that they hold.
 
-Somebody else's package adds one as an entry point of the group `pgassay.importers` that names a `Reader` object.
+Another package adds one as an entry point of the group `pgassay.importers` that names a `Reader` object.
 """
 
 from abc import ABC, abstractmethod
@@ -81,7 +81,7 @@ class Reader(ABC):
 
     `name` is what messages and records call it. `suggested` are the fields that tell treatments apart when the user
     names none, the best first; `conditions` those that are conditions as soon as one of `suggested` differs. The two
-    must hold every setting that a run tells of: runs that differ in one are no repetitions. `reads_together` says that
+    must hold every setting that a run names: runs that differ in one are no repetitions. `reads_together` says that
     several files may be one run (an output and its log): such files are read last, all at once; all others one at a
     time.
     """

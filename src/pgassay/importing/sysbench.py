@@ -77,7 +77,7 @@ def _statements(totals: summary.Totals) -> str:
 
 
 def _series(text: str) -> tuple[Second, ...]:
-    """Whole intervals as they were reported; wall time is not told, so it counts from the start."""
+    """Whole intervals as they were reported; wall time is not reported, so it counts from the start."""
     return tuple(
         Second(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
         for each in summary.parse_seconds(text)

@@ -46,7 +46,7 @@ class Second:
 
 @dataclass(frozen=True)
 class ForeignRun:
-    """One run as its source tells it.
+    """One run as its source gives it.
 
     `place` is where it stands ("results.csv line 3"); `fields` all that could name a level, as text; `responses` its
     values (None where the source has none). `seconds` is how long it ran, `planned_s` how long it should have,
@@ -77,9 +77,9 @@ class LeftOut:
 class Reading:
     """All that was read. `kind` names the format; the first of `responses` is the primary.
 
-    `suggested` are the fields that name a treatment when nobody says which do, the best first; `conditions` those that
-    say what was asked of a system, across which systems are not compared; `columns` those of which nobody says whether
-    they are settings or results. `repetition` is the field that numbers the runs of a treatment; `ordered` says that
+    `suggested` are the fields that name a treatment when no option does, the best first; `conditions` those that say
+    what was asked of a system, across which systems are not compared; `columns` those that may be settings or results.
+    `repetition` is the field that numbers the runs of a treatment; `ordered` says that
     the runs stand in the order in which they ran; `remarks` what a reader of the results must know.
     """
 

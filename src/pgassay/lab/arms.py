@@ -1,6 +1,6 @@
 """A study's arms, each resolved once into all that its trials need: setup, programs, load, settings, drive, snapshot.
 
-`resolve` is called once for a run, and once for a plan. Whoever needs a part asks the `ResolvedArm`; no arm is
+`resolve` is called once for a run, and once for a plan. All parts are asked of the `ResolvedArm`; no arm is
 composed a second time. What may cost something is resolved when it is first asked for: an installation may have to be
 built, a drive has to be attached.
 """

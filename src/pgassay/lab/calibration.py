@@ -49,7 +49,7 @@ class Label(Factor):
         return Level(typed, typed)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """None: nothing on the server can tell it."""
+        """None: nothing on the server can show it."""
         return None
 
 

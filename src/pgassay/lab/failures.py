@@ -122,11 +122,11 @@ def of_full_drive(drive: Clones, place: Path) -> Iterator[None]:
         raise
     except (OSError, BenchError) as error:
         since = {name: value - before.get(name, 0.0) for name, value in _refused(drive, place).items()}
-        told = of_drives(since)
-        if not told:
+        refused = of_drives(since)
+        if not refused:
             raise
         what = error.message if isinstance(error, BenchError) else str(error.strerror).lower()
-        raise SpaceError(f"{'; '.join(told.values())}: {what}") from error
+        raise SpaceError(f"{'; '.join(refused.values())}: {what}") from error
 
 
 def _refused(drive: Clones, place: Path) -> dict[str, float]:

@@ -94,7 +94,7 @@ def known_capacities(mount: Mount) -> dict[str, str | float]:
 
 
 def place_of(mount: Mount) -> dict[str, str]:
-    """Which drive the clusters are on, as host.json tells it."""
+    """Which drive the clusters are on, as host.json has it."""
     return {"host": host_id(), "filesystem": mount.filesystem, "device": mount.device}
 
 

@@ -173,10 +173,10 @@ def other_rule(version: str, rules: Sequence[int], rule: int) -> str:
     return f"its decisions were not replayed: {made}"
 
 
-def older_decisions(version: str, lines: Sequence[int], *, told: bool) -> str:
+def older_decisions(version: str, lines: Sequence[int], *, rule_known: bool) -> str:
     """The design, asked again, decides otherwise, and may have changed since."""
     named = ", ".join(map(str, lines[:_LINES_LISTED])) + (" …" if len(lines) > _LINES_LISTED else "")
-    why = "" if told else " before records named the rule of their decisions, which may have changed since"
+    why = "" if rule_known else " before records named the rule of their decisions, which may have changed since"
     return (
         f"{len(lines)} {'decision' if len(lines) == 1 else 'decisions'} (journal line {named}) would be "
         f"different now: pgassay {version} wrote the record{why}"

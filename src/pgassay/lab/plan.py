@@ -14,7 +14,7 @@ from pgassay.lab.settings import describe_defaults
 
 @dataclass(frozen=True)
 class Plan:
-    """What `pgassay run --dry-run` tells; None where nobody knows.
+    """What `pgassay run --dry-run` shows; None where it is not known.
 
     `trial_s` is one trial, `load_s` of it under load; `noise` and `resolution` are shares; `difference_blocks` and
     `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to show that there is none.

@@ -106,7 +106,7 @@ def _fill(arm: ResolvedArm, server: Server) -> None:
 
 
 def _contents(arm: ResolvedArm) -> str:
-    """What a snapshot holds, in words, for whoever has to make room."""
+    """What a snapshot holds, in words, for users who have to make room."""
     levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
     return ", ".join([f"PostgreSQL {arm.installation.version}", *levels])
 

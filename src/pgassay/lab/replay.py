@@ -1,4 +1,4 @@
-"""Making a record's decisions again: the same design, asked the same, must decide the same (`pgassay check`)."""
+"""Makes a record's decisions again: the same design must decide the same from the same record (`pgassay check`)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +20,8 @@ from pgassay.study.parsing import parse
 def replay(path: Path) -> Iterator[Finding]:
     """Decisions that the same design would not make from the same record; nothing for calibrations and imported runs.
 
-    Decisions of another rule cannot be made again. Another version may round otherwise, and records made before they
-    told their rule may be of another, so for these what differs is a note.
+    Decisions of another rule cannot be made again. Another version may round otherwise, and records without a
+    rule may be of another, so for these a difference is a note.
     """
     run = Run.open(path)
     if run.header.study == STUDY or IMPORTED in run.host:
@@ -39,7 +39,7 @@ def replay(path: Path) -> Iterator[Finding]:
         yield Finding(CODE, Severity.ERROR, messages.not_replayed(error.message), where="journal.jsonl")
         return
     if lines and (UNTOLD in rules or version != __version__):
-        text = messages.older_decisions(version, lines, told=UNTOLD not in rules)
+        text = messages.older_decisions(version, lines, rule_known=UNTOLD not in rules)
         yield Finding(CODE, Severity.NOTE, text, where="journal.jsonl")
         return
     for line in lines:

@@ -1,8 +1,8 @@
 """A study from its text to the end of its run: what `pgassay run`, `compare`, `resume` and a notebook call.
 
 `run_study` does all of it, `continue_run` the rest of a run that was cut short. Both are made of steps that the
-command line calls one by one, to tell in between: `write_study`, `prepare` (everything that can be refused is refused
-here), `begin` (the run directory), `conduct`. The report is written by whoever asked for the run.
+command line calls one by one, to report in between: `write_study`, `prepare` (everything that can be refused is refused
+here), `begin` (the run directory), `conduct`. The caller writes the report.
 """
 
 import secrets
@@ -51,7 +51,7 @@ from pgassay.study.parsing import parse
 class WrittenStudy:
     """A study with the document that its record keeps, which holds the seed too.
 
-    `left_out` tells of each host factor that is not held why this machine cannot have it.
+    `left_out` says of each host factor that is not held why this machine cannot have it.
     """
 
     study: Study
@@ -83,7 +83,7 @@ def write_study(
 
 @dataclass(frozen=True)
 class Remark:
-    """What speaks against measuring here: its code, what the user is warned of, and how the record tells it later."""
+    """What speaks against measuring here: its code, what the user is warned of, and what the record says of it."""
 
     code: str
     warning: str
@@ -195,10 +195,10 @@ def installations(resolved: ResolvedStudy) -> list[dict[str, str]]:
     found = {}
     for arm in resolved.arms:
         each = arm.installation
-        told = {"bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by}
+        facts = {"bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by}
         if each.found_by == FOUND_BY:
-            told["source"] = read_manifest(each.bindir.parent, each.bindir.parent.name).source
-        found[str(each.bindir)] = told
+            facts["source"] = read_manifest(each.bindir.parent, each.bindir.parent.name).source
+        found[str(each.bindir)] = facts
     return list(found.values())
 
 
@@ -305,7 +305,7 @@ def continue_run(path: Path, options: BenchOptions | None = None, watcher: Watch
 
 
 def options_of(facts: Mapping[str, Any], options: BenchOptions) -> BenchOptions:
-    """Place and PostgreSQL as the run's own `facts` (host.json) tell, unless `options` say where they are now.
+    """Place and PostgreSQL as the run's own `facts` (host.json) say, unless `options` say where they are now.
 
     Whose a device is must be said again: after a reboot another one may have its name.
     """

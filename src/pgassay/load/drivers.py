@@ -111,7 +111,7 @@ class DriverFactor(Factor):
         setup.load[_DRIVER] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """Nothing can tell but the result itself."""
+        """Nothing can show it but the result itself."""
         return None
 
 

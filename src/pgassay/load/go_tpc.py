@@ -220,7 +220,7 @@ def of_run(output: Output, threads: int) -> dict[str, float | None]:
 
 
 def _problems(done: Completed, output: Output) -> dict[str, str]:
-    """What exit status and words tell; go-tpc may fail with status 0."""
+    """What exit status and output say; go-tpc may fail with status 0."""
     failure = first_failure(f"{done.stdout}\n{done.stderr}")
     if done.status < 0:
         return {"killed": f"go-tpc was ended by signal {-done.status}"}

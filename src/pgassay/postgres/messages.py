@@ -108,7 +108,7 @@ def socket_path_too_long(path: Path, limit: int) -> ClusterError:
 
 
 def socket_directory_open(path: Path, mode: int) -> ClusterError:
-    """Our servers trust whoever reaches the socket."""
+    """Our servers trust every account that reaches the socket."""
     return ClusterError(
         f'socket directory "{path}" is open to others (mode {mode:04o})', "it must be ours alone (mode 0700)"
     )

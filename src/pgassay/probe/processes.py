@@ -366,7 +366,7 @@ def _foreign_cpu(counters: Differences, _: int) -> float | None:
 
 
 class Machine(Probe):
-    """The whole machine, whoever uses it: what others took of it is the difference."""
+    """The whole machine: what other programs took of it is the difference."""
 
     name = "machine"
     summary = "CPU time of the machine by kind, swapping, dirty memory, throttled cores"

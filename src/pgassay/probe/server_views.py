@@ -161,7 +161,7 @@ class Wal(ViewProbe):
     """Records, full-page images and bytes from pg_stat_wal, and always bytes by position.
 
     `lsn_bytes` counts page headers and switched segments too, so it is a little more than `wal_bytes`. Full-page images
-    are counted: no view tells their bytes, since the hole in a page is left out and `wal_compression` shrinks the rest.
+    are counted: no view shows their bytes, since the hole in a page is left out and `wal_compression` shrinks the rest.
     """
 
     name = "wal"

@@ -111,7 +111,7 @@ def _wrong_rows(disk: Disk, run: Path, name: str, numbers: Iterable[int]) -> Ite
         try:
             own = _by_name(_trial_series(disk, run, number))
         except pl.exceptions.PolarsError:
-            continue  # its checksum tells that already
+            continue  # its checksum shows that already
         if not whole.get((number,), own.clear()).equals(own):
             yield f"the rows of trial {number} are not those of its {trials.SERIES_FILE}"
 

@@ -1,6 +1,6 @@
 """A decision of the design as the journal keeps it, so that replaying the journal gives the same schedule again.
 
-The inputs themselves are in the record (study, seed, committed trials); their hash tells whether a replay saw the same.
+The inputs themselves are in the record (study, seed, committed trials); their hash shows whether a replay saw the same.
 """
 
 import hashlib

@@ -54,7 +54,7 @@ class Disk(Protocol):
         """Rename atomically (a file in the way is replaced), then fsync the directories concerned."""
 
     def sync_tree(self, path: Path) -> None:
-        """fsync every file and directory at and below `path`, whoever wrote them."""
+        """fsync every file and directory at and below `path`, written by us or not."""
 
     def sync_directory(self, path: Path) -> None:
         """Make the names in a directory durable."""

@@ -140,7 +140,7 @@ def _level(trial: TrialRecord, name: str) -> tuple[Cell, Cell]:
 
 
 def _utc(wall_ns: int) -> str | None:
-    """ISO 8601 in UTC, to the microsecond, without going through a float; None for a moment that nobody told."""
+    """ISO 8601 in UTC, to the microsecond, without going through a float; None for a moment that is not known."""
     if wall_ns == UNKNOWN_TIME_NS:
         return None
     seconds, rest = divmod(wall_ns, _NS)

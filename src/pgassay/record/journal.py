@@ -22,7 +22,7 @@ _CHECKSUM = b',"crc32":"'
 
 
 class Kind(StrEnum):
-    """What a line tells; readers pass over kinds that they do not know."""
+    """What a line says; readers pass over kinds that they do not know."""
 
     RUN_STARTED = "run_started"
     PREPARED = "prepared"

@@ -15,7 +15,7 @@ from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
 SAID = "said."
-"""How entries of an imported run's regime begin that hold what its source told of its setup."""
+"""How entries of an imported run's regime begin that hold what its source said of its setup."""
 
 
 def results_of(run: Run) -> Sequence[TrialRecord]:
@@ -42,7 +42,7 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
 
 
 def gave_up(reasons: Sequence[Reason]) -> str:
-    """The reasons that no other check of lint tells."""
+    """The reasons that no other check of lint gives."""
     return "; ".join(reason.detail for reason in reasons if reason.code not in (SHORT, NO_VALUE))
 
 
@@ -61,7 +61,7 @@ def _of_trial(trial: TrialRecord, response: str, varied: set[str], ordered: bool
 
 
 def _setup(run: Run, study: Study, trial: TrialRecord) -> Setup:
-    """Of an imported run what its source told; of one's own what was asked, measured and found on the machine."""
+    """Of an imported run what its source said; of one's own what was asked, measured and found on the machine."""
     levels = {name: level.typed for name, level in trial.levels.items()}
     if isinstance(run.host.get(IMPORTED), dict):
         said = {name.removeprefix(SAID): str(value) for name, value in trial.regime.items() if name.startswith(SAID)}

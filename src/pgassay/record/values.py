@@ -13,7 +13,7 @@ FORMAT = 1
 """The version of every file of a run directory."""
 
 UNKNOWN_TIME_NS = 0
-"""What stands for a moment that nobody told, in runs that others made; it is exported as empty."""
+"""Stands for a moment that is not known, in runs that others made; it is exported as empty."""
 
 SHORT = "short"
 """Code of the reason that an imported run ended early."""
@@ -26,7 +26,7 @@ CHUNK_TRIALS = 500
 
 @dataclass(frozen=True)
 class LevelRecord:
-    """A level as typed, in canonical form and as read back from the running system (None: nothing can tell).
+    """A level as typed, in canonical form and as read back from the running system (None: nothing can show it).
 
     `adopt` is what it takes to put the level into practice: of a setting `reload` or `restart`, as the server says,
     else the steps in words, one a line.
@@ -48,7 +48,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """One trial. Times in ns since the epoch (wall), `UNKNOWN_TIME_NS` where nobody told.
+    """One trial. Times in ns since the epoch (wall), `UNKNOWN_TIME_NS` where that is not known.
 
     `responses` by name, None where not available.
 

@@ -1,4 +1,4 @@
-"""What a trial yields: what became of it, its responses, and how two of them are compared.
+"""What a trial yields: its status, its responses, and how two of them are compared.
 
 A response declares its unit, which direction is better, and its scale: *ratio*, or *difference* where it can be 0 or is
 a share. Every room of the bench declares its own responses; the run's record keeps the declarations, so that a report
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What became of a trial: one word in its record, in the journal's decisions and in the analysis."""
+    """How a trial ended: one word in its record, in the journal's decisions and in the analysis."""
 
     VALID = "valid"
     INVALID = "invalid"

@@ -49,7 +49,7 @@ def bindirs() -> list[str]:
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A short, closed directory of the servers' account (pytest's own are open to nobody else and long)."""
+    """A short, closed directory of the servers' account (pytest's own are closed to that account, and long)."""
     folder = ownership.make_private_directory(choose())
     try:
         yield folder

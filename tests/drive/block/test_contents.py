@@ -1,4 +1,4 @@
-"""What an emulated drive's host can read, told apart from what filled the drive when it was aged."""
+"""What an emulated drive's host can read, apart from what filled the drive when it was aged."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""How a run was set up, as far as its source tells: what a DBA asks before looking at any number.
+"""How a run was set up, as far as its source says: what a DBA asks before looking at any number.
 
-Names of settings are those that tools and tables use. What no source tells is None and is never judged.
+Names of settings are those that tools and tables use. What no source says is None and is never judged.
 """
 
 import re
@@ -47,7 +47,7 @@ _SCALE_BYTES = 15e6
 
 @dataclass(frozen=True)
 class Setup:
-    """What is known of a run's load and machine; None: not told. Times in s, sizes in bytes, `rate` in transactions/s.
+    """What is known of a run's load and machine; None: not known. Times in s, sizes in bytes, `rate` in transactions/s.
 
     `tpc_b` says that each transaction updates one of as many branches as the scale; `about_disk` that levels or title
     speak of a drive; `cycles` is how many whole checkpoint cycles the window held.
@@ -70,7 +70,7 @@ class Setup:
 
     @staticmethod
     def of(fields: Mapping[str, str], title: str = "") -> "Setup":
-        """What fields of a run tell, and the title of the study."""
+        """What fields of a run say, and the title of the study."""
         said = {key: _first(fields, names) for key, names in _NAMES.items()}
         loads = [fields[name] for name in _NAMES["load"] if fields.get(name)]
         tpc_b = any(_TPC_B.search(each) for each in loads)

@@ -119,7 +119,7 @@ def attach(
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
-    """What `attach` would mount at `point`, as far as that can be told; nothing is written. Raises `DriveError`."""
+    """What `attach` would mount at `point`, as far as that is known; nothing is written. Raises `DriveError`."""
     try:
         descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as failure:

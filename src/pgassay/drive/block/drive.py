@@ -63,7 +63,7 @@ class Volume(Protocol):
     def keep(self, key: str, what: str = "") -> None:
         """Keep the present contents under `key`; they are gone from the disk. The first of a key stays.
 
-        `what` tells a user what they are, where they outlive the run.
+        `what` says to a user what they are, where they outlive the run.
         """
 
     def restore(self, key: str) -> None:

@@ -134,27 +134,27 @@ class EmulatedVolume:
         return traits(self.description.core, self.stats(), self._worn.get(self._present or ""))
 
     def stats(self) -> Mapping[str, Any]:
-        """All that the daemon tells, under its own names."""
+        """All of the daemon's statistics, under its own names."""
         return self._open().ask("stats")
 
     def age(self, **values: Any) -> Mapping[str, Any]:
-        """Bring the flash model to its steady state; contents stay. Returns what the daemon tells of it."""
+        """Bring the flash model to its steady state; contents stay. Returns the daemon's answer."""
         return self._open().ask("age", patience_s=AGEING_PATIENCE_S, **values)
 
     def age_kept(self, key: str, **values: Any) -> None:
         """Age what was kept under `key`, and keep that instead."""
         self.restore(key)
-        told = self.age(**values)
+        aged = self.age(**values)
         fresh = self._kept.pop(key)
         self.keep(key)
         self._at_rest("drop", fresh)
-        self._worn[key] = AgeingResult.of(told)
+        self._worn[key] = AgeingResult.of(aged)
 
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
-        told = self._open().ask("fsck", patience_s=AGEING_PATIENCE_S)
-        if told.get("damaged"):
-            raise messages.drive_damaged(self._home, [str(each) for each in told.get("problems", ())])
+        found = self._open().ask("fsck", patience_s=AGEING_PATIENCE_S)
+        if found.get("damaged"):
+            raise messages.drive_damaged(self._home, [str(each) for each in found.get("problems", ())])
 
     def record(self, path: Path | None) -> None:
         """Begin to record the write trace, or end it."""
@@ -246,7 +246,7 @@ _ALIASES: Mapping[str, tuple[str, float]] = {
 
 
 def neutral(stats: Mapping[str, Any], *, compressing: bool) -> Counted:
-    """The neutral names out of what a daemon tells; `compressing` is the flash model's kind, not the codec."""
+    """The neutral names out of what a daemon reports; `compressing` is the flash model's kind, not the codec."""
     found: dict[str, float] = {}
     for name, value in stats.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -259,10 +259,10 @@ def neutral(stats: Mapping[str, Any], *, compressing: bool) -> Counted:
 def _contents(stats: Mapping[str, Any], compressing: bool) -> dict[str, float]:
     """What the host can read, without what ageing filled: a page-mapped drive takes a whole page for a block of zeros
     too, a compressing one takes nothing."""
-    told = [stats.get(name) for name in ("stored_blocks", "zero_blocks", "stored_bytes")]
-    if not all(isinstance(each, int) for each in told):
+    counts = [stats.get(name) for name in ("stored_blocks", "zero_blocks", "stored_bytes")]
+    if not all(isinstance(each, int) for each in counts):
         return {}
-    stored, zeros, stored_bytes = (float(each) for each in told if each is not None)
+    stored, zeros, stored_bytes = (float(each) for each in counts if each is not None)
     logical = (stored + zeros) * _BLOCK_BYTES
     return {
         "contents_logical_bytes": logical,
@@ -276,18 +276,18 @@ _PAGE_BYTES = 4096
 
 @dataclass(frozen=True)
 class AgeingResult:
-    """How a drive was aged: how many drive writes it took, what came of the last one, whether it had settled."""
+    """How a drive was aged: by how many drive writes, whether it settled, and at which write amplification."""
 
     drive_writes: float
     settled: bool
     write_amplification: float | None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "AgeingResult":
+    def of(cls, answer: Mapping[str, Any]) -> "AgeingResult":
         """From a daemon's answer to `age`."""
-        amplification = told.get("write_amplification")
-        settled = bool(told.get("settled"))
-        writes = float(told.get("drive_writes") or 0)
+        amplification = answer.get("write_amplification")
+        settled = bool(answer.get("settled"))
+        writes = float(answer.get("drive_writes") or 0)
         return cls(writes, settled, None if amplification is None else float(amplification))
 
     @property
@@ -297,9 +297,9 @@ class AgeingResult:
 
     @property
     def sentence(self) -> str:
-        """The same with what came of it."""
-        told = self.write_amplification if self.settled else None
-        return self.words if told is None else f"{self.words} to a write amplification of {told:.2f}"
+        """The same with the write amplification that it settled at."""
+        settled_at = self.write_amplification if self.settled else None
+        return self.words if settled_at is None else f"{self.words} to a write amplification of {settled_at:.2f}"
 
 
 def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: AgeingResult | None) -> dict[str, Trait]:

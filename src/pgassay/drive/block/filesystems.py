@@ -97,7 +97,7 @@ class Filesystem:
 
 
 def confirmed(kind: Kind, options: Sequence[str], said: str) -> bool | None:
-    """Do these mkfs options hold, by what the file system says of itself? None if it does not tell about one."""
+    """Do these mkfs options hold, by what the file system says of itself? None if it says nothing about one."""
     text = " ".join(options)
     for word in re.findall(r"-\S+(?: [^-]\S*)?", text):
         key = next((each for each in kind.answers if word.startswith(each)), None)

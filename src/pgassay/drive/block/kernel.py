@@ -181,7 +181,7 @@ _EFFECTIVE = "CapEff:"
 
 
 def may_mount(status: Path = Path("/proc/self/status")) -> bool:
-    """Root with CAP_SYS_ADMIN; where the kernel does not tell, root is taken at its word."""
+    """Root with CAP_SYS_ADMIN; where the kernel does not say, root is taken at its word."""
     if os.geteuid() != 0:
         return False
     try:

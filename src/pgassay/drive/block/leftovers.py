@@ -1,6 +1,6 @@
 """Giving back what a killed lab left of its block drives: mounts, loop devices, daemons, FUSE mounts; in that order.
 
-Found below a directory of ours by what the kernel says, never by what somebody remembered. A daemon that does not
+Found below a directory of ours by what the kernel says, never by notes of ours. A daemon that does not
 answer goes first, for unmounting would wait for it: its end cuts the FUSE connection, and all I/O fails at once.
 """
 

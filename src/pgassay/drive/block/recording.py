@@ -23,7 +23,7 @@ Wait = Callable[[], None]
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a trace holds; `records` is 0 where the drive did not tell."""
+    """What a trace holds; `records` is 0 where the drive did not say."""
 
     path: Path
     records: int
@@ -38,8 +38,8 @@ def record_emulated(ask: Callable[..., Mapping[str, object]], path: Path, wait: 
         wait()
     finally:
         ended = ask("record", path=None).get("ended")
-    told = ended if isinstance(ended, Mapping) else {}
-    return Recorded(path, int(told.get("records", 0)), int(told.get("written_blocks", 0)))
+    made = ended if isinstance(ended, Mapping) else {}
+    return Recorded(path, int(made.get("records", 0)), int(made.get("written_blocks", 0)))
 
 
 def record_device(device: Path, path: Path, codec: str, wait: Wait) -> Recorded:

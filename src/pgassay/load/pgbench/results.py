@@ -55,7 +55,7 @@ def complete(found: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def problems_of_status(done: Completed) -> dict[str, str]:
-    """What the exit status and stderr tell (status 1: it could not begin; 2: errors during the run)."""
+    """What the exit status and stderr say (status 1: it could not begin; 2: errors during the run)."""
     abort = first_abort(done.stderr)
     if abort is not None:
         return {"aborted": abort}

@@ -52,7 +52,7 @@ RESPONSES: tuple[Response, ...] = (
 
 @dataclass(frozen=True)
 class Totals:
-    """A whole run. `latencies` in ms by name; `write` are statements that changed a row, where sysbench can tell."""
+    """A whole run. `latencies` in ms by name; `write` are statements that changed a row, where sysbench knows."""
 
     threads: int | None
     transactions: int
@@ -205,7 +205,7 @@ def result(
 
 
 def problems_of(done: Completed, totals: Totals | None) -> dict[str, str]:
-    """What exit status and words tell."""
+    """What exit status and output say."""
     text = f"{done.stdout}\n{done.stderr}"
     fatal = first_fatal(text)
     if done.status < 0:

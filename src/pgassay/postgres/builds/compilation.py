@@ -43,7 +43,7 @@ Tell = Callable[[Progress], None]
 
 
 def tell_nobody(progress: Progress) -> None:
-    """Report progress to nobody: for builds without a terminal."""
+    """Report no progress: for builds without a terminal."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def unknown_version(detail: str) -> UsageError:
 
 
 def damaged(key: str, detail: str) -> BuildError:
-    """Somebody changed the cache, or the disk lost something."""
+    """The cache was changed, or the disk lost something."""
     return BuildError(f"build {key} in the cache is damaged: {detail}", f"remove it: pgassay postgres remove {key}")
 
 

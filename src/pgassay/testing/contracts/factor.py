@@ -1,6 +1,6 @@
 """What every factor keeps: levels have one canonical form, nonsense is refused with a hint, and nothing is echoed.
 
-Reading back is the point: a report says what really held, so a level that nothing can tell is None.
+Reading back is the point: a report says what really held, so a level that nothing can show it is None.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,8 +73,8 @@ class FactorContract:
         self, factor: Factor, name: str, levels: Mapping[str, str], server: FakeServer
     ) -> None:
         asked = [factor.parse(name, typed) for typed in levels]
-        told = [factor.read_back(name, level, Readable(server)) for level in asked]
-        assert set(told) == {told[0]}, "one server has one answer, whatever the level"
+        read = [factor.read_back(name, level, Readable(server)) for level in asked]
+        assert set(read) == {read[0]}, "one server has one answer, whatever the level"
 
     def test_it_tells_before_a_run_whether_this_machine_can_have_it(self, factor: Factor, name: str) -> None:
         reason = factor.unavailable(name)

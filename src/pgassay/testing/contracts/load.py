@@ -31,7 +31,7 @@ class LoadOnServer:
     `larger` is the option (a field of its options) that makes the data larger. `neutral` are changes of options that
     leave the data as they are. `refused` are levels (names without `load.`) that must be refused before a run, by the
     words of the message. `echoes` are the options that the program names in its output, where that is known; `counted`
-    those that can be counted in the data. `told` is what was read back from the data as they were loaded.
+    those that can be counted in the data. `read_back` is what was read back from the data as they were loaded.
     """
 
     driver: Driver[Any]
@@ -44,7 +44,7 @@ class LoadOnServer:
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     echoes: Collection[str] | None = None
     counted: Collection[str] = ()
-    told: Mapping[str, str | None] = field(default_factory=dict)
+    read_back: Mapping[str, str | None] = field(default_factory=dict)
 
     def load(self, **changes: Any) -> Load:
         """The load with some options changed."""
@@ -71,7 +71,7 @@ def on_server(
         load.create(bench.server)
         load.fill(bench.server)
         load.age(bench.server)
-        bench.told = _read_back(bench)
+        bench.read_back = _read_back(bench)
         yield bench
     finally:
         bench.server.stop()
@@ -79,13 +79,13 @@ def on_server(
 
 def _read_back(bench: LoadOnServer) -> dict[str, str | None]:
     levels = bench.options.to_levels()
-    told = {}
+    read_back = {}
     for factor in factors_of(bench.driver.options):
         name = factor.pattern.removeprefix("load.")
         if factor.stage is Stage.DATA and name in levels:
             level = factor.parse(factor.pattern, levels[name])
-            told[name] = factor.read_back(factor.pattern, level, Readable(bench.server))
-    return told
+            read_back[name] = factor.read_back(factor.pattern, level, Readable(bench.server))
+    return read_back
 
 
 def load_on_server(driver: Driver[Any], options: LoadOptions, **more: Any) -> Iterator[LoadOnServer]:
@@ -125,7 +125,7 @@ class LoadContract:
         assert "tps" in names
         assert len(set(names)) == len(names)
 
-    def test_a_run_tells_what_it_did(self, bench: LoadOnServer, tmp_path: Path) -> None:
+    def test_a_run_says_what_it_did(self, bench: LoadOnServer, tmp_path: Path) -> None:
         clock, load = bench.tools.clock, bench.load()
         before = clock.monotonic_ns()
         result = load.run(bench.server, tmp_path / "out", 1)
@@ -153,9 +153,9 @@ class LoadContract:
 
     def test_what_is_read_back_from_the_data_agrees(self, bench: LoadOnServer) -> None:
         levels = bench.options.to_levels()
-        told = {name: value for name, value in bench.told.items() if value is not None}
-        assert told == {name: levels[name] for name in told}
-        assert set(bench.counted) <= set(told)
+        read_back = {name: value for name, value in bench.read_back.items() if value is not None}
+        assert read_back == {name: levels[name] for name in read_back}
+        assert set(bench.counted) <= set(read_back)
 
     def test_equal_work_instead_of_a_length(self, bench: LoadOnServer, tmp_path: Path) -> None:
         if not bench.driver.takes("transactions"):
@@ -211,14 +211,14 @@ class LoadContract:
         assert result.responses["tps"] is None
 
 
-def _require_echo(bench: LoadOnServer, options: LoadOptions, told: Mapping[str, str]) -> None:
+def _require_echo(bench: LoadOnServer, options: LoadOptions, read_back: Mapping[str, str]) -> None:
     """What the program said is what was asked, and no less than it is known to say."""
     asked = {f"load.{name}": text for name, text in options.to_levels().items()}
-    assert dict(told) == {name: asked[name] for name in told}
+    assert dict(read_back) == {name: asked[name] for name in read_back}
     if bench.echoes is not None:
         defaults = type(options)().to_levels()
         known = {name for name in bench.echoes if name not in ("duration", "transactions")}
         known |= {"transactions" if options.timed_s is None else "duration"} & set(bench.echoes)
-        more = {name.removeprefix("load.") for name in told} - known
-        assert known <= {name.removeprefix("load.") for name in told}
+        more = {name.removeprefix("load.") for name in read_back} - known
+        assert known <= {name.removeprefix("load.") for name in read_back}
         assert all(asked[f"load.{name}"] == defaults[name] for name in more), "unasked, it names defaults only"

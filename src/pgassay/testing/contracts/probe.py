@@ -31,7 +31,7 @@ class ReaderContract:
     @pytest.fixture(scope="class")
     @classmethod
     def readers(cls) -> Readers | Iterator[Readers]:
-        """The readers under test; whoever made them closes them."""
+        """The readers under test; the fixture that made them closes them."""
         raise NotImplementedError("the test class must have a fixture `readers`")
 
     def test_a_reading_has_every_declared_meter_and_no_other(self, readers: Readers) -> None:

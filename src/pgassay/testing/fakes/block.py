@@ -69,7 +69,7 @@ class FakeKernel:
             raise DamagedError(f'the file system on "{device}" is damaged: as planned')
 
     def question(self, device: Path, filesystem: Filesystem) -> str:
-        """An empty text: tar archives tell nothing."""
+        """An empty text: tar archives show nothing."""
         return ""
 
 

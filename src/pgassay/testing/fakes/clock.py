@@ -1,4 +1,4 @@
-"""A clock that only moves when told, or when someone sleeps: a day of trials passes in a moment."""
+"""A clock that only moves when a test moves it, or when someone sleeps: a day of trials passes in a moment."""
 
 SECOND_NS = 1_000_000_000
 

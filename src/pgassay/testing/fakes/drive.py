@@ -18,7 +18,7 @@ SNAPSHOT_BYTES = 1 << 30
 
 class FakeDrive:
     """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change;
-    `told` is what it says of itself, `wears` how it is to be aged, `unsound` what a check finds."""
+    `described` is what it says of itself, `to_age` how it is to be aged, `damage` what a check finds."""
 
     kind = "directory"
 
@@ -33,10 +33,10 @@ class FakeDrive:
         self.contents: dict[Path, Any] = {}
         self.calls: list[str] = []
         self.faults = dict(faults or {})
-        self.told: dict[str, Trait] = {}
-        self.wears: Ageing | None = None
+        self.described: dict[str, Trait] = {}
+        self.to_age: Ageing | None = None
         self.counts: dict[str, DriveCounters] = {}
-        self.unsound = ""
+        self.damage = ""
         self._root = root
         self._free_bytes = free_bytes
         self._keep_snapshots = keep_snapshots
@@ -105,20 +105,20 @@ class FakeDrive:
         return self.counts
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """What the test put into `told`."""
-        return dict(self.told)
+        """What the test put into `described`."""
+        return dict(self.described)
 
     def ageing(self) -> Ageing | None:
-        """What the test put into `wears`."""
-        return self.wears
+        """What the test put into `to_age`."""
+        return self.to_age
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
-        """Forget its contents; with `check`, raises `DamagedError` where the test set `unsound`."""
+        """Forget its contents; with `check`, raises `DamagedError` where the test set `damage`."""
         self._require_ours(directory)
         self.calls.append(f"discard {directory.name}")
         self.contents.pop(directory, None)
-        if check and self.unsound:
-            raise DamagedError(self.unsound)
+        if check and self.damage:
+            raise DamagedError(self.damage)
 
     def release(self) -> None:
         """Forget all contents, and the snapshots unless they are kept."""

@@ -99,7 +99,7 @@ class FakeLoad:
         server.execute("VACUUM (ANALYZE)")
 
     def run(self, server: Server, options: PgbenchOptions, output: Path, seed: int) -> LoadResult:
-        """Lets time pass and tells what the test's function says, with noise."""
+        """Lets time pass and returns what the test's function says, with noise."""
         self._runs += 1
         self.calls.append(f"run {self._runs}")
         began = self._clock.monotonic_ns(), self._clock.wall_ns()
@@ -128,7 +128,7 @@ class FakeLoad:
         )
 
     def gate(self, server: Server, options: PgbenchOptions, seed: int) -> FakePlayer:
-        """In slices: each has its own noise, drawn from the seed; a dead server is refused, one that dies is told."""
+        """In slices: each has its own noise, drawn from the seed; a server that dies makes no transactions."""
         self.calls.append("gate")
         self._require_alive(server)
         noise = random.Random(seed)
@@ -194,7 +194,7 @@ class BoundFakeLoad:
         self._fake.calls.append(f"age {self._played.to_levels()['age']}")
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
-        """Lets time pass and tells what the test's function says, with noise."""
+        """Lets time pass and returns what the test's function says, with noise."""
         return self._fake.run(server, self._played, output, seed)
 
     def verify(self, server: Server) -> Mapping[str, str]:

@@ -33,7 +33,7 @@ _POSTMASTER = ("shared_buffers", "huge_pages", "max_connections")
 
 
 class FakeServer:
-    """See `bench.server.Server`; `die` kills it as a crash would, `statements` holds all that it was told."""
+    """See `bench.server.Server`; `die` kills it as a crash would, `statements` holds all that were sent to it."""
 
     def __init__(
         self, directory: Path, settings: Mapping[str, str], endpoint: Endpoint, version: Version, answers: "Answers"
