@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from benchmarks.noise import sources, spectra
+from benchmarks.planted import recovered
+from benchmarks.turns import read
 from pgassay.bench.factor import Factor, Stage
 from pgassay.design.validity import COVARIATES, RULES, Bound
 from pgassay.lab.catalogue import every_factor
@@ -68,11 +71,17 @@ def covariates() -> list[str]:
     return lines
 
 
+MEASURED = DOCS / "noise"
+"""Raw records of benchmarks, from which tables are made."""
+
 TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
     ("noise.md", "validity"): validity(),
     ("noise.md", "covariates"): covariates(),
+    ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
+    ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
+    ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
 }
 """Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
 

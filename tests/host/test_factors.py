@@ -89,3 +89,16 @@ def test_a_factor_says_how_it_is_adopted(factor: Factor, typed: str, steps: list
 def test_the_advice_has_systemd_s_units() -> None:
     (memory,) = Memory().steps("512MB")
     assert "MemoryMax=512M in the systemd unit" in memory
+
+
+def test_a_machine_that_refuses_realtime_is_known_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(pid: int, policy: int, param: os.sched_param) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "sched_setscheduler", refused)
+    factor = Scheduling()
+    factor.require_here("host.scheduling", factor.parse("host.scheduling", "usual"))
+    with pytest.raises(UsageError, match="cannot be realtime here: Operation not permitted"):
+        factor.require_here("host.scheduling", factor.parse("host.scheduling", "realtime"))
+    with pytest.raises(UsageError, match='cannot be "fast"'):
+        factor.parse("host.scheduling", "fast")

@@ -308,6 +308,17 @@ class Scheduling(HostFactor):
             raise messages.not_a_host_level(name, typed, self.accepts)
         return Level(typed, typed.strip())
 
+    def require_here(self, name: str, level: Level) -> None:
+        """Try it for a moment: containers and kernels may refuse even root."""
+        if level.canonical == "usual":
+            return
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+            os.sched_setscheduler(0, *before)
+        except OSError as error:
+            raise messages.no_realtime(name, error.strerror or "not permitted") from None
+
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """The server starts so; all of its processes inherit it, and the load's program follows its server."""
         hosting.realtime = level.canonical == "realtime"

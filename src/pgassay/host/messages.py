@@ -96,6 +96,11 @@ def too_many_cpus(name: str, typed: str, there: int) -> UsageError:
     )
 
 
+def no_realtime(name: str, reason: str) -> UsageError:
+    """The kernel, or the container, lets no program of ours go before others."""
+    return UsageError(f'"{name}" cannot be realtime here: {reason}', f'use "{name}" = usual; containers need SYS_NICE')
+
+
 def no_such_cpus(name: str, typed: str, missing: str) -> UsageError:
     """A list that names absent CPUs."""
     return UsageError(

@@ -1,0 +1,180 @@
+"""How much two identical servers differ here, and where that comes from: A/A by load and by way of placing both.
+
+usage: python -m benchmarks.noise [--loads cpu,flush] [--ways usual,realtime,…] [--blocks 8] [--rounds 8]
+             [--slice-ms 500] [--competitor 0.6] [--out FILE] [--directory DIR]
+       python -m benchmarks.noise --read FILE    # the tables again from raw records
+
+Both servers live and take turns (benchmarks/turns.py); blocks of all loads and ways are interleaved. For each it prints
+the standard deviation of a block's ln(b/a): one after the other (the same arm in two neighbouring blocks), in turns,
+in turns adjusted by the client's CPU per transaction, and of the ratio of CPU times; the standard deviations of a
+slice that belong to the machine, to the server and to the slice itself; and how much of the machine's part the
+metronome explains within blocks. A second table has the machine's spectrum: the standard deviation of differences of
+neighbouring windows of growing length, by the slices of both arms.
+"""
+
+import argparse
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from math import log, sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+from benchmarks.turns import ARMS, WAYS, Turn, bench, competing, huge_pages, play, read
+from pgassay.analysis.alternation import SliceRow, shares
+
+Cell = tuple[str, str, str]
+
+
+def by_cell(turns: Sequence[Turn]) -> dict[Cell, dict[int, list[Turn]]]:
+    """Load, way and what was planted, then block."""
+    found: dict[Cell, dict[int, list[Turn]]] = defaultdict(lambda: defaultdict(list))
+    for turn in turns:
+        found[turn.load, turn.way, turn.planted][turn.block].append(turn)
+    return found
+
+
+def contrasts(blocks: dict[int, list[Turn]], value: Callable[[Sequence[Turn]], float]) -> list[float]:
+    """Each block's ln(b/a) of a value of an arm's slices."""
+    return [
+        log(value([each for each in turns if each.arm == "b"]) / value([each for each in turns if each.arm == "a"]))
+        for turns in blocks.values()
+    ]
+
+
+def tps(turns: Sequence[Turn]) -> float:
+    """Of an arm's slices together."""
+    return sum(each.transactions for each in turns) / sum(each.active_s for each in turns)
+
+
+def client_cpu(turns: Sequence[Turn]) -> float:
+    """Per transaction, of an arm's slices together."""
+    return sum(each.client_cpu_us * each.transactions for each in turns) / sum(each.transactions for each in turns)
+
+
+def total_cpu(turns: Sequence[Turn]) -> float:
+    """Of client and server per transaction, of an arm's slices together."""
+    count = sum(each.transactions for each in turns)
+    return sum((each.client_cpu_us + each.server_cpu_us) * each.transactions for each in turns) / count
+
+
+def sequential(blocks: dict[int, list[Turn]]) -> list[float]:
+    """What two trials one after the other would have said: the same arm in two neighbouring blocks."""
+    speeds = [tps([each for each in turns if each.arm == "a"]) for turns in blocks.values()]
+    return [log(later / earlier) for earlier, later in itertools.pairwise(speeds)]
+
+
+def explained(blocks: dict[int, list[Turn]], name: str) -> float:
+    """The share of the variance of single slices within a block that a metronome's value explains (R²)."""
+    speeds, beats = list[float](), list[float]()
+    for turns in blocks.values():
+        rounds = defaultdict(list)
+        for turn in turns:
+            rounds[turn.round].append(turn)
+        logs = [fmean(log(each.tps) for each in both) for both in rounds.values()]
+        values = [log(both[0].metronome[name]) for both in rounds.values()]
+        speeds += [each - fmean(logs) for each in logs]
+        beats += [each - fmean(values) for each in values]
+    both = sum(one * other for one, other in zip(speeds, beats, strict=True))
+    return both**2 / (sum(each**2 for each in speeds) * sum(each**2 for each in beats))
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """With so many significant digits."""
+    return f"{100 * share:.{digits}g} %"
+
+
+def spread(values: Sequence[float]) -> str:
+    """A standard deviation in per cent with its own standard error."""
+    if len(values) < 3:
+        return "-"
+    return f"{percent(stdev(values))} ± {percent(stdev(values) / sqrt(2 * (len(values) - 1)), 2)}"
+
+
+def sources(turns: Sequence[Turn]) -> list[str]:
+    """The first table, a line a load and way."""
+    lines = [
+        "| load | way | blocks | tps | CPU of others | sequential | in turns | by client CPU | by CPU time |"
+        " machine, server, slice | metronome: core, memory, flush |",
+        "|---" * 11 + "|",
+    ]
+    for (load, way, _), blocks in sorted(by_cell(turns).items()):
+        every = [turn for each in blocks.values() for turn in each]
+        raw = contrasts(blocks, tps)
+        adjusted = [one + other for one, other in zip(raw, contrasts(blocks, client_cpu), strict=True)]
+        rows = [
+            SliceRow(each.block, each.round, each.position, each.arm, each.transactions, each.active_s)
+            for each in every
+        ]
+        found = shares(rows, ARMS[0])
+        parts = () if found is None else (found.machine, found.instance, found.slice)
+        others = fmean(max(0.0, 1 - each.used_share - each.idle_share - each.steal_share) for each in every)
+        deviations = ", ".join(percent(sqrt(each), 2) for each in parts)
+        beats = ", ".join(f"{explained(blocks, name):.2f}" for name in every[0].metronome)
+        lines.append(
+            f"| {load} | {way} | {len(blocks)} | {tps(every):,.0f} | {percent(others, 2)} |"
+            f" {spread(sequential(blocks))} | {spread(raw)} | {spread(adjusted)} |"
+            f" {spread(contrasts(blocks, total_cpu))} | {deviations} | {beats} |"
+        )
+    return lines
+
+
+def spectra(turns: Sequence[Turn]) -> list[str]:
+    """The second table."""
+    lines = ["| load | way | deviation of neighbouring windows, by their length |", "|---|---|---|"]
+    return lines + [
+        f"| {load} | {way} | {spectrum(blocks)} |" for (load, way, _), blocks in sorted(by_cell(turns).items())
+    ]
+
+
+def spectrum(blocks: dict[int, list[Turn]]) -> str:
+    """Of windows of 0.05 s (a tenth of half a second) upwards, both arms in the order of time."""
+    found = []
+    for window in (1, 5, 10, 20, 40):
+        jumps: list[float] = []
+        for turns in blocks.values():
+            parts = [part for turn in sorted(turns, key=lambda turn: turn.began_s) for part in turn.parts]
+            sums = [sum(parts[at : at + window]) for at in range(0, len(parts) - window + 1, window)]
+            jumps += [log(later / earlier) for earlier, later in itertools.pairwise(sums) if earlier * later]
+        if len(jumps) > 2:
+            length_s = window * turns[0].active_s / len(turns[0].parts)
+            found.append(f"{length_s:.1g} s {percent(stdev(jumps) / sqrt(2))}")
+    return ", ".join(found)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure, or read; then print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--loads", default="cpu,flush")
+    parser.add_argument("--ways", default="usual,paired,realtime,realtime-paired")
+    parser.add_argument("--blocks", type=int, default=8)
+    parser.add_argument("--first", type=int, default=1, help="number of the first block, to go on in a file")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--slice-ms", type=int, default=500)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--out", type=Path, default=Path("noise.jsonl"))
+    parser.add_argument("--directory", type=Path)
+    parser.add_argument("--competitor", type=float, default=0.0, help="0.6: a program takes 0 to 60 %% of a core")
+    parser.add_argument("--read", type=Path)
+    given = parser.parse_args(words)
+    if given.read is None:
+        ways = [WAYS[name] for name in given.ways.split(",")]
+        with ExitStack() as held:
+            held.enter_context(huge_pages(any(way.huge for way in ways)))
+            made = held.enter_context(bench(given.directory, given.scale))
+            note = held.enter_context(given.out.open("a", encoding="utf-8"))
+            held.enter_context(competing(given.competitor))
+            for block in range(given.first, given.first + given.blocks):
+                for load, way in itertools.product(given.loads.split(","), ways):
+                    play(
+                        made, load, way, (0, 0), note, block=block, rounds=given.rounds, slice_ms=given.slice_ms,
+                        clients=given.clients,
+                    )  # fmt: skip
+    turns = read(given.read or given.out)
+    print("\n".join([*sources(turns), "", *spectra(turns)]))
+
+
+if __name__ == "__main__":
+    main()

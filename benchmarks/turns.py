@@ -1,0 +1,302 @@
+"""Two identical servers, both live, that take turns in slices: what benchmarks/noise.py and planted.py have in common.
+
+Each block starts both afresh and connects anew; a round is one slice of each, and the second of two rounds turns the
+order (ABBA). Before every round the metronome measures the machine. Everything that is known of a slice is one line of
+JSON, so that the raw records can be analysed again.
+"""
+
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from pgassay.bench.hosting import Placement
+from pgassay.bench.server import Installation, Server
+from pgassay.bench.slices import Slice
+from pgassay.host.accounts import choose
+from pgassay.host.clock import SystemClock
+from pgassay.host.runner import LocalRunner
+from pgassay.load.metronome import LocalMetronome
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
+from pgassay.postgres.find import Finder
+from pgassay.postgres.ownership import make_private_directory
+
+ARMS = ("a", "b")
+BURN = "CREATE FUNCTION burn(n int) RETURNS int LANGUAGE plpgsql AS 'BEGIN FOR i IN 1..n LOOP END LOOP; RETURN n; END'"
+ACCOUNT = "\\set aid random(1, 100000 * :scale)\n"
+SCRIPTS = {
+    "cpu": ACCOUNT + "SELECT abalance, burn({burn}) FROM pgbench_accounts WHERE aid = :aid;\n",
+    "flush": ACCOUNT
+    + "\\set bid random(1, :scale)\n\\set tid random(1, 10 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n"
+    + "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n"
+    + "SELECT abalance, burn({burn}) FROM pgbench_accounts WHERE aid = :aid;\n"
+    + "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)"
+    + " VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n",
+}
+"""pgbench -S and -N, each with a function that burns the server's CPU."""
+SETTINGS = {
+    "shared_buffers": "512MB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "autovacuum": "off",
+    "max_connections": "100",
+}  # fmt: skip
+
+WARM_UP_MS = 1000
+"""Of each player's connections, before the first round."""
+HUGE_PAGES = 2 * 320
+"""For two servers' shared memory, of 2 MB."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How server and load are placed, and whether connections last for a block or for a slice."""
+
+    name: str
+    realtime: bool = False
+    paired: bool = False
+    """Each thread of the player and its clients' backends on a CPU of their own."""
+    fresh: bool = False
+    huge: bool = False
+    """Shared buffers in huge pages: a new connection need not map them page by page."""
+
+
+WAYS = {
+    each.name: each
+    for each in (
+        Way("usual"),
+        Way("paired", paired=True),
+        Way("fresh", fresh=True),
+        Way("realtime", realtime=True),
+        Way("realtime-paired", realtime=True, paired=True),
+        Way("huge", huge=True),
+        Way("realtime-huge", realtime=True, huge=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One slice as it is kept; CPU times in microseconds a transaction, shares of all CPUs' time."""
+
+    load: str
+    way: str
+    planted: str
+    block: int
+    round: int
+    position: int
+    arm: str
+    began_s: float
+    transactions: int
+    active_s: float
+    client_cpu_us: float
+    server_cpu_us: float
+    used_share: float
+    idle_share: float
+    steal_share: float
+    metronome: Mapping[str, float] = field(default_factory=dict)
+    parts: tuple[int, ...] = ()
+
+    @property
+    def tps(self) -> float:
+        """Transactions per second."""
+        return self.transactions / self.active_s
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """The records of a file, which may be compressed."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as text:
+        return [json.loads(line) for line in text]
+
+
+def read(path: Path) -> list[Turn]:
+    """The slices of a file of raw records."""
+    return [Turn(**{**each, "parts": tuple(each["parts"])}) for each in lines_of(path) if "load" in each]
+
+
+class Bench:
+    """Two clones of one cluster and what starts them; `note` writes a record."""
+
+    def __init__(self, directory: Path, installation: Installation, runner: LocalRunner, scale: int) -> None:
+        self.directory, self.installation, self.runner, self.scale = directory, installation, runner, scale
+        self.clock = SystemClock()
+        self.cores = sorted(os.sched_getaffinity(0))
+
+    def start(self, arm: str, way: Way) -> Server:
+        """One of the two servers."""
+        settings = {**SETTINGS, "huge_pages": "on" if way.huge else "off"}
+        place = Placement(realtime=way.realtime)
+        return self.installation.start(self.directory / arm, settings, self.directory / f"socket-{arm}", place)
+
+    def connect(self, server: Server, load: PlayedLoad, way: Way) -> Player:
+        """A player, placed as the way says."""
+        player = Player(load, server.endpoint, self.runner, self.clock, Placement(realtime=way.realtime))
+        if way.paired:
+            pin(player.pid, backends(server), self.cores)
+        return player
+
+
+@contextmanager
+def bench(within: Path | None, scale: int) -> Iterator[Bench]:
+    """Fill a cluster with pgbench's tables and copy it; all of it is gone at the end."""
+    account = choose()
+    runner = LocalRunner(account)
+    installation = Finder(runner, SystemClock(), account, os.environ).find()
+    with tempfile.TemporaryDirectory(dir=within, prefix="turns-") as place:
+        directory = Path(place)
+        directory.chmod(0o755)
+        shutil.chown(directory, account.uid, account.gid)
+        made = Bench(directory, installation, runner, scale)
+        for name in ("socket-a", "socket-b"):
+            make_private_directory(account, directory).rename(directory / name)
+        installation.initialize(directory / "a", {})
+        server = made.start("a", WAYS["usual"])
+        try:
+            program = str(installation.bindir / "pgbench")
+            runner.run([program, "-i", "-q", "-s", str(scale)], environment=server.endpoint.environment())
+            server.execute(BURN)
+            server.execute("CREATE EXTENSION pg_prewarm")
+            server.execute("CHECKPOINT")
+        finally:
+            server.stop()
+        runner.run(["cp", "-a", "--reflink=auto", str(directory / "a"), str(directory / "b")])
+        yield made
+
+
+COMPETITOR = """
+import random, sys, time
+most = float(sys.argv[1])
+while True:
+    share, until = random.uniform(0, most), time.monotonic() + random.expovariate(1 / 0.5)
+    while time.monotonic() < until:
+        burning = time.monotonic() + 0.05 * share
+        while time.monotonic() < burning:
+            pass
+        time.sleep(0.05 * (1 - share))
+"""
+"""For half a second on average it takes a random share of a core, then another share."""
+
+
+@contextmanager
+def competing(share: float) -> Iterator[None]:
+    """Another program of a session of its own that takes up to this share of a core, in bursts; none for 0."""
+    if not share:
+        yield
+        return
+    program = subprocess.Popen([sys.executable, "-c", COMPETITOR, str(share)], start_new_session=True)
+    try:
+        yield
+    finally:
+        program.kill()
+        program.wait()
+
+
+@contextmanager
+def huge_pages(wanted: bool) -> Iterator[None]:
+    """Room for both servers in the kernel's pool, given back at the end, also when this program is asked to end."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+    pool = Path("/proc/sys/vm/nr_hugepages")
+    before = pool.read_text(encoding="ascii")
+    try:
+        if wanted:
+            pool.write_text(str(int(before) + HUGE_PAGES), encoding="ascii")
+        yield
+    finally:
+        if wanted:
+            pool.write_text(before, encoding="ascii")
+
+
+def backends(server: Server) -> list[int]:
+    """The processes of the player's connections, in the order in which they were made."""
+    rows = server.query(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'pgassay-player' ORDER BY backend_start, pid"
+    )
+    return [int(pid) for (pid,) in rows]
+
+
+def pin(player: int, pids: Sequence[int], cores: Sequence[int]) -> None:
+    """The n-th thread of the player and its share of the connections on the n-th core."""
+    workers = sorted(int(each.name) for each in Path(f"/proc/{player}/task").iterdir())[1:]
+    for place, worker in enumerate(workers):
+        os.sched_setaffinity(worker, {cores[place % len(cores)]})
+    for place, pid in enumerate(pids):
+        os.sched_setaffinity(pid, {cores[place * len(workers) // len(pids) % len(cores)]})
+
+
+def play(made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO, **how: int) -> None:
+    """One block: `rounds` of slices of `slice_ms`; `planted` is what each arm burns. Sides change with the block."""
+    block, rounds, slice_ms, clients = how["block"], how["rounds"], how["slice_ms"], how["clients"]
+    source = random.Random(block)
+    place_of = dict(zip(ARMS, ARMS if block % 2 else reversed(ARMS), strict=True))
+    with ExitStack() as held:
+        servers = {}
+        for arm in source.sample(ARMS, 2):
+            servers[arm] = made.start(place_of[arm], way)
+            held.callback(servers[arm].stop)
+        loads = {
+            arm: PlayedLoad(
+                (PlayedScript(load, SCRIPTS[load].format(burn=burn)),), clients, min(2, clients), "prepared",
+                seed=block, variables={"scale": str(made.scale)},
+            )
+            for arm, burn in zip(ARMS, planted, strict=True)
+        }  # fmt: skip
+        metronome = held.enter_context(LocalMetronome(made.cores, made.runner, made.clock, made.directory))
+        for server in servers.values():
+            for relation in ("pgbench_accounts", "pgbench_accounts_pkey"):
+                server.query("SELECT pg_prewarm(%s::regclass)", [relation])
+        players = {}
+        if not way.fresh:
+            for arm in ARMS:
+                players[arm] = held.enter_context(made.connect(servers[arm], loads[arm], way))
+                players[arm].play(duration_ms=WARM_UP_MS)
+        order = source.sample(ARMS, 2)
+        for number in range(1, rounds + 1):
+            beat = metronome.beat().covariates()
+            for position, arm in enumerate(order, start=1):
+                known = partial(Turn, load, way.name, "/".join(map(str, planted)), block, number, position, arm)
+                player = players[arm] if arm in players else made.connect(servers[arm], loads[arm], way)
+                turn = _measured(partial(known, metronome=beat), player, servers[arm], slice_ms)
+                note.write(json.dumps(asdict(turn)) + "\n")
+                if way.fresh:
+                    player.close()
+            order = order[::-1] if number % 2 else source.sample(ARMS, 2)
+    note.flush()
+
+
+def _measured(known: Callable[..., Turn], player: Player, server: Server, slice_ms: int) -> Turn:
+    pids = backends(server)
+    used, machine = _cpu_ns(pids), _machine()
+    played: Slice = player.play(duration_ms=slice_ms)
+    used, now = _cpu_ns(pids) - used, _machine()
+    count, total = max(1, played.transactions), max(1, sum(now) - sum(machine))
+    length_ns = played.drained_ns - played.opened_ns
+    return known(
+        began_s=round(played.opened_ns / 1e9, 3),
+        transactions=played.transactions,
+        active_s=length_ns / 1e9,
+        client_cpu_us=round(played.cpu_ns / count / 1e3, 3),
+        server_cpu_us=round(used / count / 1e3, 3),
+        used_share=round((used + played.cpu_ns) / length_ns / (os.cpu_count() or 1), 4),
+        idle_share=round((now[0] - machine[0]) / total, 4),
+        steal_share=round((now[1] - machine[1]) / total, 4),
+        parts=played.parts,
+    )
+
+
+def _cpu_ns(pids: Iterable[int]) -> int:
+    """What processes have used, by the scheduler's own count (proc(5), schedstat)."""
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) for pid in pids)
+
+
+def _machine() -> tuple[int, int, int]:
+    """Ticks of all CPUs: idle, stolen by the host, and all the rest (proc(5), stat)."""
+    ticks = [int(each) for each in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
+    return ticks[3] + ticks[4], ticks[7], sum(ticks[:3]) + ticks[5] + ticks[6]

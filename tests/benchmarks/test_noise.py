@@ -1,0 +1,60 @@
+"""What benchmarks/noise and planted make of raw records: a planted effect and planted noise come back from them."""
+
+import gzip
+import json
+from dataclasses import asdict
+from math import exp, log
+from pathlib import Path
+from random import Random
+from statistics import stdev
+
+import pytest
+
+from benchmarks.noise import by_cell, contrasts, explained, sequential, sources, spectra, tps
+from benchmarks.planted import recovered, rounds_for
+from benchmarks.turns import Turn, read
+
+
+def turns(effect: float = 0.0, machine: float = 0.2, slices: float = 0.01, planted: str = "0/0") -> list[Turn]:
+    """Forty blocks of six rounds: the machine changes with the block and, told by the metronome, with the round."""
+    source, made = Random(3), []
+    for block in range(1, 41):
+        speed = source.gauss(0, machine)
+        for number in range(1, 7):
+            beat = source.gauss(0, 0.05)
+            for position, arm in enumerate("ab", start=1):
+                tps = 1000 * exp(speed - beat + (effect if arm == "b" else 0.0) + source.gauss(0, slices))
+                made.append(
+                    Turn("cpu", "usual", planted, block, number, position, arm, block * 10.0 + number, round(tps), 1.0,
+                         10.0, 20.0 * exp(-effect if arm == "b" else 0.0), 0.9, 0.0, 0.0,
+                         {"metronome_ns": exp(beat)}, (round(tps / 10),) * 10)
+                )  # fmt: skip
+    return made
+
+
+def test_turns_take_out_the_machine_and_keep_the_effect() -> None:
+    (blocks,) = by_cell(turns(effect=-0.1)).values()
+    found = contrasts(blocks, tps)
+    assert sum(found) / len(found) == pytest.approx(-0.1, abs=0.003)
+    assert stdev(found) == pytest.approx(0.01 * (2 / 6) ** 0.5, rel=0.4)
+    assert stdev(sequential(blocks)) == pytest.approx(0.2 * 2**0.5, rel=0.4)
+    assert explained(blocks, "metronome_ns") > 0.9
+
+
+def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> None:
+    known = {"transaction_us": 30.0, "round_us": 0.01}
+    burn = rounds_for(0.1, **known)
+    assert 30.0 / (30.0 + burn * 0.01) == pytest.approx(0.9, abs=1e-3)
+    made = turns(effect=log(0.9), planted=f"0/{burn}")
+    path = tmp_path / "planted.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(each) + "\n" for each in (known, *map(asdict, made)))
+    assert read(path) == made
+    (row,) = recovered(path)[2:]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[:2] == ["usual", "40"]
+    assert float(cells[2].strip(" %")) == pytest.approx(100 * log(0.9), abs=0.05)
+    bias, half = (float(each.strip(" %")) for each in cells[4].split(" ± "))
+    assert abs(bias) < 0.5
+    assert 0 < half < 0.5
+    assert len(sources(made)) == len(spectra(made)) == 3
