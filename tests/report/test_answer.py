@@ -152,6 +152,14 @@ def test_of_many_the_best_the_worst_and_the_open_ones() -> None:
     )
 
 
+def test_all_of_many_are_better_and_a_section_recommends_by_its_own_rules() -> None:
+    many = [judged(f"m={each}", 1.0 + each / 10, 1.0 + each / 20, 1.0 + each / 5) for each in (1, 2, 3)]
+    assert said(Case(TPS, "m=0", many, recommended="m=2 is recommended")) == [
+        "all 3 treatments are better than m=0, most of all m=3: throughput is 30 % higher (between +15 and +60 %)",
+        "m=2 is recommended",
+    ]
+
+
 def test_many_without_a_difference_give_the_widest_interval() -> None:
     many = [judged(f"m={each}", 1.0, 0.9 - each / 20, 1.2 + each / 10) for each in (1, 2, 3)]
     first, *_ = said(Case(TPS, "m=0", many))

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report import contents, headline, text
+from pgassay.report import cache, contents, headline, text
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
 from pgassay.testing.planted import make_run
-from tests.report.blocks import body, plain
+from tests.report import cacherun
+from tests.report.blocks import body, plain, tables
 from tests.report.scaled import make_scaled
 
 
@@ -69,6 +70,14 @@ def test_a_curve_is_told_by_its_highest_point(tmp_path: Path) -> None:
     assert best.covariate in first
     assert "known to ±" in known
     assert not any("is better" in each for each in headline.told(found).sentences)
+
+
+def test_the_cache_study_recommends_what_its_section_does(tmp_path: Path) -> None:
+    found = Findings(cacherun.make_run(tmp_path / "run"))
+    (table,) = [each for each in tables(cache.SECTION, found) if each.title.startswith("Recommended shared_buffers")]
+    sizes = {str(row[1]) for row in table.rows}
+    assert sizes == {"256MB"}
+    assert headline.told(found).sentences[-1] == "for this pattern shared_buffers of 256MB is recommended"
 
 
 def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

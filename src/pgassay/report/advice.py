@@ -51,6 +51,10 @@ def _reasons(case: Case, treatment: str, *, adverse: bool) -> Sequence[str]:
     return list(dict.fromkeys(of(r).reason for r, effects in moved if Change(r, effects[0]).adverse is adverse))
 
 
+def _recommended(case: Case, subjects: Sequence[str], text: Text) -> str:
+    return case.recommended
+
+
 def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
     """Of treatments that are better, which to take."""
     kinds: dict[str, set[Kind]] = {}
@@ -156,5 +160,5 @@ def _settled(case: Case, subjects: Sequence[str], text: Text) -> str:
     return f"keep {case.baseline}: no gain was shown"
 
 
-_RULES: Sequence[Callable[[Case, Sequence[str], Text], str]] = (_early_advice, _take, _open, _settled)
+_RULES: Sequence[Callable[[Case, Sequence[str], Text], str]] = (_early_advice, _recommended, _take, _open, _settled)
 """The first that has something to say gives the advice."""

@@ -125,6 +125,10 @@ def _in_groups(case: Case, text: Text) -> str:
     if list(groups) == [Kind.EQUIVALENT.value]:
         within = case.verdicts[0].verdict.text.removeprefix("equivalent ").partition(" (")[0]
         return f"all {total} {noun} are equivalent to {case.baseline} {within} in {of(case.primary).name}"
+    if list(groups) == [Kind.BETTER.value]:
+        best = max(case.verdicts, key=size_of)
+        told = f"{_amount(case, case.primary, best.effect, text)} ({_between(best.effect, case.primary, text)})"
+        return f"all {total} {noun} are better than {case.baseline}, most of all {place_of(best.effect)}: {told}"
     parts = []
     for kind in (*_ORDER, "early"):
         if kind in groups:

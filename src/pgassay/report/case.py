@@ -71,8 +71,8 @@ class Case:
     `changes` are other responses that moved, in the order in which they are told, `unresolved` those of which nothing
     is known yet, with the treatments. `disturbed` says how many trials were discarded where those were many. `label`
     says on what the numbers were made where that was no ordinary server ("emulated drives"), `unsafe` names treatments
-    that are not crash-safe, and `objections` are lint's against runs that others made. `varied` are conditions and
-    covariates.
+    that are not crash-safe, and `objections` are lint's against runs that others made. `recommended` is what a section
+    recommends by rules of its own. `varied` are conditions and covariates.
     """
 
     primary: Response
@@ -82,6 +82,7 @@ class Case:
     unresolved: Sequence[tuple[Response, Collection[str]]] = ()
     disturbed: Disturbed | None = None
     standings: Sequence[Standing] = ()
+    recommended: str = ""
     label: str = ""
     unsafe: Sequence[str] = ()
     objections: Sequence[str] = ()

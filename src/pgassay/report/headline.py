@@ -17,7 +17,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import plural
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
-from pgassay.report import curves, decide, disk, words
+from pgassay.report import cache, curves, decide, disk, words
 from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
@@ -25,6 +25,7 @@ from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined,
 from pgassay.report.section import Block, Section, Sentences
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.units import format_bytes
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -93,6 +94,7 @@ def case_of(findings: "Findings") -> Case:
         baseline=findings.baseline,
         verdicts=findings.verdicts,
         changes=tuple(changes(findings)),
+        recommended=_recommended(findings),
         unresolved=tuple(unresolved(findings)),
         disturbed=_disturbed(findings),
         standings=decide.standings(findings),
@@ -105,6 +107,19 @@ def case_of(findings: "Findings") -> Case:
         work=findings.work.name,
         varied=[*study.conditions, *study.covariates],
     )
+
+
+def _recommended(findings: "Findings") -> str:
+    """What the cache study recommends, which weighs memory against time."""
+    found = findings.once(cache.CacheFindings)
+    if not found.spots or not found.advice:
+        return ""
+    each = [
+        f"{format_bytes(one.recommendation.size)}{f' with {one.series}' if one.series else ''}" for one in found.advice
+    ]
+    sizes = {format_bytes(one.recommendation.size) for one in found.advice}
+    each = [*sizes] if len(sizes) == 1 else each
+    return f"for this pattern shared_buffers of {joined(each)} is recommended"
 
 
 def label(findings: "Findings") -> str:

@@ -29,6 +29,7 @@ class Phrase:
         return f"{self.subject.format(work=work)} {amount} {end}".strip()
 
 
+_TIME = ("more time", "less time", "as long")
 _SIZE = ("larger", "smaller", "as large")
 _PHRASES: Mapping[str, Phrase] = {
     "tps": Phrase("throughput", "throughput", "throughput is"),
@@ -61,7 +62,12 @@ _PHRASES: Mapping[str, Phrase] = {
         "fewer bytes", "as many bytes",
     ),
     "write_amplification": Phrase("write amplification", "wear of the flash", "write amplification is"),
-    "vacuum_ms": Phrase("the time of VACUUM", "VACUUM", "VACUUM takes", "longer", "less time", "as long"),
+    "idx1_trimmed_ms": Phrase("index probes before the scan", "probes", "index probes before the scan take", *_TIME),
+    "idx2_trimmed_ms": Phrase("index probes after the scan", "probes", "index probes after the scan take", *_TIME),
+    "idx2_slowdown": Phrase("what a scan does to index probes", "probes", "the slowdown of probes by the scan is"),
+    "probes_ms": Phrase("index probes", "probes", "index probes on average take", *_TIME),
+    "seq_ms": Phrase("the sequential scan", "scans", "the sequential scan takes", *_TIME),
+    "vacuum_ms": Phrase("the time of VACUUM", "VACUUM", "VACUUM takes", *_TIME),
     "full_page_images_per_transaction": Phrase(
         "full-page images", "WAL", "each {work} writes", "more full-page images", "fewer full-page images",
         "as many full-page images",
