@@ -13,7 +13,7 @@ from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_valu
 from pgassay.analysis.effects import Certainty
 from pgassay.report import words
 from pgassay.report.case import Standing
-from pgassay.report.section import Block, Cell, Sentences, Table
+from pgassay.report.section import Block, Cell, Table
 from pgassay.study.drives import emulated, timed
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response
@@ -113,7 +113,6 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         for each in found
     ]
     yield Table(("threshold", "treatment", "here", "outcome"), rows, "Thresholds", texts=True)
-    yield Sentences((_basis(findings, found),), small=True)
 
 
 def _name(findings: "Findings", judgement: Judgement) -> str:
@@ -134,8 +133,16 @@ def _here(judgement: Judgement) -> str:
     return f"{shown[0]} [{shown[1]}, {shown[2]}]{unit}".rstrip()
 
 
-def _basis(findings: "Findings", found: Sequence[Judgement]) -> str:
+def basis(findings: "Findings") -> Iterator[str]:
+    """How thresholds are judged, in the words of a note; nothing without any."""
+    found = findings.once(judgements)
+    if found:
+        yield _basis(found)
+
+
+def _basis(found: Sequence[Judgement]) -> str:
     text = (
+        "thresholds: "
         "pass: the whole interval is on the good side of the threshold; fail: all of it is on the other; not known:"
         " it holds both"
     )
@@ -147,7 +154,7 @@ def _basis(findings: "Findings", found: Sequence[Judgement]) -> str:
             f"{f' for all {together} of them together' if together > 1 else ''}"
         )
     if len(values) < len(found):
-        text += "; changes have the intervals that are shown above"
+        text += "; changes have the intervals of their effects"
     return text
 
 

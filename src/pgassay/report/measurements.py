@@ -31,7 +31,8 @@ _MEDIANS = "The median of all treatments in each block: what moves it is the mac
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
     yield summary(findings, findings.primary)
-    yield Figure("effects", lambda: _effects(findings), key=1)
+    alone = not findings.secondary_verdicts  # else the verdict shows it among all responses
+    yield Figure("effects", lambda: _effects(findings), key=1 if alone else 0)
     yield _figure(findings, findings.primary)
     yield Figure("over-blocks", lambda: _over_blocks(findings))
     yield Figure("per-second", lambda: seconds.drawing(findings))

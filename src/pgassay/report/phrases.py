@@ -40,10 +40,10 @@ _PHRASES: Mapping[str, Phrase] = {
     "latency_p95_ms": Phrase("p95 latency", "latency", "p95 is"),
     "latency_p99_ms": Phrase("p99 latency", "latency", "p99 is"),
     "latency_p999_ms": Phrase("p99.9 latency", "latency", "p99.9 is"),
-    "latency_max_ms": Phrase("the greatest latency", "latency", "the greatest latency is"),
-    "database_bytes": Phrase("the size of the database", "space", "the database is", *_SIZE),
-    "table_bytes": Phrase("the size of the tables", "space", "the tables are", *_SIZE),
-    "index_bytes": Phrase("the size of the indexes", "space", "the indexes are", *_SIZE),
+    "latency_max_ms": Phrase("greatest latency", "latency", "the greatest latency is"),
+    "database_bytes": Phrase("database size", "space", "the database is", *_SIZE),
+    "table_bytes": Phrase("table size", "space", "the tables are", *_SIZE),
+    "index_bytes": Phrase("index size", "space", "the indexes are", *_SIZE),
     "physical_bytes": Phrase(
         "space on flash", "space", "the flash holds", "more live bytes", "fewer live bytes", "as many live bytes"
     ),
@@ -66,14 +66,14 @@ _PHRASES: Mapping[str, Phrase] = {
     "idx2_trimmed_ms": Phrase("index probes after the scan", "probes", "index probes after the scan take", *_TIME),
     "idx2_slowdown": Phrase("what a scan does to index probes", "probes", "the slowdown of probes by the scan is"),
     "probes_ms": Phrase("index probes", "probes", "index probes on average take", *_TIME),
-    "seq_ms": Phrase("the sequential scan", "scans", "the sequential scan takes", *_TIME),
-    "vacuum_ms": Phrase("the time of VACUUM", "VACUUM", "VACUUM takes", *_TIME),
+    "seq_ms": Phrase("sequential scan", "scans", "the sequential scan takes", *_TIME),
+    "vacuum_ms": Phrase("time of VACUUM", "VACUUM", "VACUUM takes", *_TIME),
     "full_page_images_per_transaction": Phrase(
         "full-page images", "WAL", "each {work} writes", "more full-page images", "fewer full-page images",
         "as many full-page images",
     ),
     "hot_share": Phrase(
-        "the share of HOT updates", "HOT updates", "the share of HOT updates is", unit="points"
+        "share of HOT updates", "HOT updates", "the share of HOT updates is", unit="points"
     ),
 }  # fmt: skip
 

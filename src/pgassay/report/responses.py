@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Cell, Drawing, Figure, Sentences, Table
+from pgassay.report.phrases import of
+from pgassay.report.section import Block, Cell, Drawing, Figure, Table
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Response, Scale
 
@@ -30,7 +31,6 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     shown = [table for cell in _cells(findings) if (table := _table(findings, cell)).rows]
     yield from shown
     if shown:
-        yield Sentences((_family(findings),), small=True)
         yield Figure("responses", lambda: _drawing(findings), key=1)
 
 
@@ -57,8 +57,13 @@ def _cell(judged: "Judged | None", response: Response) -> Cell:
     return Cell(words.effect(judged.effect, response), kind.value if kind in _TOLD else "")
 
 
+def basis(findings: "Findings") -> Iterator[str]:
+    """What the intervals hold for, in the words of a note; nothing before five blocks."""
+    if any(each.effect.bounded for _, judged in findings.secondary_verdicts for each in judged):
+        yield _family(findings)
+
+
 def _family(findings: "Findings") -> str:
-    """What the intervals hold for, in the words of a note."""
     effects = [each.effect for response, judged in findings.secondary_verdicts for each in judged if not response.cost]
     text = ""
     if effects:
@@ -81,7 +86,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
     for response, judged in every:
         shown = response.scale is Scale.RATIO or response.unit == "share"
         for each in judged if shown else ():
-            row = forest_row(each.effect, words.capital(response.title))
+            row = forest_row(each.effect, words.capital(of(response).name))
             if row:
                 rows.append({**row, "panel": each.effect.place.name})
     names = list(dict.fromkeys(row["label"] for row in rows))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.report import comparison, curves, decide, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Section, Sentences, Surface, VerdictRow, Verdicts
+from pgassay.report.section import Block, Folded, Section, Sentences, Surface, VerdictRow, Verdicts
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     else:
         yield from _comparisons(findings)
     yield from decide.blocks(findings)
-    yield Sentences(tuple(_basis(findings)), small=True)
-    yield Sentences((_SECONDARY,), small=True, on=Surface.PAGE)
     yield Sentences(tuple(_regime(findings)), small=True)
+    method = (*_basis(findings), *responses.basis(findings), *decide.basis(findings))
+    yield Sentences(method, small=True, on=Surface.TERMINAL)
+    yield Folded("How this was judged", (Sentences((*method, _SECONDARY), small=True),))
 
 
 def _curves(findings: "Findings") -> Iterator[Block]:
@@ -78,14 +79,14 @@ def _basis(findings: "Findings") -> Iterator[str]:
                 f"effects are taken within blocks, where {comparison.order(findings.study)}; the load program's own"
                 " summary gives each trial's speed"
             )
-    if findings.imported:
-        yield findings.imported
     if layout := comparison.layout(findings.study):
         yield f"factors {layout}"
 
 
 def _regime(findings: "Findings") -> Iterator[str]:
-    """What the numbers are true for."""
+    """What the numbers are true for, and who made them."""
+    if findings.imported:
+        yield findings.imported
     if findings.regimes:
         yield f"true for: {'; '.join(findings.regimes)}"
     elif not any(trial.status is Status.VALID for trial in findings.trials):
