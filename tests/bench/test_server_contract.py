@@ -9,6 +9,7 @@ import pytest
 from pgassay.bench.errors import ClusterError, QueryError, SettingError
 from pgassay.bench.server import Installation, Server
 from pgassay.postgres import ownership
+from pgassay.probe.procfs import children_of
 from pgassay.testing import real
 from pgassay.testing.fakes.server import MARKER, FakeInstallation
 
@@ -135,3 +136,32 @@ def test_tables_outlive_the_server(bench: Bench) -> None:
         server.execute("ALTER TABLE kept SET (fillfactor = 70)")
     with bench.server() as server:
         assert server.query(listing) == [("kept", "70")]
+
+
+def test_a_frozen_server_goes_on_where_it_was_and_can_be_stopped(bench: Bench) -> None:
+    with bench.server() as server:
+        server.execute("CREATE TABLE frozen ()")
+        server.freeze()
+        server.thaw()
+        assert server.alive()
+        assert server.query("SELECT 1") == [(1,)]
+        server.thaw()
+        server.freeze()
+    assert not server.alive()
+
+
+@pytest.mark.system
+def test_every_process_of_a_frozen_server_stands_still() -> None:
+    with real.server() as (server, _):
+        server.query("SELECT 1")
+        pids = [server.postmaster_pid, *children_of(server.postmaster_pid)]
+        assert len(pids) > 4
+        server.freeze()
+        assert {states_of(pid) for pid in pids} == {"T"}
+        server.thaw()
+        assert server.alive()
+        assert "T" not in {states_of(pid) for pid in pids}
+
+
+def states_of(pid: int) -> str:
+    return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]

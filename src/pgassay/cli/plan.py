@@ -36,6 +36,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  clusters    {plan.data_directory} ({plan.filesystem} on {plan.device}),"
         f" about {words.size(plan.needed_bytes)} of {words.size(plan.free_bytes)} free",
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
+        f"  pairing     {plan.pairing}",
         f"  noise       {_noise(plan)}",
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),

@@ -124,7 +124,8 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
             return messages.SUCCESS
         prepared = prepare(resolved, bench)
         for remark in prepared.remarks:
-            messages.warn(remark.warning)
+            if remark.warning:
+                messages.warn(remark.warning)
         if written.left_out:
             messages.warn(host_factors_left_out(written.left_out))
         if arguments.dry_run:

@@ -11,12 +11,14 @@ yields one trial, as a trial that had the machine to itself.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from pathlib import Path
 
 from pgassay.bench.counters import Reading, Sample
 from pgassay.bench.errors import ClusterError, HostError, LoadError, QueryError, SpaceError
 from pgassay.bench.load import LoadResult
 from pgassay.bench.probe import FileReader
-from pgassay.bench.slices import Slice, SlicePlayer
+from pgassay.bench.slices import Beat, Metronome, SlicePlayer
 from pgassay.design.blocks import rounds_of, turns
 from pgassay.lab import failures, messages
 from pgassay.lab.arms import ResolvedArm
@@ -31,9 +33,16 @@ from pgassay.probe.sampler import differences, to_samples
 from pgassay.record import slices as record_of_slices
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import ALTERNATE
+from pgassay.study.responses import Better, Response
 
 SOURCE = "slices"
 """The source of the series that the slices make."""
+METRONOME = (
+    Response("metronome_ns", "time for a fixed piece of arithmetic", "ns", Better.NEITHER),
+    Response("metronome_memory_ns", "time for a fixed walk through memory", "ns", Better.NEITHER),
+    Response("metronome_flush_us", "time for a flush beside the load", "us", Better.NEITHER),
+)
+"""What is measured of the machine between the slices."""
 ROUNDS_LEFT_MIN = 0.5
 """A block's trials are invalid if a smaller share of its rounds than this is left."""
 TRANSACTIONS_MIN = 5
@@ -69,6 +78,18 @@ class LiveTrial(Trial):
     def take_turn(self, round_: int, position: int) -> None:
         """Play one turn: go on, lead in, play, drain, write back, stand still."""
         self._try(lambda: self._turn(round_, position))
+
+    def note_machine(self, before: Beat, after: Beat) -> None:
+        """How fast the machine was before and after its last turn."""
+        if self.turns:
+            sooner, later = before.covariates(), after.covariates()
+            means = {name: (sooner[name] + later[name]) / 2 for name in sooner.keys() & later.keys()}
+            self.turns[-1] = replace(self.turns[-1], machine=means)
+
+    @property
+    def place(self) -> Path:
+        """The directory that its clone lies in."""
+        return self._clone.parent
 
     def conclude(self, discarded: Mapping[int, str], disturbed: tuple[Reason, ...]) -> None:
         """Make one result of the turns, without the discarded rounds (round to why); then as any trial ends."""
@@ -209,7 +230,7 @@ class LiveTrial(Trial):
                 began=(first.played.opened_ns, first.wall_ns),
                 ended=(last.played.drained_ns, last.wall_ns + last.charged_ns),
                 transactions=sum(turn.played.transactions for turn in kept),
-                responses=self._responses([turn.played for turn in kept], charged_ns / 1e9),
+                responses=self._responses(kept, charged_ns / 1e9),
                 problems=responses.problems_of_slices([turn.played for turn in self.turns]),
             )
             notes.samples = tuple(self._samples)
@@ -217,9 +238,10 @@ class LiveTrial(Trial):
             notes.window = Window(first.played.opened_ns, charged_ns, charged_ns)
             self._look_around(result)
 
-    def _responses(self, kept: Sequence[Slice], seconds: float) -> dict[str, float | None]:
-        found = responses.of_slices(kept, seconds)
-        return {each.name: found.get(each.name) for each in self._arm.load.responses}
+    def _responses(self, kept: Sequence[Turn], seconds: float) -> dict[str, float | None]:
+        found = responses.of_slices([turn.played for turn in kept], seconds)
+        told = {each.name: found.get(each.name) for each in self._arm.load.responses}
+        return told | {each.name: _weighted(kept, each.name) for each in METRONOME if self._site.metronome is not None}
 
     def _summed(self) -> dict[str, float | None]:
         """What was counted in all turns together, whoever else used the machine between them; gauges at the end."""
@@ -260,6 +282,12 @@ class LiveTrial(Trial):
                     sampling.close()
 
 
+def _weighted(turns_: Sequence[Turn], name: str) -> float | None:
+    """The mean of what the metronome told, weighted by the lengths of the turns."""
+    known = [(turn.machine[name], turn.charged_ns) for turn in turns_ if name in turn.machine]
+    return sum(value * length for value, length in known) / sum(length for _, length in known) if known else None
+
+
 class AlternatingBlock:
     """The live trials of a block. `run` plays it; whatever was started is stopped on every way out."""
 
@@ -279,7 +307,7 @@ class AlternatingBlock:
             for trial in self._trials:
                 stack.callback(trial.end)
                 trial.begin()
-            rounds = self._play()
+            rounds = self._play(self._metronome(stack))
             disturbed = self._judge(rounds)
             for trial in self._trials:
                 trial.conclude(self._discarded, disturbed)
@@ -289,7 +317,17 @@ class AlternatingBlock:
     def _living(self) -> dict[str, LiveTrial]:
         return {trial.name: trial for trial in self._trials if not trial.over}
 
-    def _play(self) -> int:
+    def _metronome(self, stack: ExitStack) -> Metronome | None:
+        """Beside the clones, so that it flushes to their device; it goes before they do."""
+        site = self._trials[0].arm.site
+        living = self._living
+        if site.metronome is None or not living:
+            return None
+        metronome = site.metronome(next(iter(living.values())).place)
+        stack.callback(metronome.close)
+        return metronome
+
+    def _play(self, metronome: Metronome | None) -> int:
         """All rounds; returns how many there were."""
         arm = self._trials[0].arm
         design = arm.study.design
@@ -300,7 +338,10 @@ class AlternatingBlock:
                 return round_ - 1
             for position, name in enumerate(turns(self._seed, self._block, round_, list(living)), start=1):
                 trial = living[name]
+                before = metronome.beat() if metronome else None
                 trial.take_turn(round_, position)
+                if before is not None and metronome is not None:
+                    trial.note_machine(before, metronome.beat())
                 if trial.over:
                     self._discarded[round_] = messages.round_ended(name)
                     break

@@ -44,6 +44,12 @@ def load_s(study: Study) -> float:
     return sum(_load_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
+def window_s(study: Study) -> float:
+    """The measured window of a trial: the mean over the arms, in seconds."""
+    lengths = [_options_of(study, arm).duration_s for arm in study.arms]
+    return sum(DURATION_S if each is None else each for each in lengths) / len(lengths)
+
+
 def length_known(study: Study) -> bool:
     """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
     return all(_options_of(study, arm).timed_s is not None for arm in study.arms)

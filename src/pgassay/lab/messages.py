@@ -247,4 +247,4 @@ def no_turns(reasons: Sequence[str]) -> UsageError:
 
 def one_after_the_other(reasons: Sequence[str]) -> str:
     """What `auto` came to, for the plan and the record."""
-    return f"servers run one after the other: {'; '.join(reasons)}"
+    return f"one server after the other: {'; '.join(reasons)}"

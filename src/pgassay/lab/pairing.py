@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pgassay.bench.factor import Stage
 from pgassay.design.blocks import cells
+from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
@@ -20,6 +21,8 @@ from pgassay.study.model import ALTERNATE, AUTO, SEQUENTIAL
 from pgassay.study.units import parse_memory
 
 CYCLE = "cycle"
+PLACES_ONLY = ("host.cores", "host.scheduling")
+"""Factors of the host that say where and how a server's processes run, and change nothing else."""
 SHARED_BUFFERS = "128MB"
 CONNECTION_BYTES = 10 << 20
 """Of a backend: its own memory, work_mem apart."""
@@ -58,6 +61,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
     if all(len(each) < 2 for each in together):
         yield messages.NOBODY_TO_TAKE_TURNS
         return
+    yield from alternation_refusals(study)
     for arm in arms:
         yield from _of_arm(arm)
     for name in (study.primary, *study.design.settle):
@@ -79,7 +83,8 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     if options.transactions is not None or options.duration_s is None:
         yield messages.WORK_IS_COUNTED
     for bound in arm.at(Stage.HOST):
-        yield messages.changes_the_host(bound.name)
+        if bound.name not in PLACES_ONLY:
+            yield messages.changes_the_host(bound.name)
     first = kinds_in(arm.drive.kind)[0]
     if first is not None and first.holds_one_cluster:
         yield messages.one_cluster(arm.drive.kind)

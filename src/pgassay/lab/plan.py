@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pgassay.design.blocks import order
+from pgassay.design.blocks import cells, order, rounds_of
 from pgassay.design.plan import plan as size_up
 from pgassay.host.accounts import describe as describe_account
-from pgassay.lab.forecast import forecast, length_known
+from pgassay.lab.forecast import forecast, length_known, window_s
 from pgassay.lab.machine import known_noise, known_trial_s
-from pgassay.lab.run import Prepared, installations
+from pgassay.lab.run import PAIRING, Prepared, installations
 from pgassay.lab.settings import describe_defaults
+from pgassay.study.model import ALTERNATE
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Plan:
     seed: int
     arms: tuple[str, ...]
     first_block: tuple[str, ...]
+    pairing: str
     fixed: Mapping[str, str]
     postgres: Sequence[Mapping[str, str]]
     account: str
@@ -78,6 +80,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         seed=seed,
         arms=tuple(arm.name for arm in study.arms),
         first_block=tuple(arm.name for arm in order(study, seed, 1, study.arms)),
+        pairing=_pairing(prepared),
         fixed={name: level.typed for name, level in study.fixed.items()},
         postgres=installations(resolved),
         account=describe_account(prepared.bench.account),
@@ -106,3 +109,14 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         defaults=describe_defaults(study),
         warnings=tuple(sizes.warnings),
     )
+
+
+def _pairing(prepared: Prepared) -> str:
+    """How the servers of a block are run, in words, and why not in turns where that was to be chosen."""
+    study = prepared.resolved.study
+    design = study.design
+    if design.pairing != ALTERNATE:
+        return next((each.recorded for each in prepared.remarks if each.code == PAIRING), "one server after the other")
+    together = max(len(each) for each in cells(study.arms))
+    rounds = rounds_of(window_s(study), design.slice_s)
+    return f"{together} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"

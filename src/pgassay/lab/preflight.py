@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
+from pgassay.lab.alternation import METRONOME
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
 from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
@@ -58,7 +59,9 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     options = [arm.setup.load for arm in resolved.arms]
     measured = [each for reference in resolved.site.references for each in reference.responses(first.setup.load)]
     asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
-    return (*first.load.responses, *measured, *every_probe().responses, *asked)
+    alternates = resolved.study.design.pairing == ALTERNATE and resolved.site.metronome is not None
+    machine = METRONOME if alternates else ()
+    return (*first.load.responses, *measured, *every_probe().responses, *asked, *machine)
 
 
 def _check_settings(resolved: ResolvedStudy) -> None:

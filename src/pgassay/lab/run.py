@@ -83,7 +83,7 @@ def write_study(
 
 @dataclass(frozen=True)
 class Remark:
-    """What speaks against measuring here: its code, what the user is warned of, and what the record says of it."""
+    """What speaks against measuring here: its code, what the user is warned of (or nothing), what the record says."""
 
     code: str
     warning: str
@@ -112,7 +112,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     remarks = surroundings(bench, checked.mount)
     if reasons:
         said = messages.one_after_the_other(reasons)
-        remarks = (*remarks, Remark(PAIRING, said, said))
+        remarks = (*remarks, Remark(PAIRING, "", said))  # the plan says it
     return Prepared(resolved, bench, checked, remarks)
 
 

@@ -15,6 +15,7 @@ from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
 from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
+from pgassay.bench.slices import Metronome
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.lab.catalogue import FactorCatalogue
@@ -97,6 +98,8 @@ class Site:
     """This machine's memory, in bytes."""
     require_program: Callable[[str], None] = lambda driver: None
     """Raises `UsageError` if what a load driver needs beside PostgreSQL is not installed."""
+    metronome: Callable[[Path], Metronome] | None = None
+    """Measures the machine between the slices of servers that take turns, and the device of the directory."""
     references: Sequence[ReferenceMeasurement] = ()
     """What is measured after each window beside the load, where its options ask for it."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

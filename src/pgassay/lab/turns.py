@@ -4,7 +4,7 @@ A turn is judged by the same causes as a trial (`checks`), for its own length.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pgassay.bench.counters import Reading
 from pgassay.bench.slices import Slice
@@ -39,6 +39,8 @@ class Turn:
     drift_ns: int
     counters: Mapping[str, float | None]
     costs: Mapping[str, float | None]
+    machine: Mapping[str, float] = field(default_factory=dict)
+    """How fast the machine was around it, as the metronome told: `metronome_ns` …"""
 
     @property
     def transactions(self) -> int:
@@ -59,6 +61,7 @@ class Turn:
             found |= {"mean": latencies.sum_ns // latencies.count, "max": latencies.most_ns}
         covariates = {name: self.costs.get(name) for name in _COVARIATES}
         done = played.transactions
+        covariates |= self.machine
         covariates["client_cpu_us_per_transaction"] = played.cpu_ns / 1e3 / done if done else None
         return SliceRecord(
             round=self.round,
@@ -75,6 +78,7 @@ class Turn:
             retries=played.retries,
             late=played.late,
             aborted=played.aborted,
+            parts=played.parts,
             client_cpu_ns=played.cpu_ns,
             latencies_ns=found,
             covariates=covariates,

@@ -31,6 +31,7 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import DATA_VARIABLE, default_directory, state_directory
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
+from pgassay.load.metronome import LocalMetronome
 from pgassay.load.yardstick import CpuYardstick
 from pgassay.postgres import effective, ownership, repair
 from pgassay.postgres.builds import messages as build_messages
@@ -128,6 +129,7 @@ class Workbench:
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
+            metronome=self.metronome,
             references=(CpuYardstick(self.runner),),
             held=self._interruption.held,
         )
@@ -166,6 +168,10 @@ class Workbench:
     def load(self, options: LoadOptions, installation: Installation) -> Load:
         """The load that takes these options, with the programs of an installation."""
         return drivers.make(options, Tools(installation.bindir, self.runner, self.clock, self._hashes))
+
+    def metronome(self, directory: Path) -> LocalMetronome:
+        """Of all CPUs that we may use, and of the device under this directory."""
+        return LocalMetronome(sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory, self._sockets)
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
         """What every probe reads on this server."""

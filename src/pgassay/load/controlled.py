@@ -46,9 +46,14 @@ class ControlledProgram:
         runner: Runner,
         clock: Clock,
         placement: Placement = ANYWHERE,
+        place: Path | None = None,
     ) -> None:
-        """Start it and wait until it is ready; raises `LoadError` with its own words if it ends instead."""
-        self._folder = tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-")
+        """Start it and wait until it is ready; raises `LoadError` with its own words if it ends instead.
+
+        Its socket and outputs are in `place`, which should be a directory that is removed after a kill of ours, too.
+        """
+        within = place if place is not None and place.is_dir() else None
+        self._folder = tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-", dir=within)
         self._running: Running | None = None
         self._stream: socket.socket | None = None
         try:

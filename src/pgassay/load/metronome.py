@@ -16,12 +16,22 @@ from pgassay.load.controlled import ControlledProgram
 class LocalMetronome:
     """See `bench.slices.Metronome`. Use it in a `with`, from the main thread: the program dies with that thread."""
 
-    def __init__(self, cores: Sequence[int], runner: Runner, clock: Clock, flush_directory: Path | None = None) -> None:
-        """Measure these CPUs, and the device of a directory that the program may write to; raises `LoadError`."""
+    def __init__(
+        self,
+        cores: Sequence[int],
+        runner: Runner,
+        clock: Clock,
+        flush_directory: Path | None = None,
+        place: Path | None = None,
+    ) -> None:
+        """Measure these CPUs, and the device of a directory that the program may write to; raises `LoadError`.
+
+        `place` is where the program's socket goes, as for `ControlledProgram`.
+        """
         description: dict[str, Any] = {"cores": list(cores)}
         if flush_directory is not None:
             description["flush_directory"] = str(flush_directory)
-        self._program = ControlledProgram("--metronome", description, runner, clock)
+        self._program = ControlledProgram("--metronome", description, runner, clock, place=place)
 
     def __enter__(self) -> "LocalMetronome":
         return self

@@ -85,7 +85,8 @@ class Player:
         placement: Placement = ANYWHERE,
     ) -> None:
         """Start the program and wait until every client is connected; raises `LoadError` if one is refused."""
-        self._program = ControlledProgram("--control", load.specification(endpoint), runner, clock, placement)
+        place = endpoint.socket_directory
+        self._program = ControlledProgram("--control", load.specification(endpoint), runner, clock, placement, place)
 
     def __enter__(self) -> "Player":
         return self

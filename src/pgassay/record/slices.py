@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from pgassay.analysis.alternation import SliceRow
 from pgassay.record import trials
 from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
+from pgassay.study.responses import Status
 
 FILE = "slices.jsonl"
 
@@ -22,8 +24,9 @@ class SliceRecord:
 
     `round` and `position` in it count from 1. A slice lasts from `opened_ns` until its last transaction has ended
     (`drained_ns`); then what it left dirty is written back, which takes `flush_ns`. `lead_in_transactions` were played
-    before it, unmeasured. `latencies_ns` has mean, quantiles and greatest (`p50`, `p95` …). `covariates` are by name,
-    None where not available; `dirty_bytes` and `writeback_bytes` of the whole machine, before the flush.
+    before it, unmeasured; `parts` ended in each tenth of it. `latencies_ns` has mean, quantiles and greatest (`p50`,
+    `p95` …). `covariates` are by name, None where not available; `dirty_bytes` and `writeback_bytes` of the whole
+    machine, before the flush.
     """
 
     round: int
@@ -40,6 +43,7 @@ class SliceRecord:
     retries: int = 0
     late: int = 0
     aborted: tuple[str, ...] = ()
+    parts: tuple[int, ...] = ()
     client_cpu_ns: int = 0
     latencies_ns: Mapping[str, int] = field(default_factory=dict)
     covariates: Mapping[str, float | None] = field(default_factory=dict)
@@ -63,10 +67,30 @@ class SliceRecord:
         """All the time that its transactions cost, in seconds."""
         return self.active_s + self.flush_s
 
+    def row(self, block: int, arm: str) -> SliceRow:
+        """As the analysis takes it."""
+        known = {name: value for name, value in self.covariates.items() if value is not None}
+        parts = tuple(map(float, self.parts))
+        charged = self.active_s, self.flush_s
+        return SliceRow(
+            block, self.round, self.position, arm, self.transactions, *charged, self.discarded, parts, known
+        )
+
     @property
     def tps(self) -> float:
         """Transactions per second of the time that they cost."""
         return self.transactions / self.charged_s if self.charged_s > 0 else 0.0
+
+
+def rows(run: Run) -> tuple[SliceRow, ...]:
+    """Every slice of a run that may be told apart by arm and block, as the analysis takes them; trials that are not
+    valid are left out. Raises `DamagedError`."""
+    return tuple(
+        each.row(trial.block, trial.arm)
+        for trial in run.trials
+        if trial.status is Status.VALID
+        for each in read_slices(run, trial.number)
+    )
 
 
 def encode(slices: Sequence[SliceRecord]) -> bytes:

@@ -1,0 +1,142 @@
+"""Whether the servers of a block may take turns: what is refused by name, and what `auto` comes to."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.design.blocks import cells, order, rounds_of, turns
+from pgassay.errors import UsageError
+from pgassay.lab.arms import WAL_BYTES, resolve
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
+from pgassay.lab.preflight import check
+from pgassay.lab.site import Site
+from pgassay.load.pgbench.results import RESPONSES
+from pgassay.study.parsing import parse
+from pgassay.testing.fakes.drive import FakeDrive
+from pgassay.testing.fakes.load import BoundFakeLoad
+from tests.lab.simulation import SEED, fake_site, simulate, study_of
+
+
+def of(site: Site | None = None, **changes: Any) -> tuple[str, ...]:
+    return refusals(resolve(study_of(**changes), site or fake_site()))
+
+
+def test_a_study_of_checkpoints_by_wal_may() -> None:
+    assert of() == ()
+    assert of(load={"checkpoint": "none"}) == ()
+    assert of(fixed={"host.cores": "1"}) == of(fixed={"host.scheduling": "realtime"}) == ()
+
+
+def baseline(name: str, level: str) -> dict[str, Any]:
+    return {"design": {"baseline": {name: level}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"load": {"checkpoint": "cycle"}}, "checkpoints by the clock"),
+        ({"load": {"transactions": "100"}}, "counts the work"),
+        ({"fixed": {"host.transparent_huge_pages": "never"}}, "host.transparent_huge_pages changes the whole machine"),
+        ({"load": {"rate": "100"}}, "load.rate"),
+        ({"responses": {"primary": "schedule_lag_ms"}}, "schedule_lag_ms is not measured in slices"),
+        (
+            {"factors": {"server.max_wal_size": ["1GB", "2GB"]}, **baseline("server.max_wal_size", "1GB")},
+            "server.max_wal_size",
+        ),
+        ({"factors": {"server.autovacuum": ["on", "off"]}, **baseline("server.autovacuum", "on")}, "server.autovacuum"),
+    ],
+)
+def test_what_turns_cannot_tell_is_refused_by_name(
+    changes: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "responses" in changes:
+        monkeypatch.setattr(BoundFakeLoad, "responses", RESPONSES)
+    found = of(**changes)
+    assert [each for each in found if words in each], found
+    by_name = {**changes, "design": {**changes.get("design", {}), "pairing": "alternate"}}
+    with pytest.raises(UsageError, match="cannot take turns") as refused:
+        settled(resolve(study_of(**by_name), fake_site()))
+    assert words in refused.value.message
+    assert "--pairing sequential" in (refused.value.hint or "")
+
+
+def test_a_drive_for_one_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeDrive, "kind", "csd")
+    assert of() == ("a drive of the kind csd holds one cluster at a time",)
+
+
+def test_a_load_that_its_own_program_plays_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoundFakeLoad, "ungated", property(lambda self: "its program cannot stand still"))
+    assert of() == ("its program cannot stand still",)
+
+
+def test_memory_for_all_servers_at_once() -> None:
+    """Three servers of 8 GB need 24 GB and their data: 32 GB hold them, 24 GB do not, although each fits."""
+    levels = {"fixed": {"server.shared_buffers": "8GB"}}
+    assert of(replace(fake_site(), memory_bytes=32 << 30), **levels) == ()
+    (said,) = of(replace(fake_site(), memory_bytes=24 << 30), **levels)
+    assert "3 servers at once need 24" in said
+    assert "one needs 8" in said
+    assert f"{24 * MEMORY_SHARE:.1f}GB may be used" in said
+
+
+def test_only_those_that_are_compared_live_at_once() -> None:
+    conditions: dict[str, Any] = {"conditions": {"load.clients": ["1", "2"]}, "fixed": {"server.shared_buffers": "8GB"}}
+    assert of(replace(fake_site(), memory_bytes=32 << 30), **conditions) == ()
+    arms = study_of(**conditions).arms
+    assert [len(each) for each in cells(arms)] == [3, 3]
+    drawn = cells(order(study_of(**conditions), 1, 1, arms))
+    assert all(len({arm.condition.name for arm in each}) == 1 for each in drawn)
+
+
+def test_auto_comes_to_one_of_the_two() -> None:
+    asked = study_of(design={"pairing": "auto"})
+    found, reasons = settled(resolve(asked, fake_site()))
+    assert (found.study.design.pairing, reasons) == ("alternate", ())
+    found, reasons = settled(resolve(study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"}), fake_site()))
+    assert found.study.design.pairing == "sequential"
+    assert len(reasons) == 1
+    plain = resolve(study_of(load={"checkpoint": "cycle"}), fake_site())
+    assert settled(plain) == (plain, ())
+
+
+def test_all_clones_need_room(place: Path) -> None:
+    simulation = simulate(place, study=study_of(design={"pairing": "alternate"}), events={})
+    scale = 16_000_000
+    each = [scale, scale * 100 // 90, scale * 2]
+    assert check(simulation.resolved()).needed_bytes == sum(each) + sum(each) + 3 * WAL_BYTES
+
+
+@pytest.mark.parametrize("number", [2, 3, 5])
+def test_rounds_come_in_mirrored_pairs_that_chance_orders(number: int) -> None:
+    names = [f"arm {place}" for place in range(number)]
+    rounds = [turns(SEED, 1, round_, names) for round_ in range(1, 401)]
+    for first, second in zip(rounds[::2], rounds[1::2], strict=True):
+        assert sorted(first) == sorted(names)
+        assert second == tuple(reversed(first))
+    firsts = [each[0] for each in rounds[::2]]
+    for name in names:
+        assert abs(firsts.count(name) - 200 / number) < 4 * (200 / number * (1 - 1 / number)) ** 0.5
+    assert turns(SEED, 1, 7, names) == turns(SEED, 1, 7, list(reversed(names)))
+    assert [turns(SEED, 2, round_, names) for round_ in range(1, 401)] != rounds
+
+
+def test_rounds_are_even_and_at_least_two() -> None:
+    assert [rounds_of(8, 1), rounds_of(7, 1), rounds_of(1, 1), rounds_of(20, 0.5), rounds_of(3, 10)] == [8, 8, 2, 40, 2]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("pairing", "both"), ("slice", "50ms"), ("slice", "11s"), ("slice", "0"), ("lead_in", "soon")]
+)
+def test_words_and_lengths_are_checked(key: str, value: str) -> None:
+    with pytest.raises(UsageError):
+        study_of(design={key: value})
+
+
+def test_lengths_are_read() -> None:
+    design = study_of(design={"slice": "500ms", "lead_in": "0"}).design
+    assert (design.slice_s, design.lead_in_s) == (0.5, 0.0)
+    assert parse("x", {"factors": {"table.fillfactor": ["100", "90"]}}, every_factor()).design.slice_s == 1.0
