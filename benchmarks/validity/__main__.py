@@ -14,6 +14,8 @@ import numpy as np
 from benchmarks.validity.agreement import disagreements
 from benchmarks.validity.answers import Answer, answers
 from benchmarks.validity.cells import CELLS, Cell
+from benchmarks.validity.noises import BLOCKS, estimated_errors
+from benchmarks.validity.noises import rows as noise_rows
 from benchmarks.validity.rates import Rates, rates
 from benchmarks.validity.steadiness import (
     FALSE_ALARM_MAX,
@@ -30,6 +32,10 @@ from benchmarks.validity.steadiness import (
     power,
 )
 
+NOISES_MOST = 2000
+"""Simulated time is dear: no more studies than these for each machine."""
+ESTIMATED = 20_000
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, judge."""
@@ -41,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     broken = _print_agreement(asked.seed)
     broken += _print_rates((rates(cell, asked.studies, asked.seed) for cell in CELLS[asked.cells]()), asked.studies)
+    broken += _print_noises(min(asked.studies, NOISES_MOST), asked.seed)
     broken += _print_answers(answers(asked.studies, asked.seed))
     broken += _print_steadiness(asked.studies, asked.seed)
     print(f"\n{broken} bounds broken; {time.monotonic() - started:.0f} s, seed {asked.seed}")
@@ -76,6 +83,29 @@ def _remark(row: Rates) -> str:
     if row.failures:
         return "BROKEN: " + ", ".join(row.failures)
     return "limit: " + ", ".join(row.beyond) if row.beyond else ""
+
+
+def _print_noises(studies: int, seed: int) -> int:
+    print(f"\nmachines without any effect, {BLOCKS} blocks, looks from the fifth on, {studies} studies each")
+    print("machine     arms  way                     false %   ±% at 5  ±% at end  metronome shown untouched")
+    broken = 0
+    for row in noise_rows(studies, seed):
+        broken += row.broken
+        accepted = "" if row.accepted is None else f"{100 * row.accepted:8.0f} %"
+        print(
+            f"{row.machine:<11} {row.arms:4}  {row.way:<22} {100 * row.false:8.2f} {row.width_first:9.2f} "
+            f"{row.width_last:10.2f} {accepted}{'  BROKEN' if row.broken else ''}",
+            flush=True,
+        )
+    print("\nan exponent estimated at each look; its half-width beside the raw one, at the first look and the last")
+    print("explained %   false %   first    last")
+    error = 0.05 + 3.0 * sqrt(0.05 * 0.95 / ESTIMATED)
+    for share in (0.0, 0.3, 0.5, 0.7, 0.9):
+        wrong, first, last = estimated_errors(ESTIMATED, seed, share)
+        worse = wrong > error
+        broken += worse
+        print(f"{100 * share:11.0f} {100 * wrong:9.2f} {first:7.2f} {last:7.2f}{'  BROKEN' if worse else ''}")
+    return broken
 
 
 def _print_answers(rows: Sequence[Answer]) -> int:

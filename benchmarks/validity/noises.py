@@ -1,0 +1,197 @@
+"""Machines whose speed wanders, and three ways to measure on them: one after the other, alternating, adjusted.
+
+Time is simulated in steps of a quarter second. A machine's speed has 1/f noise, bursts of a competitor, drift, noise
+of each start of a server, or servers that come up in one of two states (see docs/noise.md); trials of eight seconds
+follow each other, or all servers of a block take turns in slices of one second. A metronome beside each trial or slice
+tells the machine's speed at that time, to one per cent. No treatment has an effect: what is found is false.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+from scipy.signal import lfilter  # type: ignore[import-untyped]
+
+from benchmarks.validity.simulate import Floats, Paths, look
+from pgassay.analysis.adjustment import BIAS_ERROR, BIAS_MAX, ESTIMATED_ALPHA
+from pgassay.analysis.boundaries import FIRST_LOOK, criticals, fixed_critical, with_more_freedom
+
+STEP_S = 0.25
+TRIAL_S = 8.0
+RESTART_S = 4.0
+SLICE_S = 1.0
+METRONOME_ERROR = 0.01
+OWN = 0.02
+"""Standard deviation of what a second of load scatters by itself (logarithm)."""
+BLOCKS = 8
+
+MACHINES = ("1/f", "bursts", "drift", "instance", "two states", "all")
+WAYS = ("sequential", "alternating", "adjusted", "alternating, adjusted")
+BOUNDED_UP_TO = 0.05
+
+
+@dataclass(frozen=True)
+class Row:
+    """Of one machine, number of arms and way: shares of studies, half-widths in % at five blocks and at the end.
+
+    `accepted`: how often the metronome's own difference is shown to be small enough at the end (adjusted ways).
+    """
+
+    machine: str
+    arms: int
+    way: str
+    studies: int
+    false: float
+    width_first: float
+    width_last: float
+    accepted: float | None
+
+    @property
+    def broken(self) -> bool:
+        """More false verdicts than 5 %, by more than three standard errors?"""
+        return self.false > BOUNDED_UP_TO + 3.0 * sqrt(BOUNDED_UP_TO * (1.0 - BOUNDED_UP_TO) / self.studies)
+
+
+def wandering(rng: np.random.Generator, studies: int, seconds: float, deviation: float) -> Floats:
+    """1/f noise: first-order noises of equal variance, their memories an octave apart from 0.5 to 256 s."""
+    steps = int(seconds / STEP_S) + 1
+    found = np.zeros((studies, steps))
+    memories = 0.5 * 2.0 ** np.arange(10)
+    for memory_s in memories:
+        keep = np.exp(-STEP_S / memory_s)
+        shocks = rng.standard_normal((studies, steps)) * sqrt(1.0 - keep * keep)
+        shocks[:, 0] = rng.standard_normal(studies)
+        found += lfilter([1.0], [1.0, -keep], shocks, axis=1)
+    return np.asarray(found * deviation / sqrt(len(memories)))
+
+
+def _bursts(rng: np.random.Generator, studies: int, seconds: float) -> Floats:
+    """A competitor that takes up to 60 % of a core, on for 3 s and off for 6 s on average."""
+    steps = int(seconds / STEP_S) + 1
+    busy = np.zeros((studies, steps))
+    on = rng.random(studies) < 1 / 3
+    share = rng.uniform(0.0, 0.6, studies)
+    for step in range(steps):
+        switch = rng.random(studies) < np.where(on, STEP_S / 3.0, STEP_S / 6.0)
+        share = np.where(switch & ~on, rng.uniform(0.0, 0.6, studies), share)
+        on = on ^ switch
+        busy[:, step] = np.where(on, np.log1p(-share), 0.0)
+    return busy
+
+
+def machine(kind: str, rng: np.random.Generator, studies: int, seconds: float) -> Floats:
+    """Logarithm of the machine's speed at each step, (studies, steps)."""
+    found = wandering(rng, studies, seconds, 0.15 if kind in ("1/f", "all") else 0.02)
+    if kind in ("bursts", "all"):
+        found += _bursts(rng, studies, seconds)
+    if kind in ("drift", "all"):
+        found += log(0.8) * np.linspace(0.0, 1.0, found.shape[1])
+    return found
+
+
+def instances(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Logarithm of what each start of a server brings along."""
+    found = np.zeros(shape)
+    if kind in ("instance", "all"):
+        found += rng.normal(0.0, 0.05, shape)
+    if kind == "two states":
+        found += log(1.6) * (rng.random(shape) < 0.5)
+    return found
+
+
+def _means(speed: Floats, begins_s: Floats, length_s: float) -> Floats:
+    """Mean log speed over windows that begin at these seconds, (studies, …)."""
+    sums = np.concatenate((np.zeros((len(speed), 1)), speed.cumsum(axis=1)), axis=1)
+    first = (begins_s / STEP_S).astype(np.int64).reshape(len(speed), -1)
+    steps = int(length_s / STEP_S)
+    rows = np.arange(len(speed))[:, None]
+    return np.asarray((sums[rows, first + steps] - sums[rows, first]) / steps).reshape(begins_s.shape)
+
+
+def _order(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Random places, every second line mirrored; shape (studies, lines, arms)."""
+    found = rng.random(shape).argsort(axis=2).argsort(axis=2)
+    found[:, 1::2] = shape[2] - 1 - found[:, : shape[1] - shape[1] % 2 : 2]
+    return found.astype(np.float64)
+
+
+def measured(
+    kind: str, arms: int, studies: int, rng: np.random.Generator, *, alternating: bool
+) -> tuple[Floats, Floats]:
+    """Logarithms of the blocks' values and of the machine's speed by the metronome, (studies, blocks, arms)."""
+    shape = (studies, BLOCKS, arms)
+    block_s = arms * (TRIAL_S + RESTART_S)
+    speed = machine(kind, rng, studies, BLOCKS * block_s + TRIAL_S)
+    begins = np.arange(BLOCKS)[None, :, None] * block_s
+    own = instances(kind, rng, shape)
+    if not alternating:
+        begins = begins + _order(rng, shape) * (TRIAL_S + RESTART_S) + RESTART_S
+        seen = _means(speed, begins, TRIAL_S)
+        scatter = rng.normal(0.0, OWN / sqrt(TRIAL_S), shape)
+        return seen + own + scatter, seen + rng.normal(0.0, METRONOME_ERROR, shape)
+    rounds = int(TRIAL_S / SLICE_S)
+    places = np.stack([_order(rng, (studies, rounds, arms)) for _ in range(BLOCKS)], axis=1)
+    starts = begins[..., None] + np.arange(rounds)[None, None, :, None] * arms * SLICE_S + places * SLICE_S
+    slices = _means(speed, starts + arms * RESTART_S, SLICE_S)
+    beats = slices + rng.normal(0.0, METRONOME_ERROR, slices.shape)
+    transactions = np.exp(slices + rng.normal(0.0, OWN / sqrt(SLICE_S), slices.shape))
+    return np.log(transactions.mean(axis=2)) + own, np.log(np.exp(beats).mean(axis=2))
+
+
+def rows(studies: int, seed: int, machines: tuple[str, ...] = MACHINES) -> Iterator[Row]:
+    """Every machine with two, four and six arms, by every way."""
+    for place, kind in enumerate(machines):
+        for arms in (2, 4, 6):
+            for alternating in (False, True):
+                rng = np.random.default_rng([seed, place, arms, alternating])
+                values, clock = measured(kind, arms, studies, rng, alternating=alternating)
+                raw, adjusted = ("alternating", "alternating, adjusted") if alternating else ("sequential", "adjusted")
+                yield _row(kind, arms, raw, look(values, BLOCKS), None)
+                # With an exponent that was fixed beforehand an adjusted contrast is one of adjusted values.
+                yield _row(kind, arms, adjusted, look(values - clock, BLOCKS), clock)
+
+
+def _row(kind: str, arms: int, way: str, paths: Paths, clock: Floats | None) -> Row:
+    return Row(
+        machine=kind,
+        arms=arms,
+        way=way,
+        studies=len(paths.mean),
+        false=float(paths.different().any(axis=(1, 2)).mean()),
+        width_first=100.0 * float(np.median(paths.half[:, 0])),
+        width_last=100.0 * float(np.median(paths.half[:, -1])),
+        accepted=None if clock is None else float(accepted(clock).mean()),
+    )
+
+
+def accepted(clock: Floats) -> Floats:
+    """For which comparisons the metronome's own difference is shown to lie within the bound after all blocks."""
+    shifts = clock[:, :, 1:] - clock[:, :, :1]
+    error = shifts.std(axis=1, ddof=1) / sqrt(clock.shape[1])
+    reach = fixed_critical(clock.shape[1], 2.0 * BIAS_ERROR) * error
+    return np.asarray(np.abs(shifts.mean(axis=1)) + reach <= log(1.0 + BIAS_MAX))
+
+
+def estimated_errors(studies: int, seed: int, explained: float, blocks: int = BLOCKS) -> tuple[float, float, float]:
+    """False verdicts with an exponent estimated at each look, and its half-width ÷ the raw one, first look and last.
+
+    One comparison; the covariate explains this share of the contrasts' variance.
+    """
+    rng = np.random.default_rng([seed, int(100 * explained)])
+    shifts = rng.standard_normal((studies, blocks))
+    contrasts = sqrt(explained) * shifts + sqrt(1.0 - explained) * rng.standard_normal((studies, blocks))
+    wrong = np.zeros(studies, dtype=np.bool_)
+    ratios = []
+    for n, value in enumerate(criticals(blocks, ESTIMATED_ALPHA * 0.05), FIRST_LOOK):
+        x, d = shifts[:, :n], contrasts[:, :n]
+        from_middle, middle = x - x.mean(axis=1, keepdims=True), d.mean(axis=1)
+        width = (from_middle**2).sum(axis=1)
+        slope = (from_middle * d).sum(axis=1) / width
+        rest = d - middle[:, None] - slope[:, None] * from_middle
+        variance = (rest**2).sum(axis=1) / (n - 2)
+        error = np.sqrt(variance * (1.0 / n + x.mean(axis=1) ** 2 / width))
+        half = with_more_freedom(value, n, -1.0) * error
+        wrong |= np.abs(middle - slope * x.mean(axis=1)) > half
+        ratios.append(float(np.median(half) / np.median(value * d.std(axis=1, ddof=1) / sqrt(n))))
+    return float(wrong.mean()), ratios[0], ratios[-1]
