@@ -45,7 +45,7 @@ def _table(findings: "Findings", cell: Spot) -> Table:
         here = {each.effect.treatment: each for each in judged if each.effect.place.cell == cell}
         if any(each.effect.bounded for each in here.values()):
             cells = [_cell(here.get(name), response) for name in treatments]
-            rows.append((Cell(words.capital(response.title), unit=words.unit(response)), *cells))
+            rows.append((words.capital(response.title), *cells))
     place = f" at {cell.name}" if cell.name else ""
     return Table((f"against {findings.baseline}", *treatments), rows, f"Other responses{place} (secondary)")
 
