@@ -56,6 +56,23 @@ def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
     assert check(simulation.resolved()).needed_bytes == SCALE_BYTES * 2 + admitted
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("scale", "did you mean load.scale?"),
+        ("fillfactor", "did you mean index.fillfactor or table.fillfactor?"),
+        ("cores", "did you mean host.cores or load.cores?"),
+        ("shared_bufers", "SHOW ALL lists the settings"),
+    ],
+)
+def test_a_name_of_another_room_that_is_taken_for_a_setting_is_recognised(
+    simulation: Simulation, name: str, meant: str
+) -> None:
+    error = refused(simulation, fixed={f"server.{name}": "2"})
+    assert error.message == f'PostgreSQL has no setting "{name}"'
+    assert error.hint == meant
+
+
 def test_an_unknown_response_is_named_with_the_near_one(simulation: Simulation) -> None:
     error = refused(simulation, responses={"primary": "hot_shares"})
     assert isinstance(error, UsageError)

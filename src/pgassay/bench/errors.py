@@ -19,6 +19,14 @@ class SettingError(BenchError):
     """PostgreSQL does not know a setting or refuses its value."""
 
 
+class NotSettableError(SettingError):
+    """PostgreSQL has no setting of this name, or none that can be set: it may be meant for another room."""
+
+    def __init__(self, message: str, hint: str | None, name: str) -> None:
+        super().__init__(message, hint)
+        self.name = name
+
+
 class LoadError(BenchError):
     """A load could not be prepared or run."""
 

@@ -21,6 +21,11 @@ def unknown_response(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f'the response "{name}" is not measured', hint)
 
 
+def no_setting_but(error: BenchError, namesakes: Sequence[str]) -> UsageError:
+    """For `scale`, which is taken for a setting of the server, where other factors have that name."""
+    return UsageError(error.message, f"did you mean {' or '.join(namesakes)}?")
+
+
 def bare_blocks(name: str, value: str) -> UsageError:
     """For a setting given in blocks while the study varies the block size."""
     return UsageError(

@@ -8,6 +8,7 @@ their disk and were stored as results (Vondra 2022), so room is asked for by pag
 
 from dataclasses import dataclass
 
+from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
@@ -70,7 +71,13 @@ def _check_settings(resolved: ResolvedStudy) -> None:
         mark = (str(arm.installation.bindir), tuple(sorted(arm.settings.items())))
         if mark not in seen:
             seen.add(mark)
-            arm.installation.check_settings(arm.settings)
+            try:
+                arm.installation.check_settings(arm.settings)
+            except NotSettableError as error:
+                namesakes = resolved.site.catalogue.namesakes(error.name)
+                if namesakes:
+                    raise messages.no_setting_but(error, namesakes) from None
+                raise
 
 
 def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:

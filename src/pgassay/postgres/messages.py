@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from pgassay.bench.errors import ClusterError, QueryError, SettingError
+from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError
 from pgassay.errors import UsageError
 
 SUPPORTED = "PostgreSQL 13 to 18"
@@ -151,11 +151,11 @@ def bad_setting_name(name: str) -> SettingError:
     return SettingError(f'"{name}" is not the name of a setting')
 
 
-def unknown_setting(name: str, known: Iterable[str]) -> SettingError:
+def unknown_setting(name: str, known: Iterable[str]) -> NotSettableError:
     """This PostgreSQL has no such setting."""
     found = get_close_matches(name, list(known), n=1, cutoff=0.6)
     hint = f'did you mean "{found[0]}"?' if found else "SHOW ALL lists the settings of this version"
-    return SettingError(f'PostgreSQL has no setting "{name}"', hint)
+    return NotSettableError(f'PostgreSQL has no setting "{name}"', hint, name)
 
 
 def only_inserted(name: str, tables: Sequence[str]) -> str:
@@ -176,8 +176,11 @@ def library_not_loaded(name: str, library: str) -> SettingError:
 
 def refused_setting(name: str, value: str, words: str, hint: str | None) -> SettingError:
     """The server's own words about a value, with its own hint if it gives one."""
+    text = f"PostgreSQL refuses {name} = '{value}': {words}"
+    if words.endswith("cannot be changed"):
+        return NotSettableError(text, "settings of the context internal in pg_settings are fixed", name)
     asked = hint or f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{name}'"
-    return SettingError(f"PostgreSQL refuses {name} = '{value}': {words}", asked)
+    return SettingError(text, asked)
 
 
 def unwritable_value(name: str) -> SettingError:

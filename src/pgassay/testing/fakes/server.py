@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import ClusterError, QueryError, SettingError
+from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 from pgassay.study.units import canonical
@@ -244,7 +244,7 @@ class FakeInstallation:
         """Raise `SettingError` for a setting that is not in `DEFAULTS`, or for the value `refuse me`."""
         for name, value in values.items():
             if name not in DEFAULTS:
-                raise SettingError(f'PostgreSQL has no setting "{name}"', "SHOW ALL lists the settings")
+                raise NotSettableError(f'PostgreSQL has no setting "{name}"', "SHOW ALL lists the settings", name)
             if value == REFUSED:
                 raise SettingError(f"PostgreSQL refuses {name} = '{value}': invalid value")
 
