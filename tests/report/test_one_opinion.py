@@ -17,6 +17,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.record.reading import Run
 from pgassay.report import bounds, sensitivity, text, tradeoff, words
 from pgassay.report.findings import Findings, Judged
+from pgassay.report.forest import forest_row
 from pgassay.report.reasons import reasons
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale
@@ -173,7 +174,25 @@ def own_reasons(findings: Findings) -> Iterator[str]:
         yield from (each.text for cost in (*each.along, *each.against) if cost.response == findings.study.primary)
 
 
-WALKS = (asks_of_claims, asks_of_the_headline, intervals, limits, fronts, roundings, other_methods, own_reasons)
+def figures_like_tables(findings: Findings) -> Iterator[str]:
+    """An effect is written in a figure as in the table beside it."""
+    for response, each in judged_of(findings):
+        row = forest_row(each.effect, response.title)
+        if row is not None and row["text"] != words.effect(each.effect, response):
+            yield f"{response.name}: {row['text']} and {words.effect(each.effect, response)}"
+
+
+WALKS = (
+    asks_of_claims,
+    asks_of_the_headline,
+    intervals,
+    limits,
+    fronts,
+    roundings,
+    other_methods,
+    own_reasons,
+    figures_like_tables,
+)
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: str(walk.__name__))

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from pgassay.analysis.effects import Effect
-from pgassay.report import charts
+from pgassay.report import charts, words
 from pgassay.report.colours import INK
 from pgassay.study.responses import Scale
 
@@ -77,7 +77,7 @@ def forest_row(effect: Effect, name: str) -> dict[str, Any] | None:
     shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
     if max(map(abs, shown)) > _INFINITE:
         return None
-    unit = "%" if ratio else " points"
+    told = words.ratio_interval if ratio else words.points_interval
     return {
         "label": name,
         "treatment": effect.treatment,
@@ -85,5 +85,5 @@ def forest_row(effect: Effect, name: str) -> dict[str, Any] | None:
         "low": shown[1],
         "high": shown[2],
         "blocks": effect.blocks,
-        "text": f"{shown[0]:+.1f}{unit} [{shown[1]:+.1f}, {shown[2]:+.1f}]",
+        "text": told(effect.estimate, effect.low, effect.high),
     }

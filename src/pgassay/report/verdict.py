@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.report import comparison, curves, decide, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, VerdictRow, Verdicts
@@ -63,7 +64,8 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
     )
     yield from responses.blocks(findings)
     if findings.explanations:
-        yield Sentences(tuple(each.text for each in findings.explanations))
+        told = zip(findings.explanations, findings.verdicts, strict=True)
+        yield Sentences(tuple(each.text for each, judged in told if judged.effect.blocks >= FIRST_LOOK))
     elif findings.verdicts:
         yield Sentences((words.NO_COST,))
 

@@ -106,17 +106,28 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     """An estimate with its interval, as `effect` writes it."""
     values = (estimate, low, high)
     if scale is Scale.RATIO:
-        if not informative_change(low, high, scale):
-            shown = f"×{estimate:.2f}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
-            return f"{shown} [{UNKNOWN}]"
-        if max(values) >= 3:
-            return "×{} [×{}, ×{}]".format(*(f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" for value in values))
-        return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
+        return ratio_interval(estimate, low, high)
     if response.unit == "share":
-        return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in values))
+        return points_interval(estimate, low, high)
     return "{} [{}, {}] {}".format(
-        *(f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.4g}" for value in values), unit(response)
+        *(f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}" for value in values), unit(response)
     ).strip()
+
+
+def ratio_interval(estimate: float, low: float, high: float) -> str:
+    """A ratio with its interval, in per cent, from three on as a factor."""
+    if not informative_change(low, high, Scale.RATIO):
+        shown = f"×{estimate:.2f}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
+        return f"{shown} [{UNKNOWN}]"
+    values = (estimate, low, high)
+    if max(values) >= 3:
+        return "×{} [×{}, ×{}]".format(*(f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" for value in values))
+    return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
+
+
+def points_interval(estimate: float, low: float, high: float) -> str:
+    """A difference of two shares with its interval, in percentage points."""
+    return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in (estimate, low, high)))
 
 
 def duration(seconds: float | None) -> str:
