@@ -1,6 +1,6 @@
 """Does a slow-down of known size come back whole? One of two servers burns CPU in each transaction, and takes turns.
 
-usage: python -m benchmarks.planted [--slowdowns 0,3,10,30] [--ways huge,realtime-huge] [--blocks 6] [--competitor 0.6]
+usage: python -m benchmarks.planted [--slowdowns 0,3,10,30] [--ways usual,realtime] [--blocks 6] [--competitor 0.6]
              [--out FILE]
        python -m benchmarks.planted --read FILE
 
@@ -22,7 +22,20 @@ from statistics import fmean, stdev
 from typing import TextIO
 
 from benchmarks.noise import by_cell, contrasts, percent, total_cpu, tps
-from benchmarks.turns import SCRIPTS, WAYS, Bench, backends, bench, competing, huge_pages, lines_of, play, read
+from benchmarks.turns import (
+    SCRIPTS,
+    WARM_UP_MS,
+    WAYS,
+    Bench,
+    backends,
+    bench,
+    competing,
+    huge_pages,
+    lines_of,
+    play,
+    read,
+    warm,
+)
 from pgassay.analysis.boundaries import fixed_critical
 from pgassay.load.player import PlayedLoad, PlayedScript
 
@@ -32,14 +45,15 @@ ROUNDS_TIMED = 2000
 
 def calibrate(made: Bench, clients: int, note: TextIO) -> tuple[float, float]:
     """CPU of a transaction that burns nothing, and of one round of the loop, in µs; before other programs."""
-    way = WAYS["realtime-huge"]
+    way = WAYS["realtime"]
     with closing(_Stopping(made)) as held:
         found = []
+        warm(held.server)
         for burn in (0, ROUNDS_TIMED, 0, ROUNDS_TIMED):
             script = PlayedScript(LOAD, SCRIPTS[LOAD].format(burn=burn))
             load = PlayedLoad((script,), clients, 2, "prepared", variables={"scale": str(made.scale)})
             with made.connect(held.server, load, way) as player:
-                player.play(duration_ms=500)
+                player.play(duration_ms=2 * WARM_UP_MS)
                 pids = backends(held.server)
                 before = _used_us(pids)
                 played = player.play(duration_ms=1500)
@@ -53,7 +67,7 @@ def calibrate(made: Bench, clients: int, note: TextIO) -> tuple[float, float]:
 
 class _Stopping:
     def __init__(self, made: Bench) -> None:
-        self.server = made.start("a", WAYS["realtime-huge"])
+        self.server = made.start("a", WAYS["realtime"])
 
     def close(self) -> None:
         self.server.stop()
@@ -106,7 +120,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Calibrate, plant, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slowdowns", default="0,3,10,30", help="per cent of the speed")
-    parser.add_argument("--ways", default="huge,realtime-huge")
+    parser.add_argument("--ways", default="usual,realtime")
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--slice-ms", type=int, default=400)
@@ -120,7 +134,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if given.read is None:
         ways = [WAYS[name] for name in given.ways.split(",")]
         with ExitStack() as held:
-            held.enter_context(huge_pages(True))
+            held.enter_context(huge_pages(any(way.huge for way in ways)))
             made = held.enter_context(bench(given.directory, given.scale))
             note = held.enter_context(given.out.open("w", encoding="utf-8"))
             known = calibrate(made, given.clients, note)

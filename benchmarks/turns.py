@@ -214,6 +214,12 @@ def huge_pages(wanted: bool) -> Iterator[None]:
             pool.write_text(before, encoding="ascii")
 
 
+def warm(server: Server) -> None:
+    """Fill its shared buffers, so that early slices are like late ones."""
+    for relation in ("pgbench_accounts", "pgbench_accounts_pkey"):
+        server.query("SELECT pg_prewarm(%s::regclass)", [relation])
+
+
 def backends(server: Server) -> list[int]:
     """The processes of the player's connections, in the order in which they were made."""
     rows = server.query(
@@ -250,8 +256,7 @@ def play(made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO,
         }  # fmt: skip
         metronome = held.enter_context(LocalMetronome(made.cores, made.runner, made.clock, made.directory))
         for server in servers.values():
-            for relation in ("pgbench_accounts", "pgbench_accounts_pkey"):
-                server.query("SELECT pg_prewarm(%s::regclass)", [relation])
+            warm(server)
         players = {}
         if not way.fresh:
             for arm in ARMS:

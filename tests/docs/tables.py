@@ -82,6 +82,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
+    ("noise.md", "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
 }
 """Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
 
