@@ -7,19 +7,25 @@ from importlib import resources
 from itertools import combinations, pairwise
 from pathlib import Path
 
+import altair as alt
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import vl_convert
+from altair.utils.schemapi import debug_mode
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.report.charts import (
     LINE,
     colour,
+    data,
     domain_of,
     labelled_rows,
+    layered,
     legend_of,
     shape,
     short_labels,
+    specified,
     spread,
     wrapped,
     wrapping,
@@ -151,3 +157,14 @@ def test_what_never_varies_is_a_sentence(tmp_path: Path) -> None:
         "Size of the database at the end: 286.1 MB in every valid trial"
     )
     assert [constant([1.0, 1.0]), constant([0.0, 0.0]), constant([1.0, 1.001])] == [True, True, False]
+
+
+def test_a_figure_that_vega_lite_does_not_know_is_refused_and_rows_are_not_looked_at() -> None:
+    rows = [{"x": 1, "mark": {"no": "mark"}}]
+    good = layered([alt.Chart().mark_point().encode(x="x:Q")], rows, 10)
+    assert list(specified(good)["data"]["values"]) == rows
+    with debug_mode(False):
+        bad = alt.Chart(data(rows)).mark_point().encode(x="x:Q")
+        bad.mark = {"type": "no mark"}
+        with pytest.raises(jsonschema.ValidationError):
+            specified(bad)

@@ -9,8 +9,9 @@ import pytest
 
 from pgassay._core import LatencySketch
 from pgassay.record.latencies import FILE
+from pgassay.report.colours import HEAT
 from pgassay.report.findings import Findings
-from pgassay.report.latencies import CELLS_MAX, NOT_KEPT, PER_DECADE, cells_of, distribution, heat, rows_of
+from pgassay.report.latencies import CELLS_MAX, CLASSES, NOT_KEPT, PER_DECADE, cells_of, distribution, heat, rows_of
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
@@ -59,13 +60,14 @@ def test_bins_hold_every_transaction_but_the_last_second_which_is_cut_short(tmp_
     assert len(cells) <= CELLS_MAX
 
 
-def test_both_are_drawn_and_name_their_classes(tmp_path: Path) -> None:
+def test_both_are_drawn_and_count_in_classes(tmp_path: Path) -> None:
     findings = with_latencies(tmp_path / "run")
     shown, mapped = distribution(findings), heat(findings)
     assert isinstance(shown, Drawing)
     assert isinstance(mapped, Drawing)
     values = mapped.chart.to_dict()["data"]["values"]
-    assert {(row["transactions"], row["count"]) for row in values} == {(99.0, "32 to 100"), (1.0, "1 to 3")}
+    assert {row["transactions"] for row in values} == {99.0, 1.0}
+    assert len(CLASSES) + 1 == len(HEAT), "a colour for each class"
     lines = [row for row in shown.chart.to_dict()["data"]["values"] if row["kind"] == "quantile"]
     assert all(row["low"] <= row["latency_ms"] <= row["high"] for row in lines)
     assert all(abs(float(row["share"][:-2]) - 100 * (1 - 10 ** -row["nines"])) < 0.01 for row in lines)

@@ -256,7 +256,8 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
         return None
     import altair as alt
 
-    from pgassay.report.charts import FIVE, WIDTH, box_of, chart_of, legend_of, tip
+    from pgassay.report.boxes import FIVE, box_of
+    from pgassay.report.charts import WIDTH, chart_of, legend_of, tip
 
     rows, points = [], []
     for spot, values in cache.values(name).items():

@@ -6,7 +6,6 @@ embedded. Both need a load that keeps its latencies (pgbench and tpcc do); docs/
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +28,13 @@ _BEHIND_MIN = 10
 """So many transactions must be slower for a quantile to be drawn: fewer say little about it."""
 PER_DECADE = 10
 """Bins of the heat map, so each is 26 % wide."""
-CELLS_MAX = 3000
+CELLS_MAX = 2000
 """Of a page's heat map, in all of its panels."""
 _ROWS_GUESSED = 22
 """Bins of latency that a stretch of time fills."""
 PANELS_MAX = 12
+CLASSES = (1, 3, 10, 30, 100, 300)
+"""Transactions a second in a bin from which the next colour begins."""
 NOT_KEPT = "this load keeps no single latencies, so how they are distributed is not known beyond the quantiles above"
 
 
@@ -126,11 +127,11 @@ def heat(findings: "Findings") -> Drawing | str | None:
     from pgassay.report import charts
 
     panels = tuple(arm.name for arm in findings.study.arms if any(row["panel"] == arm.name for row in cells))
-    names = _classes(max(row["transactions"] for row in cells))
     wide = _width(findings)
-    drawn = [{**row, "count": names[min(_class(row["transactions"]), len(names) - 1)]} for row in cells]
-    legend = alt.Legend(orient="top", columns=3, title="transactions a second and bin", symbolType="square")
-    scale = alt.Scale(domain=names, range=list(HEAT[len(HEAT) - len(names) :]))
+    scale = alt.Scale(type="threshold", domain=list(CLASSES), range=list(HEAT))
+    legend = alt.Legend(
+        orient="top", columns=3, title="transactions a second and bin", type="symbol", symbolType="square"
+    )
     base = alt.Chart().transform_calculate(
         end=f"datum.second + {wide}", upper=f"datum.latency_ms * {10 ** (1 / PER_DECADE)}"
     )
@@ -143,18 +144,13 @@ def heat(findings: "Findings") -> Drawing | str | None:
     )
     x = alt.X("second:Q", title="seconds since the load began", axis=alt.Axis(grid=False, format="~g"))
     layer = base.mark_rect().encode(
-        x=x,
-        x2="end:Q",
-        y=y,
-        y2="upper:Q",
-        color=alt.Color("count:N", scale=scale, sort=names, legend=legend),
-        tooltip=tips,
+        x=x, x2="end:Q", y=y, y2="upper:Q", color=alt.Color("transactions:Q", scale=scale, legend=legend), tooltip=tips
     )
     return Drawing(
         "Latency, second by second",
         "How many transactions took how long, means of the valid trials: darker is more (lighter on a dark page). A "
         "band that rises in all trials at once is a checkpoint; one that splits shows two kinds of transactions.",
-        charts.layered([layer], drawn, _MAP_HEIGHT, "panel", panels),
+        charts.layered([layer], cells, _MAP_HEIGHT, "panel", panels),
     )
 
 
@@ -204,18 +200,6 @@ def _width(findings: "Findings") -> int:
     arms = len({trial.arm for trial in findings.trials if trial.number in found})
     columns = max(10, CELLS_MAX // (_ROWS_GUESSED * max(1, arms)))
     return max(1, -int(-longest // columns))
-
-
-def _class(transactions: float) -> int:
-    """0 below 1 a second, then two a decade."""
-    return 0 if transactions < 1.0 else 1 + floor(2 * log10(transactions) + 1e-9)
-
-
-def _classes(most: float) -> list[str]:
-    """Names of all classes up to that of `most`, few to many; the last holds all that is more."""
-    ends = [10 ** (place / 2) for place in range(len(HEAT))]
-    names = ["below 1"] + [f"{low:.0f} to {high:.0f}" for low, high in pairwise(ends)]
-    return names[: min(_class(most), len(HEAT) - 1) + 1]
 
 
 def _valid(status: Status) -> bool:

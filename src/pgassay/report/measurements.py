@@ -1,6 +1,6 @@
 """What was measured: every response's trials in a table and a figure, the primary's also over blocks and seconds.
 
-Beyond `boxes.DOTS_MAX` trials dots would hide each other: boxes stand for them, and one line for the blocks' medians.
+Beyond `charts.DOTS_MAX` trials dots would hide each other: boxes stand for them, and one line for the blocks' medians.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,6 +66,7 @@ def _figure(findings: "Findings", response: Response) -> Figure:
 def distribution(findings: "Findings", response: Response) -> Drawing | str | None:
     """Every valid trial's value by treatment, a panel for each condition and covariate point; None without any."""
     from pgassay.report import charts
+    from pgassay.report.boxes import boxes
 
     rows = _values(findings.trials, response)
     if not rows:
@@ -82,7 +83,7 @@ def distribution(findings: "Findings", response: Response) -> Drawing | str | No
     title = charts.wrapped(_axis_title(findings.trials, response), charts.NARROW)
     x = {"title": title, "scale": _spread_out(rows), "axis": _axis(response)}
     if len(rows) > charts.DOTS_MAX:
-        chart = charts.boxes(rows, treatments, places, x, shown)
+        chart = boxes(rows, treatments, places, x, shown)
         return Drawing(name, _BOXES, _free(chart, rows, "x"))
     return Drawing(name, _DOTS, _free(_dots(rows, treatments, places, x, shown), rows, "x"))
 
