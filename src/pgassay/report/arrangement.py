@@ -95,8 +95,9 @@ def _where(names: Iterable[str], table: Table) -> Iterator[str]:
 
 
 def _empty(row: Row, numeric: Sequence[int]) -> bool:
-    """No number at all, where there should be some."""
-    mine = [str(row[place]) for place in numeric if place < len(row)]
+    """No value at all, in the columns of numbers or where there are none of these in any."""
+    places = numeric or range(1, len(row))
+    mine = [_value(row[place]) for place in places if place < len(row)]
     return bool(mine) and all(cell in NOTHING for cell in mine)
 
 
@@ -111,9 +112,7 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
     if len(rows) < 2 or len(_full(table)) < len(rows):
         return table, []
     if any("=" in name for name in table.head):  # a row is a quantity, a column a treatment
-        same = [
-            place for place, row in enumerate(rows) if len(row) > 2 and len({_value(cell) for cell in row[1:]}) == 1
-        ]
+        same = [place for place, row in enumerate(rows) if _is_constant(row)]
         said = [f"{rows[place][0]} {_with_unit(rows[place])}" for place in same]
         kept = [place for place in range(len(rows)) if place not in same]
         return _with_rows(table, kept), [f"the same with every treatment: {'; '.join(said)}"] if said else []
@@ -124,6 +123,10 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
     ]
     said = [f"{table.head[place]} {rows[0][place]}" for place in columns]
     return _without_columns(table, columns), [f"the same in every row: {'; '.join(said)}"] if said else []
+
+
+def _is_constant(row: Row) -> bool:
+    return len(row) > 2 and len({_value(cell) for cell in row[1:]}) == 1 and _value(row[1]) not in NOTHING
 
 
 def _value(cell: str | Cell) -> str:

@@ -4,6 +4,7 @@ Medians over the valid trials of an arm. Cores are those that the server may use
 capacities those of a disk study: what one stream alone can do, as a calibration measures, says too little here.
 """
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -11,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import Capacity, MeasuredCapacity, capacities_of
-from pgassay.analysis.diagnosis import Diagnosis, Evidence, diagnose
+from pgassay.analysis.diagnosis import Cause, Diagnosis, Evidence, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.covariates import in_order
@@ -32,6 +33,8 @@ _COSTS = (
     "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
     "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
 )  # fmt: skip
+_LETTERS = 90
+"""Of a bottleneck with its evidence: one line of a terminal."""
 _TOLD = (*_RATES, *(f"waits_{kind}_share" for kind in _KINDS), *_COSTS, "cpu_busy_share", "foreign_cpu_share")
 
 
@@ -161,8 +164,28 @@ def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
         yield f"{name or 'the load'}: bottleneck: {', then '.join(stretches)}"
 
 
+def stops(findings: "Findings") -> Iterator[str]:
+    """What stops the load, the most frequent bottleneck first; nothing where it is undecided everywhere."""
+    every = findings.bottlenecks
+    if any(each.covariate for each in every):
+        yield from sentences(every)
+        return
+    causes = Counter(each.diagnosis.cause for each in every if each.diagnosis.cause is not Cause.UNDECIDED)
+    for cause, count in causes.most_common():
+        mine = [each for each in every if each.diagnosis.cause is cause]
+        where = "everywhere" if count == len(every) else f"at {mine[0].place}"
+        where += f" and {count - 1} more" if 1 < count < len(every) else ""
+        evidence = mine[0].diagnosis.text.partition(": ")[2].partition("; ")[0]
+        said = f"bottleneck {where}: {cause}"
+        yield f"{said}: {evidence}" if evidence and len(said) + len(evidence) < _LETTERS else said
+
+
+def _brief(findings: "Findings") -> str:
+    return "; ".join(text.removeprefix("bottleneck ") for text in stops(findings)) or "undecided everywhere"
+
+
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"beside": {"stops": [asdict(each) for each in findings.bottlenecks]}}
 
 
-SECTION = Section("bottleneck", "Bottleneck", _blocks, _plain, secondary=True)
+SECTION = Section("bottleneck", "Bottleneck", _blocks, _plain, secondary=True, brief=_brief)

@@ -166,8 +166,12 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Table(("treatment", "lowest known limit" if unknown else "lowest limit"), rows, notes=notes)
 
 
+def _brief(findings: "Findings") -> str:
+    return next((each.bounds.text for each in findings.once(bounded)), "")
+
+
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"beside": {"bounds": [asdict(each) for each in findings.once(bounded)]}}
 
 
-SECTION = Section("bounds", "Throughput limits", _blocks, _plain, secondary=True)
+SECTION = Section("bounds", "Throughput limits", _blocks, _plain, secondary=True, brief=_brief)

@@ -169,4 +169,12 @@ def _varied(study: Study) -> Sequence[str]:
     return [*study.factors, *study.conditions, *study.covariates]
 
 
-SECTION = Section("configured", "Effective configuration", _blocks, link="Configuration", on=Surface.PAGE)
+def _brief(findings: "Findings") -> str:
+    settings = side_by_side(findings.trials, _varied(findings.study))
+    levels = levels_read_back(findings.trials)
+    surprises = sum(row.unexpected for row in settings)
+    differ = f"; {words.counted(surprises, 'setting')} differ unasked" if surprises else ""
+    return f"{words.counted(len(settings), 'setting')} and {words.counted(len(levels), 'level')}{differ}"
+
+
+SECTION = Section("configured", "Effective configuration", _blocks, link="Configuration", on=Surface.PAGE, brief=_brief)

@@ -13,6 +13,7 @@ from pgassay.analysis.observations import Table as BlockTable
 from pgassay.analysis.observations import tables
 from pgassay.report import comparison, words
 from pgassay.report.json_values import effect_values
+from pgassay.report.reasons import changes
 from pgassay.report.section import Block, Cell, Drawing, Figure, Section, Sentences, Surface, Table, folded
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Scale
@@ -20,6 +21,8 @@ from pgassay.study.responses import Scale
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+_NAMED = 2
+"""Costs that the folded section names."""
 _PANELS_MAX = 12
 """Of costs, a panel an arm: more are for the tables."""
 _BOUNDS = ("full_page_bytes_per_transaction",)
@@ -128,6 +131,11 @@ def _drawing(findings: "Findings") -> Drawing | None:
     )
 
 
+def _brief(findings: "Findings") -> str:
+    surely = tuple(changes(findings))
+    return "; ".join(surely[:_NAMED]) + (f"; {len(surely) - _NAMED} more" if len(surely) > _NAMED else "")
+
+
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {
         "costs": [effect_values(effect) for effect in findings.costs],
@@ -135,4 +143,4 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("why", "Why: the costs", _blocks, _plain, secondary=True, link="Why")
+SECTION = Section("why", "Why: the costs", _blocks, _plain, secondary=True, link="Why", brief=_brief)

@@ -319,7 +319,7 @@ def facts(findings: "Findings") -> Facts:
     windows = [float(w) for each in findings.trials if isinstance(w := each.regime.get("window_s"), int | float)]
     return Facts(
         postgresql=_versions(findings.run.host),
-        machine="" if findings.imported else _machine(findings.run.host),
+        machine="" if findings.imported else machine(findings.run.host),
         date="" if findings.imported else findings.run.header.started_utc[:10],
         load=_sizes(findings),
         window_s=median(windows) if windows else None,
@@ -340,7 +340,8 @@ def _versions(host: Mapping[str, Any]) -> Sequence[str]:
     return list(dict.fromkeys(number for number in numbers if number))
 
 
-def _machine(host: Mapping[str, Any]) -> str:
+def machine(host: Mapping[str, Any]) -> str:
+    """Processor, cores and memory in one line."""
     cpu, memory = host.get("cpu"), host.get("memory")
     cpu, memory = (each if isinstance(each, Mapping) else {} for each in (cpu, memory))
     cores, total = cpu.get("cores") or cpu.get("processors"), memory.get("total_bytes")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 KEY_FIGURES = 2
 """So many are drawn before the reader opens anything, those of open sections among them."""
+BRIEF_LETTERS = 150
+"""Of the line before a folded section: two lines on a wide screen."""
 VERDICTS_OPEN = 12
 """More comparisons than these are behind a fold."""
 
@@ -99,7 +102,8 @@ def _chapter(findings: "Findings", section: Section, *, drawn: bool) -> Chapter:
 def _told(findings: "Findings", chapter: Chapter) -> Chapter:
     """With the line that says what it holds."""
     titles = [each.title for each in chapter.figures.values()]
-    return replace(chapter, brief=chapter.section.brief(findings) or contained(chapter.blocks, titles))
+    brief = chapter.section.brief(findings) or contained(chapter.blocks, titles)
+    return replace(chapter, brief=shorten(brief, BRIEF_LETTERS, placeholder=" …"))
 
 
 def _named(blocks: Iterable[Block], section: str) -> list[Block]:

@@ -6,6 +6,7 @@ The record keeps the facts nested, a page wants `cpu.model: …`.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pgassay.report.headline import machine
 from pgassay.report.section import Block, Code, Folded, Section, Sentences, Surface, Table
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _repetition(findings: "Findings") -> Iterator[Block]:
     made = f"study {header.study}, started {header.started_utc}, seed {header.seed}, pgassay {header.program_version}"
     yield Sentences((first, made), joined=True)
     if not findings.imported:
-        yield Code(f"pgassay run study.toml --seed {header.seed}")
+        yield Code(_command(findings))
     record = (
         "how each number is computed: docs/numbers.md in pgassay's sources",
         "the record: every trial's raw output is in the run directory; pgassay export RUN --csv gives a row a trial",
@@ -54,6 +55,14 @@ def _repetition(findings: "Findings") -> Iterator[Block]:
     yield Code(" ".join(header.command), "it was started as")
     yield Sentences(record, small=True, joined=True)
     yield Folded("study.toml", (Code(findings.run.study_toml),))
+
+
+def _command(findings: "Findings") -> str:
+    return "" if findings.imported else f"pgassay run study.toml --seed {findings.run.header.seed}"
+
+
+def _machine_brief(findings: "Findings") -> str:
+    return machine(findings.run.host)
 
 
 def _header(findings: "Findings") -> Mapping[str, object]:
@@ -66,5 +75,5 @@ def _header(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-MACHINE = Section("host", "Machine", _machine, link="Machine", on=Surface.PAGE)
-REPETITION = Section("repeat", "Repeat it", _repetition, _header, link="Repeat it", on=Surface.PAGE)
+MACHINE = Section("host", "Machine", _machine, link="Machine", on=Surface.PAGE, brief=_machine_brief)
+REPETITION = Section("repeat", "Repeat it", _repetition, _header, link="Repeat it", on=Surface.PAGE, brief=_command)

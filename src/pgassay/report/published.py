@@ -8,6 +8,7 @@ with the response are an association, and said to be no more.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -229,6 +230,11 @@ def _levels(summary: Summary) -> frozenset[str]:
     return frozenset(label.split(", "))
 
 
+def _brief(findings: "Findings") -> str:
+    marks = Counter(str(judged.mark) for judged in findings.claims)
+    return f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}" if marks else ""
+
+
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {
         "claims": [
@@ -247,4 +253,4 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("published", "Published figures", _blocks, _plain, link="Published figures")
+SECTION = Section("published", "Published figures", _blocks, _plain, link="Published figures", brief=_brief)

@@ -4,11 +4,9 @@ Of the costs of a transaction those that an administrator pays for come first (C
 once, where it changed most. An association and no proof, as everywhere (`analysis.explanation`).
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.diagnosis import Cause
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, moved_surely, size
 from pgassay.report import bottleneck
@@ -24,20 +22,18 @@ _FIRST = (
 )  # fmt: skip
 """Costs that are told before all others."""
 
-_LETTERS = 90
-"""Of a reason with its evidence: one line of a terminal."""
-
 
 def reasons(findings: "Findings") -> tuple[str, ...]:
     """At most three, the strongest first; none where nothing surely changed and no bottleneck is known."""
-    changed = tuple(_changes(findings))
-    stops = tuple(_stops(findings))
+    changed = tuple(changes(findings))
+    stops = tuple(bottleneck.stops(findings))
     if not changed:
         return stops[:SHOWN]
     return (*changed[: SHOWN - 1], *stops[:1], *changed[SHOWN - 1 :])[:SHOWN]
 
 
-def _changes(findings: "Findings") -> Iterator[str]:
+def changes(findings: "Findings") -> Iterator[str]:
+    """Every cost that surely changed, where it changed most."""
     moved: dict[str, Effect] = {}
     for cost in findings.costs:
         if cost.response == findings.study.primary:  # told by the verdict, and not its own reason
@@ -48,19 +44,3 @@ def _changes(findings: "Findings") -> Iterator[str]:
     for cost in sorted(moved.values(), key=lambda cost: (cost.response not in _FIRST, -size(cost))):
         response = findings.responses[cost.response]
         yield f"{response.title} {amount(cost, response)} with {cost.place.name}"
-
-
-def _stops(findings: "Findings") -> Iterator[str]:
-    """What stops the load, the most frequent bottleneck first; nothing where it is undecided everywhere."""
-    every = findings.bottlenecks
-    if any(each.covariate for each in every):
-        yield from bottleneck.sentences(every)
-        return
-    causes = Counter(each.diagnosis.cause for each in every if each.diagnosis.cause is not Cause.UNDECIDED)
-    for cause, count in causes.most_common():
-        mine = [each for each in every if each.diagnosis.cause is cause]
-        where = "everywhere" if count == len(every) else f"at {mine[0].place}"
-        where += f" and {count - 1} more" if 1 < count < len(every) else ""
-        evidence = mine[0].diagnosis.text.partition(": ")[2].partition("; ")[0]
-        said = f"bottleneck {where}: {cause}"
-        yield f"{said}: {evidence}" if evidence and len(said) + len(evidence) < _LETTERS else said

@@ -79,4 +79,13 @@ def _row(title: str, sizes: Mapping[str, float], treatments: Sequence[str], base
     return (title, *cells)
 
 
-SECTION = Section("space", "Space at the end of the window", _blocks, secondary=True)
+def _brief(findings: "Findings") -> str:
+    response = findings.responses.get(_WHOLES[0][0])
+    sizes = [row.median for row in findings.summaries(response) if row.n] if response else []
+    if not sizes:
+        return ""
+    least, most = words.size(min(sizes)), words.size(max(sizes))
+    return f"database {least}" if least == most else f"database {least} to {most}, by table and index"
+
+
+SECTION = Section("space", "Space at the end of the window", _blocks, secondary=True, brief=_brief)

@@ -4,6 +4,7 @@ A place is a condition with a covariate point, both names empty where the study 
 rows, those first that do not plainly count; JSON and `pgassay export --csv` have all.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -163,8 +164,13 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Folded(summary, (*notes, Table(head, cells, marked=marked)))
 
 
+def _brief(findings: "Findings") -> str:
+    statuses = Counter(str(trial.status) for trial in findings.trials)
+    return f"every trial: {', '.join(f'{count} {status}' for status, count in statuses.items())}"
+
+
 def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"courses": rows_of(findings.trials, findings.courses, findings.primary.name)}
 
 
-SECTION = Section("trials", "Trials", _blocks, _plain, on=Surface.PAGE)
+SECTION = Section("trials", "Trials", _blocks, _plain, on=Surface.PAGE, brief=_brief)

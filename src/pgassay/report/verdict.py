@@ -1,6 +1,7 @@
 """The answer: each treatment against the baseline with its verdict, how sure it is, why, and what it is true for."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
@@ -12,6 +13,8 @@ from pgassay.study.responses import Status
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+EXPLAINED = 3
+"""Comparisons whose explanations a page shows at once; more are folded."""
 _SECONDARY = (
     "sections marked secondary decide nothing, and their intervals are not part of the primary's error control: see"
     " docs/statistics.md"
@@ -65,7 +68,12 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
     yield from responses.blocks(findings)
     if findings.explanations:
         told = zip(findings.explanations, findings.verdicts, strict=True)
-        yield Sentences(tuple(each.text for each, judged in told if judged.effect.blocks >= FIRST_LOOK))
+        why = Sentences(tuple(each.text for each, judged in told if judged.effect.blocks >= FIRST_LOOK))
+        if len(why.texts) <= EXPLAINED:
+            yield why
+        else:
+            yield replace(why, on=Surface.TERMINAL)
+            yield Folded(f"What moved with it, for each of {len(why.texts)} comparisons", (why,))
     elif findings.verdicts:
         yield Sentences((words.NO_COST,))
 

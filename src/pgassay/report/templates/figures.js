@@ -10,12 +10,23 @@ for (const [name, specification] of Object.entries(specifications)) {
     const room = Math.floor(place.clientWidth);
     if (busy || room === 0 || room === drawn) return;
     busy = true;
-    if (!view) view = (await vegaEmbed(place, specification, { actions: false, renderer: "svg" })).view;
+    if (!view) {
+      view = (await vegaEmbed(place, specification, { actions: false, renderer: "svg" })).view;
+      named(place, specification);
+    }
     await widen(view, place, room);
     [drawn, busy] = [room, false];
     if (Math.floor(place.clientWidth) !== room) fit();
   };
   new ResizeObserver(fit).observe(place);
+}
+
+// To a screen reader a figure is one picture with its title: its numbers are in the CSV beside it, not in hundreds of marks.
+function named(place, specification) {
+  place.setAttribute("role", "img");
+  place.setAttribute("aria-label", specification.description);
+  place.removeAttribute("aria-roledescription");
+  place.querySelector("svg").setAttribute("aria-hidden", "true");
 }
 
 // A panel is as wide as the place without axes and labels; these may change with the width, so a second time.
