@@ -94,9 +94,11 @@ def test_an_imported_table_is_a_run_like_any_other(capsys: pytest.CaptureFixture
     findings = Findings(run)
     assert findings.baseline == "build.block_size=1"
     assert "imported, not measured by pgassay" in findings.imported
-    for command in (["show", "run"], ["check", "run"], ["export", "run"], ["report", "run", "--no-figures"]):
+    verbose = ["show", "run", "--verbose"]
+    for command in (["show", "run"], verbose, ["check", "run"], ["export", "run"], ["report", "run", "--no-figures"]):
         assert main(command) == 0
     told = capsys.readouterr().out
+    assert "these imported runs, which pgassay did not measure" in told
     assert "ended: imported, not measured by pgassay: 6 runs from results.csv" in told
     page = Path("run/report/report.html").read_text(encoding="utf-8")
     assert "imported, not measured by pgassay" in page
