@@ -1,10 +1,13 @@
 """Thresholds in a report: the same in headline, verdict section and JSON; what counts, and what is not known."""
 
+import json
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from pgassay.cli import main
+from pgassay.cli.run import finish
 from pgassay.errors import UsageError
 from pgassay.report import decide, headline, verdict
 from pgassay.report.findings import Findings
@@ -109,3 +112,17 @@ def test_a_study_without_thresholds_cannot_be_checked(
     assert main(["run", "fillfactor", "--quick", "--check", "--dry-run"]) == 2
     assert "no threshold to check" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("threshold", "status"), [('tps = "> -2 %"', 0), ('database_bytes = "< +30 %"', 1)])
+def test_a_run_that_ends_tells_whether_its_study_s_thresholds_hold(
+    tmp_path: Path, threshold: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make_run(tmp_path / "run", discarded=False).path
+    study = path / "study.toml"
+    study.write_text(f"{study.read_text()}\n[decide]\n{threshold}\n")
+    arguments = Namespace(json=True, quiet=False, verbose=False, check=True)
+    assert finish(0, path, None, arguments) == status
+    assert finish(130, path, None, arguments) == 130, "an interrupted run says so"
+    (first, *_) = json.loads(capsys.readouterr().out)["decide"]
+    assert first["text"] == threshold.replace(" = ", " ").replace('"', "")
