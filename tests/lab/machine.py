@@ -306,6 +306,10 @@ class MachineLoad(FakeLoad):
         self._machine.disk.tool_writes(path, text.encode())
 
 
+BEFORE_THE_SECOND = 5
+"""What a player plays before the slice of its second turn: three lead-ins, its first seconds, and a slice."""
+
+
 class MachinePlayer(FakePlayer):
     """Its slices are moments; its speed wanders a little from slice to slice."""
 
@@ -322,7 +326,7 @@ class MachinePlayer(FakePlayer):
         self._machine.moment("player play")
         assert not self._server.frozen
         self._played += 1
-        if self._event is Event.CLOCK_JUMP and self._played > 3:
+        if self._event is Event.CLOCK_JUMP and self._played > BEFORE_THE_SECOND:
             self._machine.clock.jump_s = 3600.0
         return super().play(duration_ms=duration_ms, transactions=transactions)
 
@@ -332,9 +336,9 @@ class MachinePlayer(FakePlayer):
         self.closed = True
 
     def _next(self) -> float:
-        if self._played > 3 and self._event is Event.DEATH:
+        if self._played > BEFORE_THE_SECOND and self._event is Event.DEATH:
             self._server.die()
-        if self._played > 3 and self._event is Event.ABORT:
+        if self._played > BEFORE_THE_SECOND and self._event is Event.ABORT:
             return 0.0
         return self._tps * (1 + 0.001 * (self._played % 5)) if self._server.alive() else 0.0
 

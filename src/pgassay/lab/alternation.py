@@ -47,6 +47,9 @@ ROUNDS_LEFT_MIN = 0.5
 """A block's trials are invalid if a smaller share of its rounds than this is left."""
 TRANSACTIONS_MIN = 5
 """A slice must hold as many transactions of each client: else its borders weigh too much."""
+CONNECTION_S = 2.0
+"""How long a block's connections play before the first round, unmeasured: a new backend is slower until it has mapped
+the shared memory, page by page."""
 _PROBED_ROUNDS = 2
 """After as many rounds it is known whether slices are long enough: a pair, so that each arm had two."""
 
@@ -64,6 +67,7 @@ class LiveTrial(Trial):
         self.over = False
         self.turns: list[Turn] = []
         self._player: SlicePlayer | None = None
+        self._first: Turn | None = None
         self._kernel: Sampling | None = None
         self._views: Sampling | None = None
         self._views_before: tuple[Reading, ...] = ()
@@ -77,7 +81,7 @@ class LiveTrial(Trial):
 
     def take_turn(self, round_: int, position: int) -> None:
         """Play one turn: go on, lead in, play, drain, write back, stand still."""
-        self._try(lambda: self._turn(round_, position))
+        self._try(lambda: self.turns.append(self._turn(round_, position, self._arm.study.design.slice_s)))
 
     def note_machine(self, before: Beat, after: Beat) -> None:
         """How fast the machine was before and after its last turn."""
@@ -148,7 +152,9 @@ class LiveTrial(Trial):
                     self._site.caches.flush(self._clone)
             self._views_before = self._views.read_all()
             self._gate()
-            self._freeze()
+        if not self.over:
+            self._first = self._turn(0, 0, CONNECTION_S)
+            self._notes.problems.update(responses.problems_of_slices([self._first.played]))
         self._notes.pairing.update(pairing=ALTERNATE, slice_s=design.slice_s, lead_in_s=design.lead_in_s)
 
     def _gate(self) -> None:
@@ -172,7 +178,7 @@ class LiveTrial(Trial):
         if self._views is not None:
             self._views.wake()
 
-    def _turn(self, round_: int, position: int) -> None:
+    def _turn(self, round_: int, position: int, length_s: float) -> Turn:
         clock, design, player, kernel = self._site.clock, self._arm.study.design, self._player, self._kernel
         assert player is not None
         assert kernel is not None
@@ -182,7 +188,7 @@ class LiveTrial(Trial):
             before = kernel.read_all()
             lead_in = player.play(duration_ms=round(design.lead_in_s * 1e3)) if design.lead_in_s > 0 else None
             wall_ns, began_ns = clock.wall_ns(), clock.monotonic_ns()
-            played = player.play(duration_ms=round(design.slice_s * 1e3))
+            played = player.play(duration_ms=round(length_s * 1e3))
             left = kernel.read_all()
             flushing_ns = clock.monotonic_ns()
             self._site.caches.flush(self._clone)
@@ -209,8 +215,9 @@ class LiveTrial(Trial):
             counted,
             every_probe().costs(counted, transactions),
         )
-        self.turns.append(turn)
-        self._sample(SOURCE, played.transactions / max(1, turn.charged_ns) * 1e9)
+        source = SOURCE if round_ else f"{SOURCE}{WARM_UP_SUFFIX}"
+        self._sample(source, played.transactions / max(1, turn.charged_ns) * 1e9)
+        return turn
 
     def _conclude(self, discarded: Mapping[int, str], disturbed: tuple[Reason, ...]) -> None:
         notes, first, last = self._notes, self.turns[0], self.turns[-1]
@@ -234,7 +241,7 @@ class LiveTrial(Trial):
                 problems=responses.problems_of_slices([turn.played for turn in self.turns]),
             )
             notes.samples = tuple(self._samples)
-            self._keep_measures(counted, result, sum(turn.transactions for turn in self.turns))
+            self._keep_measures(counted, result, sum(turn.transactions for turn in self._counted))
             notes.window = Window(first.played.opened_ns, charged_ns, charged_ns)
             self._look_around(result)
 
@@ -243,12 +250,17 @@ class LiveTrial(Trial):
         told = {each.name: found.get(each.name) for each in self._arm.load.responses}
         return told | {each.name: _weighted(kept, each.name) for each in METRONOME if self._site.metronome is not None}
 
+    @property
+    def _counted(self) -> list[Turn]:
+        """All turns since the server's views were read, the first one included."""
+        return [*([self._first] if self._first is not None else []), *self.turns]
+
     def _summed(self) -> dict[str, float | None]:
         """What was counted in all turns together, whoever else used the machine between them; gauges at the end."""
         found: dict[str, float | None] = {}
         assert self._kernel is not None
         for name, meter in self._kernel.meters().items():
-            values = [turn.counters.get(name) for turn in self.turns]
+            values = [turn.counters.get(name) for turn in self._counted]
             known = [value for value in values if value is not None]
             if meter.cumulative:
                 found[name] = sum(known) if len(known) == len(values) else None
