@@ -133,7 +133,7 @@ def test_colour_on_a_terminal_unless_it_is_refused(
     assert ("\x1b[" in out.getvalue()) is coloured
     assert ("\x1b[" in error.getvalue()) is coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
-    assert re.match(r"(ok|note|warning|error) +\S", plain), "the word says it too, whoever sees no colour"
+    assert re.match(r"(ok|note|warning|error) +\S", plain), "the word says it too, for terminals without colour"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ pytestmark = [
 
 @pytest.fixture
 def group() -> Iterator[Path]:
-    """A memory group with a limit; whoever is left in it goes back to the root."""
+    """A memory group with a limit; processes left in it go back to the root."""
     path = MEMORY / f"pgassay-test-{os.getpid()}"
     path.mkdir()
     (path / "memory.limit_in_bytes").write_text(str(LIMIT_BYTES))

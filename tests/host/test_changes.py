@@ -1,4 +1,4 @@
-"""What is changed on the machine is owed before it is changed, and given back by whoever comes next."""
+"""A change of the machine is journalled before it is made, and given back by the next lab."""
 
 from pathlib import Path
 

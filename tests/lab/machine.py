@@ -69,7 +69,7 @@ class Machine:
             self.disk.kill()
 
     def restart(self) -> None:
-        """The next lab on this machine: what a killed one left is swept away, as attaching a drive does."""
+        """The next lab on this machine: what a killed one left is removed, as when a drive is attached."""
         self.planned = {}
         self.full_output = None
         self.interruption = Interruption()

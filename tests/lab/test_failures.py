@@ -1,4 +1,4 @@
-"""A row or a key that no page of this size can hold has a name of its own, whoever says it."""
+"""A row or a key that no page of this size can hold has a name of its own, whatever program says it."""
 
 import errno
 from collections.abc import Mapping

@@ -122,7 +122,7 @@ def test_what_the_load_writes_was_written_by_no_other_program() -> None:
         )
     }
     assert [share[told] for told in ("by the kernel", "by the load", "by both", "unknown")] == [0.0, 0.0, 0.0, None]
-    assert share["a tenth"] == pytest.approx(1 - 2 * 101 / 1000), "one write counts once, whoever counts it"
+    assert share["a tenth"] == pytest.approx(1 - 2 * 101 / 1000), "one write counts once, by the kernel or the load"
 
 
 def test_how_far_drives_kept_to_their_service_times() -> None:

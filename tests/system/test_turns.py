@@ -52,7 +52,7 @@ def test_a_study_whose_servers_take_turns(journey: Place) -> None:
 
 
 def test_servers_that_a_killed_run_left_frozen_are_ended(journey: Place) -> None:
-    """A frozen server does not hear that its lab died: whoever goes on, or attaches the drive, ends it."""
+    """A frozen server does not hear that its lab died: the next lab that continues, or attaches the drive, ends it."""
     path = journey.runs / "killed"
     process = journey.start("run", "fillfactor", *TURNS, "--out", str(path), "--json")
     wait_until(lambda: bool(frozen(journey)) and len(entries(path)) > 8, process)

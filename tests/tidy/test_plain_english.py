@@ -20,6 +20,9 @@ PHRASES = {
     r"\bthat is known here\b": "say unrecognised",
     r"\bbeside the verdicts\b": "say sensitivity checks",
     r"\bat a stroke\b": "say at once",
+    r"\bnobody told\b": "say not known",
+    r"\bgoes on by itself\b": "say continues automatically",
+    r"\bsw(ept|eeps?) away\b": "say removed",
 }
 VAGUE = {
     "companions", "conducting", "every", "found", "helpers", "lasting", "misc", "outlook", "part", "settling",
@@ -58,7 +61,14 @@ def test_no_module_has_a_vague_name() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["no root is to be had", "it cannot be had", "a spoilt trial", "failed by its own doing", "let go of the oldest"],
+    [
+        "no root is to be had",
+        "it cannot be had",
+        "a spoilt trial",
+        "failed by its own doing",
+        "let go of the oldest",
+        "which nobody told",
+    ],
 )
 def test_a_phrase_is_found(line: str) -> None:
     assert len(faults(f"fine\n{line}\n")) == 1

@@ -124,7 +124,7 @@ pub fn serve(
 /// One answer, a line of JSON.
 ///
 /// # Errors
-/// Whoever asked is gone.
+/// The caller is gone.
 pub fn tell(output: &mut impl Write, value: &impl Serialize) -> Result<(), PlayerError> {
     let text = serde_json::to_string(value)
         .map_err(|error| PlayerError::Specification(error.to_string()))?;

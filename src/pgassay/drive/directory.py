@@ -67,7 +67,7 @@ class DirectoryDrive:
         keep_snapshots: bool = True,
         counting: Counting = nothing,
     ) -> Self:
-        """Use (or make) `directory/pgassay`, sweep away what killed labs left, open a session of our own.
+        """Use (or make) `directory/pgassay`, remove what killed labs left, open a session of our own.
 
         Raises `DriveError`: volatile file system, foreign or unreachable directory, no permission.
         """
@@ -77,7 +77,7 @@ class DirectoryDrive:
 
     @property
     def repaired(self) -> Repaired:
-        """What attaching swept away after killed labs."""
+        """What attaching removed of killed labs."""
         return self._session.repaired
 
     def mount(self) -> Mount:

@@ -1,4 +1,4 @@
-"""Drives that stay until they are destroyed: made by `pgassay drive create`, mounted, used by hand.
+"""Drives that stay until they are destroyed: made by `pgassay drive create`, mounted, for users' own work.
 
 Each has a home `DIRECTORY/pgassay/drives/NAME/` with a daemon or an image, a mounted file system and, written last, its
 facts. A home without facts is one that is being made, which its maker's lock shows, or what a killed maker left.
@@ -66,7 +66,7 @@ class NamedDrive:
 
 
 def all_drives(root: Root) -> list[NamedDrive]:
-    """All drives that were made by hand, in the order of their names."""
+    """All drives that users made, in the order of their names."""
     return [_read(path.parent) for path in sorted(root.drives.glob(f"*/{FACTS}"))]
 
 

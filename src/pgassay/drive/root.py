@@ -44,7 +44,7 @@ class Root:
 
     @property
     def drives(self) -> Path:
-        """Drives that were made by hand; there is no such directory before the first."""
+        """Drives that users made; there is no such directory before the first."""
         return self.path / DRIVES
 
     def has_drives(self) -> bool:

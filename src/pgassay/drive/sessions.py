@@ -29,7 +29,7 @@ class Repaired:
 
 
 class Session:
-    """Open until `close`; `repaired` says what opening it swept away."""
+    """Open until `close`; `repaired` says what was removed when it was opened."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
@@ -59,7 +59,7 @@ class Session:
     def close(self, keep_snapshots: bool) -> None:
         """Remove what is left of ours, and the whole root if it shall not stay and no other lab is there.
 
-        Where drives lie that were made by hand the root stays, and only the snapshots go.
+        Where users keep drives of their own the root stays, and only the snapshots are removed.
         """
         if self._lock is None:
             return

@@ -85,7 +85,7 @@ class Notes:
     cache: str = ""
     how_cloned: str = ""
     huge_pages: str = ""
-    """What became of them between the moment they were there and the server's start, if anything."""
+    """What changed in them between their being obtained and the server's start, if anything."""
     traits: dict[str, Trait] = field(default_factory=dict)
     """What the drives say that they are."""
     samples: tuple[Sample, ...] = ()

@@ -26,8 +26,7 @@ from pgassay.bench.server import Server
 from pgassay.load import messages, program
 from pgassay.load import responses as shared
 from pgassay.load.options import CountedOptions, ThreadedOptions, WarehouseOptions
-from pgassay.load.tpcc.options import WEIGHTS
-from pgassay.load.tpcc.responses import BY_TYPE
+from pgassay.load.tpcc.options import BY_TYPE, WEIGHTS
 from pgassay.load.tpcc.tables import TpccTables
 from pgassay.study.responses import Better, Response, Scale
 

@@ -231,7 +231,7 @@ class RunDirectory:
         """Commit all trials of a block, or none: they are compared slice by slice. All durable when it returns.
 
         All are sealed, then one line of the journal says so, then each is renamed and journalled. A crash before that
-        line leaves none of them, and one after it leaves the rest to whoever opens the run. Raises `RecordError`.
+        line leaves none of them, and one after it leaves the rest to the next opening of the run. Raises `RecordError`.
         """
         from pgassay.record.series import frame, parquet
 

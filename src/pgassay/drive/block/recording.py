@@ -1,4 +1,4 @@
-"""Recording the write trace of any drive by hand: an emulated one notes it itself, others are listened to.
+"""`pgassay drive record`: an emulated drive writes its own trace, of others the kernel's block events are read.
 
 Both yield the flash model's trace format, which `pgassay simulate --trace` replays on other drives.
 """

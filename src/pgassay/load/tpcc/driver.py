@@ -19,8 +19,7 @@ from pgassay.load.pgbench.output import Summary, parse_summary
 from pgassay.load.pgbench.results import RESPONSES as PGBENCH
 from pgassay.load.player import Player
 from pgassay.load.tpcc import tables
-from pgassay.load.tpcc.options import WEIGHTS, TpccOptions
-from pgassay.load.tpcc.responses import BY_TYPE
+from pgassay.load.tpcc.options import BY_TYPE, WEIGHTS, TpccOptions
 from pgassay.study.responses import Response
 
 RESPONSES: tuple[Response, ...] = (*PGBENCH, *BY_TYPE)

@@ -1,4 +1,7 @@
-"""The options of a tpcc load, each declared once: warehouses, and how pgbench plays the five scripts."""
+"""TPC-C's five transactions: their mix, what is measured of each, and the options of a load of them by pgbench.
+
+TPC-C judges the 90th percentile of latency.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,10 +11,22 @@ from pgassay.bench.kinds import choice
 from pgassay.bench.options import option
 from pgassay.load.options import PROTOCOLS, PgbenchClientOptions, WarehouseOptions
 from pgassay.load.pgbench.options import PgbenchOptions, Script
+from pgassay.study.responses import Better, Response
 
 FOLDER = Path(__file__).parent
 WEIGHTS: Mapping[str, int] = {"new_order": 45, "payment": 43, "order_status": 4, "delivery": 4, "stock_level": 4}
 """The mix of clause 5.2.3 at its limits, as everybody runs it: script to weight, in pgbench's order."""
+_WORDS = {name: name.replace("_", "-") for name in WEIGHTS}
+
+BY_TYPE: tuple[Response, ...] = (
+    Response("new_orders_per_minute", "new-orders per minute (tpmC-like, not audited)", "1/min", Better.HIGHER),
+    *(Response(f"{name}_tps", f"{word} per second", "1/s", Better.HIGHER) for name, word in _WORDS.items()),
+    *(Response(f"{name}_latency_ms", f"mean latency of {word}", "ms", Better.LOWER) for name, word in _WORDS.items()),
+    *(
+        Response(f"{name}_latency_p90_ms", f"90th percentile of the latency of {word}", "ms", Better.LOWER)
+        for name, word in _WORDS.items()
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
