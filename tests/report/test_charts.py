@@ -154,7 +154,7 @@ def test_what_never_varies_is_a_sentence(tmp_path: Path) -> None:
     trials = [replace(each, responses={**each.responses, "database_bytes": 3e8}) for each in found.trials]
     found.trials = tuple(trials)
     assert distribution(found, found.responses["database_bytes"]) == (
-        "Size of the database at the end: 286.1 MB in every valid trial"
+        "Size of the database at the end: 286 MB in every valid trial"
     )
     assert [constant([1.0, 1.0]), constant([0.0, 0.0]), constant([1.0, 1.001])] == [True, True, False]
 

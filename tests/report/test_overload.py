@@ -72,7 +72,7 @@ def test_falling_behind_is_told_with_the_worst_trial() -> None:
     assert overloads(kept_up) == ()
     assert overloads([trial(1, 10.0, rate="none"), trial(2, 10.0, status=Status.INVALID)]) == ()
     assert overloads([*kept_up, trial(3, 700.0), trial(4, 900.0)]) == (
-        "the load fell behind its rate with table.fillfactor=75 in 2 of 4 valid trials: offered 1,000/s, done 700.0/s:"
+        "the load fell behind its rate with table.fillfactor=75 in 2 of 4 valid trials: offered 1,000/s, done 700/s:"
         " latencies are mostly schedule lag",
     )
 

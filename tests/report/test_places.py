@@ -26,7 +26,7 @@ def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
     text = body(findings)
     costs = text[text.index('id="why"') : text.index('id="bottleneck"')]
     for place in ("load.clients=1", "load.clients=8"):
-        said = f"{place}: the same with every treatment: server CPU, per transaction 300.0 µs"
+        said = f"{place}: the same with every treatment: server CPU, per transaction 300 µs"
         assert words.sentence(said) in costs, "the planted costs do not depend on the treatment"
 
 

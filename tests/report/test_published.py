@@ -37,7 +37,7 @@ def test_ones_own_figures_stand_beside_the_row_of_their_treatment(findings: Find
     first, second = ([str(cell) for cell in row] for row in table.rows)
     assert (first[:3], second[:3]) == (["100", "890", ""], ["75", "", "one run"])
     (summary, *_) = findings.summaries(findings.primary)
-    assert first[3].startswith(f"{summary.avg:,.0f} ± " if summary.avg >= 1000 else f"{summary.avg:.1f} ± ")
+    assert first[3].startswith(f"{float(f'{summary.avg:.3g}'):,.0f} ± ")
     assert first[5] == MISSING  # the baseline against itself
     assert second[5].startswith(("+19.", "+20."))  # 20 % are planted
     assert f' ours">{second[5]}' in page.html(findings, page.chapters(findings, drawn=False))

@@ -35,8 +35,8 @@ def test_each_relation_is_set_against_the_baselines(tmp_path: Path) -> None:
     assert table.head[1:] == ("table.fillfactor=100", "table.fillfactor=75", "table.fillfactor=50")
     found = {row[0]: row[1:] for row in table.rows}
     assert list(found) == ["database", "all tables", "table t1", "index t_pkey"], "no pg_wal was told"
-    assert found["table t1"] == ("95.4 MB", "95.4 MB (1)", "190.7 MB (2)")
-    assert found["index t_pkey"][2] == "9.5 MB (1)"
+    assert found["table t1"] == ("95.4 MB", "95.4 MB (1)", "191 MB (2)")
+    assert found["index t_pkey"][2] == "9.54 MB (1)"
 
 
 def test_of_many_relations_the_largest_are_shown_and_the_others_counted(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from pgassay.testing.planted import make_run
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(1234.5, "1,234"), (123.45, "123.5"), (1.2345, "1.23"), (0.01234, "0.01234"), (None, "–"),
-                         (nan, "–"), (inf, "–")],
+    ("value", "shown"), [(1234.5, "1,230"), (123.45, "123"), (1.2345, "1.23"), (0.01234, "0.0123"), (6.9, "6.90"),
+                         (999.6, "1,000"), (-0.5286, "-0.529"), (42.0, "42.0"), (0.0, "0"), (1234567.0, "1,230,000"),
+                         (None, "–"), (nan, "–"), (inf, "–")],
 )  # fmt: skip
 def test_numbers(value: float | None, shown: str) -> None:
     assert words.number(value) == shown
@@ -28,8 +29,8 @@ def test_shares_and_bytes_by_their_unit() -> None:
     bytes_ = Response("x", "x", "bytes", Better.LOWER)
     assert words.quantity(52428800, bytes_) == "50.0 MB"
     assert words.quantity(10300, bytes_) == "10.1 kB"
-    assert words.quantity(7312, bytes_) == "7,312"
-    assert words.size(3 << 30) == "3.0 GB"
+    assert words.quantity(7312, bytes_) == "7,310"
+    assert words.size(3 << 30) == "3.00 GB"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_an_interval_that_tells_nothing_is_not_shown() -> None:
     of = Response("x", "x", "us", Better.LOWER)
     assert words.interval(1.2, 0.05, 6.0, Scale.RATIO, of) == "+20.0 % [not known]"
     assert words.interval(4.0, 0.0, 50.0, Scale.RATIO, of) == "×4.00 [not known]"
-    assert words.interval(1.2, 0.5, 40.0, Scale.RATIO, of) == "×1.20 [×0.50, ×40.00]"
+    assert words.interval(1.2, 0.5, 40.0, Scale.RATIO, of) == "×1.20 [×0.5, ×40.0]"
 
 
 def test_axes_of_bytes_are_in_the_table_s_units() -> None:
@@ -119,4 +120,4 @@ def test_a_factor_of_the_host_says_itself_how_it_is_adopted() -> None:
 def test_an_interval_that_leaves_out_no_effect_is_shown_however_wide() -> None:
     of = Response("x", "x", "us", Better.LOWER)
     assert words.interval(0.05, 0.001, 0.9, Scale.RATIO, of) == "-95.0 % [-99.9, -10.0]"
-    assert words.interval(50.0, 3.0, 1041.6, Scale.RATIO, of) == "×50.00 [×3.00, ×1,042]"
+    assert words.interval(50.0, 3.0, 1041.6, Scale.RATIO, of) == "×50.0 [×3.00, ×1,040]"

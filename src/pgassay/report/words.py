@@ -1,4 +1,4 @@
-"""Numbers for a reader: three or four significant digits, units said once, intervals in brackets."""
+"""Numbers for a reader: three significant digits, units said once, intervals in brackets."""
 
 import re
 from collections.abc import Iterable
@@ -45,17 +45,16 @@ def counted(count: int, noun: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """`1234.5` as `1,234`, `0.01234` as `0.01234`; a dash for what is missing."""
+    """Three significant digits: `1234.5` as `1,230`, `6.9` as `6.90`, `0.01234` as `0.0123`; a dash without one."""
     if value is None or not isfinite(value):
         return MISSING
-    size = abs(value)
-    if size >= 1000:
-        return f"{value:,.0f}"
+    rounded = float(f"{value:.3g}")
+    size = abs(rounded)
     if size >= 100:
-        return f"{value:.1f}"
-    if size >= 1:
-        return f"{value:.2f}"
-    return f"{value:.4g}"
+        return f"{rounded:,.0f}"
+    if size >= 10:
+        return f"{rounded:.1f}"
+    return f"{rounded:.2f}" if size >= 1 else f"{rounded:.3g}"
 
 
 def unit(response: Response) -> str:
@@ -89,7 +88,7 @@ def quantity(value: float | None, response: Response) -> str:
     if response.unit == "share":
         return f"{value:.1%}"
     if response.unit in BYTES and abs(value) >= KB_FROM:
-        return f"{value / 1048576:,.1f} MB" if abs(value) >= MB_FROM else f"{value / 1024:,.1f} kB"
+        return f"{number(value / 1048576)} MB" if abs(value) >= MB_FROM else f"{number(value / 1024)} kB"
     return number(value)
 
 
@@ -110,18 +109,18 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     if response.unit == "share":
         return points_interval(estimate, low, high)
     return "{} [{}, {}] {}".format(
-        *(f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}" for value in values), unit(response)
+        *(f"{'+' if value >= 0 else ''}{number(value)}" for value in values), unit(response)
     ).strip()
 
 
 def ratio_interval(estimate: float, low: float, high: float) -> str:
     """A ratio with its interval, in per cent, from three on as a factor."""
     if not informative_change(low, high, Scale.RATIO):
-        shown = f"×{estimate:.2f}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
+        shown = f"×{number(estimate)}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
         return f"{shown} [{UNKNOWN}]"
     values = (estimate, low, high)
     if max(values) >= 3:
-        return "×{} [×{}, ×{}]".format(*(f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" for value in values))
+        return "×{} [×{}, ×{}]".format(*map(number, values))
     return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
 
 
@@ -148,5 +147,5 @@ def size(count: float | None) -> str:
         return MISSING
     for unit, scale in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
         if count >= scale:
-            return f"{count / scale:.1f} {unit}"
+            return f"{number(count / scale)} {unit}"
     return f"{count:.0f} B"
