@@ -116,8 +116,8 @@ def age(home: Path) -> None:
             before_ns = made.ask("stats")["daemon_cpu_ns"]
             aged = made.ask("age", mode="uniform", compressed_to=ratio)
             cpu_s = (made.ask("stats")["daemon_cpu_ns"] - before_ns) / 1e9
-            print(f"{kind}: {aged['took_ms'] / 1000:.1f} s ({cpu_s:.1f} of processor), {aged['drive_writes']} drive "
-                  f"writes, settled {aged['settled']}, WA {aged['write_amplification']:.3f}")  # fmt: skip
+            print(f"{kind}: {aged['took_ms'] / 1000:.1f} s ({cpu_s:.1f} of processor), {aged['drive_writes']:.1f} "
+                  f"drive writes, settled {aged['settled']}, WA {aged['write_amplification']:.3f}")  # fmt: skip
 
 
 def memory(home: Path) -> None:
