@@ -8,6 +8,7 @@ import pytest
 
 from pgassay.cli import resume
 from pgassay.cli.reboots import command_of, reboots_of
+from pgassay.cli.run import bench_options
 from pgassay.errors import UsageError
 from pgassay.lab.run import options_of
 from pgassay.lab.workbench import BenchOptions
@@ -22,7 +23,7 @@ def _given(*words: str) -> argparse.Namespace:
 
 
 def options(facts: dict[str, Any], *words: str) -> BenchOptions:
-    return options_of(facts, resume.bench_options(_given(*words)))
+    return options_of(facts, bench_options(_given(*words)))
 
 
 def test_the_place_and_the_programs_of_the_run_are_taken() -> None:

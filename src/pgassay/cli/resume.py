@@ -1,4 +1,4 @@
-"""`pgassay resume RUN`: go on with a run after Ctrl-C, kill -9 or a reboot.
+"""`pgassay resume RUN`: continue a run after Ctrl-C, kill -9 or a reboot.
 
 The schedule is the one that would have been; committed trials are never touched. Place and PostgreSQL stay: half a run
 on one drive or version and half on another would be no experiment.
@@ -6,22 +6,19 @@ on one drive or version and half on another would be no experiment.
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, require
-from pgassay.cli.postgres import add_build_options, building_of
+from pgassay.cli.postgres import add_build_options
 from pgassay.cli.reboots import add_reboot_option, reboots_of
-from pgassay.cli.run import add_owned_option, conduct, finish, silent
+from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
 from pgassay.record.calibrations import STUDY
-
-if TYPE_CHECKING:
-    from pgassay.lab.workbench import BenchOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options on `parser`."""
+    """Declare the command's options on `parser`; whether snapshots are kept, the run itself has recorded."""
+    parser.set_defaults(dry_run=False, discard_snapshots=False)
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
@@ -54,17 +51,3 @@ def run(arguments: argparse.Namespace) -> int:
         mark_resumed(reopened)
         status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=silent(arguments))
     return finish(status, arguments.run.absolute(), reboots, arguments)
-
-
-def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
-    """What the command line says of place and PostgreSQL; the rest is as the run began."""
-    from pgassay.lab.workbench import BenchOptions
-
-    return BenchOptions(
-        arguments.pg_bindir,
-        arguments.data_dir,
-        allow_volatile=arguments.allow_volatile,
-        allow_busy=arguments.allow_busy,
-        owned=tuple(arguments.i_own),
-        building=building_of(arguments, quiet=silent(arguments)),
-    )

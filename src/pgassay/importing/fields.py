@@ -167,7 +167,7 @@ def settle_roles(
     taken = set(roles.fields)
     own = [name for name in dict.fromkeys(named) if name not in taken]
     if roles.treatment or own:
-        roles = _with_treatments(roles, (*roles.treatment, *(Use(name, name) for name in own)))
+        roles = replace(roles, treatment=(*roles.treatment, *(Use(name, name) for name in own)))
         return _with_conditions(roles, reading, of_path=bool(own))
     free = [name for name in reading.suggested if name not in taken]
     asked = [name for name in reading.conditions if name not in taken]
@@ -177,17 +177,14 @@ def settle_roles(
     if not chosen and needed:
         raise messages.no_treatment(known - {use.field for use in roles.value})
     said = f"treatments differ by {' and '.join(chosen)}; no option says otherwise"
-    roles, more = _with_conditions(_with_treatments(roles, tuple(Use(name, name) for name in chosen)), reading)
+    roles = replace(roles, treatment=tuple(Use(name, name) for name in chosen))
+    roles, more = _with_conditions(roles, reading)
     return roles, (said, *more) if _differing(chosen, reading.runs) else more
 
 
 def levels_of(uses: Iterable[Use], fields: Mapping[str, str]) -> dict[str, str]:
     """Factor name to level as typed; a field that this run does not have is "unknown"."""
     return {use.name: fields.get(use.field, "").strip() or "unknown" for use in uses}
-
-
-def _with_treatments(roles: Roles, treatment: tuple[Use, ...]) -> Roles:
-    return replace(roles, treatment=treatment)
 
 
 _OF_PATH = (FOLDER, FILE)
