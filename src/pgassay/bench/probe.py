@@ -75,10 +75,10 @@ class FileReader:
         """Nothing to wait for: PostgreSQL's statistics reach their views late, the kernel's counters do not."""
 
     def rest(self) -> None:
-        """It asks no server."""
+        """Nothing to do: it reads files of the kernel and asks no server."""
 
     def wake(self) -> None:
-        """It did not rest."""
+        """Nothing to do, since `rest` stopped nothing."""
 
     def close(self) -> None:
         """Nothing is held open, so nothing is given back."""

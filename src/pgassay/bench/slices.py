@@ -83,7 +83,7 @@ class Slice:
 
     @property
     def transactions(self) -> int:
-        """How many ended well."""
+        """How many transactions ended without an error."""
         return self.latencies.count
 
     @property

@@ -61,7 +61,7 @@ class Sampler:
             reader.rest()
 
     def wake(self) -> None:
-        """The server goes on."""
+        """The server runs again: readers may ask it from now on."""
         for reader in self._readers:
             reader.wake()
 

@@ -211,10 +211,10 @@ class Statistics:
         return tuple(Reading(view.source, *now, values[view.source]) for view in self._views)
 
     def rest(self) -> None:
-        """It asks only when it is read."""
+        """Nothing to do: it asks the server only when it is read."""
 
     def wake(self) -> None:
-        """It did not rest."""
+        """Nothing to do, since `rest` stopped nothing."""
 
     def close(self) -> None:
         """Close the session; harmless when it is closed."""

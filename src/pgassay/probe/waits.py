@@ -102,7 +102,7 @@ class WaitsReader:
             pass
 
     def wake(self) -> None:
-        """Look again."""
+        """Begin to look at the server's waits again."""
         self._resting = False
 
     def close(self) -> None:

@@ -94,7 +94,7 @@ def rows(run: Run) -> tuple[SliceRow, ...]:
 
 
 def encode(slices: Sequence[SliceRecord]) -> bytes:
-    """The file's text."""
+    """The contents of the file: one line of JSON a slice, in their order."""
     return b"".join(msgspec.json.encode(each) + b"\n" for each in slices)
 
 

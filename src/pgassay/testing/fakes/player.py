@@ -51,7 +51,7 @@ class FakePlayer:
         )
 
     def close(self) -> None:
-        """Play no more."""
+        """Close it: a slice that is asked for afterwards is refused."""
         self._open = False
 
 
@@ -81,5 +81,5 @@ class FakeMetronome:
         return Beat(began_ns, self._clock.monotonic_ns(), self._cores, by_core, by_core, each_ns)
 
     def close(self) -> None:
-        """Beat no more."""
+        """Note that the metronome was closed."""
         self._open = False

@@ -61,7 +61,7 @@ class FakeReader:
         """It has no server to leave alone."""
 
     def wake(self) -> None:
-        """It did not rest."""
+        """Nothing to do, since `rest` stopped nothing."""
 
     def close(self) -> None:
         """Gives None from now on."""

@@ -93,11 +93,11 @@ class FakeServer:
         return self._running
 
     def freeze(self) -> None:
-        """Answer nothing until `thaw`."""
+        """Stand still, as a stopped process: it answers nothing until `thaw`."""
         self.frozen = True
 
     def thaw(self) -> None:
-        """Answer again."""
+        """Run again, and answer what is asked."""
         self.frozen = False
 
     def stop(self, *, immediately: bool = False) -> None:
