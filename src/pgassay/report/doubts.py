@@ -52,7 +52,11 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
     left_out = [each.effect for each in findings.verdicts if each.effect.left_out]
-    yield Sentences(tuple(f"{effect.place.name}: {'; '.join(effect.left_out)}" for effect in left_out), small=True)
+    alike: dict[str, list[str]] = {}
+    for effect in left_out:
+        alike.setdefault("; ".join(effect.left_out), []).append(effect.place.name)
+    told = (f"{names[0] if len(names) == 1 else f'{len(names)} comparisons'}: {why}" for why, names in alike.items())
+    yield Sentences(tuple(told), small=True)
 
 
 def reasons(findings: "Findings") -> tuple[str, ...]:

@@ -7,7 +7,7 @@ inside and fetches nothing; without JavaScript it can be read, and its figures a
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 KEY_FIGURES = 2
 """So many are drawn before the reader opens anything, those of open sections among them."""
+KEY_PIXELS = 1000.0
+"""Of their panels together: a screen and a little more."""
+_HEADER, _HEIGHT = 40.0, 300.0
+"""Pixels of a panel's title with its axis, and of a panel that does not say how high it is."""
 BRIEF_LETTERS = 150
 """Of the line before a folded section: two lines on a wide screen."""
 VERDICTS_OPEN = 12
@@ -156,21 +160,61 @@ def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
 
 
 def _with_key_figures(made: Sequence[Chapter]) -> list[Chapter]:
-    """The figures of the highest rank moved to a chapter of their own, before what is to be distrusted."""
-    folded = [block for chapter in made if not chapter.section.open for block in chapter.blocks]
-    ranked = sorted((each for each in folded if isinstance(each, Figure) and each.key), key=lambda each: each.key)
-    shown = sum(isinstance(block, Figure) for chapter in made if chapter.section.open for block in chapter.blocks)
-    chosen = ranked[: max(0, KEY_FIGURES - shown)]
-    names = {block.name for block in chosen}
-    owned = {name: figure for chapter in made for name, figure in chapter.figures.items() if name in names}
-    found = []
+    """The figures of the highest rank moved to a chapter of their own, before what is to be distrusted.
+
+    Figures of open sections come first; one that is too high for what room is left is folded there.
+    """
+    room = KEY_PIXELS
+    found: list[Chapter] = []
     for chapter in made:
-        if chapter.section.name == contents.TRUST:
-            found.append(Chapter(_KEY, chosen, owned))
-        blocks = [block for block in chapter.blocks if not isinstance(block, Figure) or block.name not in names]
-        rest = {name: figure for name, figure in chapter.figures.items() if name not in names}
-        found.append(replace(chapter, blocks=blocks, figures=rest))
-    return found
+        blocks, room = _fitting(chapter, room) if chapter.section.open else (chapter.blocks, room)
+        found.append(replace(chapter, blocks=blocks))
+    owned = {name: figure for chapter in made for name, figure in chapter.figures.items()}
+    shown = sum(isinstance(block, Figure) for chapter in found if chapter.section.open for block in chapter.blocks)
+    folded = [block for chapter in found if not chapter.section.open for block in chapter.blocks]
+    ranked = sorted((each for each in folded if isinstance(each, Figure) and each.key), key=lambda each: each.key)
+    chosen: list[Figure] = []
+    for figure in ranked:
+        height = height_of(owned[figure.name].specification)
+        if shown + len(chosen) < KEY_FIGURES and height <= room:
+            chosen.append(figure)
+            room -= height
+    names = {figure.name for figure in chosen}
+    found = [_without(chapter, names) for chapter in found]
+    place = next(place for place, chapter in enumerate(found) if chapter.section.name == contents.TRUST)
+    return [*found[:place], Chapter(_KEY, chosen, {name: owned[name] for name in names}), *found[place:]]
+
+
+def _fitting(chapter: Chapter, room: float) -> tuple[list[Block], float]:
+    """Its blocks, figures folded that are higher than the room, and the room that the others leave."""
+    blocks: list[Block] = []
+    for block in chapter.blocks:
+        if isinstance(block, Figure):
+            figure = chapter.figures[block.name]
+            height = height_of(figure.specification)
+            block = block if height <= room else Folded(figure.title, (block,))
+            room -= height if isinstance(block, Figure) else 0.0
+        blocks.append(block)
+    return blocks, room
+
+
+def _without(chapter: Chapter, names: Collection[str]) -> Chapter:
+    """The chapter without these figures."""
+    blocks = [block for block in chapter.blocks if not isinstance(block, Figure) or block.name not in names]
+    return replace(chapter, blocks=blocks, figures={n: each for n, each in chapter.figures.items() if n not in names})
+
+
+def height_of(specification: Mapping[str, Any]) -> float:
+    """About how many pixels high a figure is, its panels together."""
+    row = specification.get("facet", {}).get("row", {}).get("field")
+    if row:
+        panels = {each.get(row) for each in specification.get("data", {}).get("values", ())}
+        return max(1, len(panels)) * (height_of(specification["spec"]) + _HEADER)
+    parts = specification.get("vconcat", ())
+    if parts:
+        return sum(map(height_of, parts))
+    height = specification.get("height")
+    return float(height) if isinstance(height, int | float) else _HEIGHT
 
 
 _KEY = Section("figures", "Key figures", lambda _: (), open=True)
