@@ -112,3 +112,12 @@ def test_a_page_size_that_is_varied_is_no_surprise(findings: Findings) -> None:
     page_size = {row.name: row.unexpected for row in side_by_side(trials, ["build.block_size"])}
     assert page_size == {"block_size": False, "bgwriter_lru_maxpages": True}
     assert all(row.unexpected for row in side_by_side(trials, ["build.wal_block_size"]))
+
+
+def test_panels_below_each_other_count_for_the_height_of_a_figure() -> None:
+    panel = {"height": 200, "mark": "point"}
+    rows = {"facet": {"row": {"field": "arm"}}, "spec": panel, "data": {"values": [{"arm": "a"}, {"arm": "b"}]}}
+    assert page.height_of(panel) == 200
+    assert page.height_of({"vconcat": [panel, panel, panel]}) == 600
+    assert page.height_of(rows) > 2 * page.height_of(panel)
+    assert page.height_of({"mark": "point"}) > 0
