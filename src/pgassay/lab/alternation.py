@@ -30,6 +30,7 @@ from pgassay.lab.turns import Turn, dirty, disturbances
 from pgassay.load import responses
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences, to_samples
+from pgassay.record import latencies
 from pgassay.record import slices as record_of_slices
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import ALTERNATE
@@ -270,8 +271,12 @@ class LiveTrial(Trial):
 
     def _keep_slices(self, discarded: Mapping[int, str]) -> None:
         lines = record_of_slices.encode([turn.recorded(discarded.get(turn.round, "")) for turn in self.turns])
+        kept = [turn.played.latencies.buckets for turn in self.turns if turn.round not in discarded]
         with self._assignment.keeping("the slices"):
             self._site.disk.write_file(self._assignment.staging / record_of_slices.FILE, lines)
+            if any(kept):
+                sketches = latencies.encode(kept, self._arm.study.design.slice_s)
+                self._site.disk.write_file(self._assignment.staging / latencies.FILE, sketches)
 
     def _sample(self, source: str, tps: float) -> None:
         clock = self._site.clock
