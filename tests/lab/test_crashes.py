@@ -91,7 +91,7 @@ def test_a_crash_at_many_steps_of_the_disk(place: Path, alone: Simulation, survi
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("survival", list(Survival))
 def test_a_crash_at_every_step_of_the_disk(place: Path, alone: Simulation, survival: Survival) -> None:
     crash_at_steps(place, alone, survival, 1, 1)
@@ -115,7 +115,7 @@ def test_a_kill_at_many_calls_of_the_bench(place: Path, alone: Simulation) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_a_kill_at_every_call_of_the_bench(place: Path, alone: Simulation) -> None:
     kill_at_moments(place, alone, 1, 1)
 
@@ -174,7 +174,7 @@ def test_a_full_or_failing_disk_at_many_steps(place: Path, alone: Simulation, fa
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("fault", [Fault.FULL, Fault.BROKEN])
 def test_a_full_or_failing_disk_at_every_step(place: Path, alone: Simulation, fault: Fault) -> None:
     fault_at_steps(place, alone, fault, 1, 1)

@@ -51,6 +51,7 @@ def test_a_study_whose_servers_take_turns(journey: Place) -> None:
     assert (check.returncode, check.stdout) == (0, "the record is whole and consistent\n")
 
 
+@pytest.mark.slow
 def test_servers_that_a_killed_run_left_frozen_are_ended(journey: Place) -> None:
     """A frozen server does not hear that its lab died: the next lab that continues, or attaches the drive, ends it."""
     path = journey.runs / "killed"
