@@ -145,6 +145,7 @@ def test_the_example_that_runs_a_study(tmp_path: Path, monkeypatch: pytest.Monke
     assert seen == list(range(1, 11))
 
 
+@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.timeout(300)
 def test_a_run_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ def test_noise_has_no_effect_of_its_own_and_the_asked_cv(noise: str) -> None:
         assert np.exp(values).std() / np.exp(values).mean() == pytest.approx(0.1, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_command_prints_its_table_and_succeeds(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--cells", "smoke", "--studies", "400"]) == 0
     printed = capsys.readouterr().out

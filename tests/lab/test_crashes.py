@@ -21,7 +21,7 @@ FEWER = 3
 """Servers that take turns make so many more steps: as much larger is their stride."""
 
 
-@pytest.fixture(scope="module", params=["sequential", "alternate"])
+@pytest.fixture(scope="module", params=["sequential", pytest.param("alternate", marks=pytest.mark.slow)])
 def alone(place: Path, request: pytest.FixtureRequest) -> Simulation:
     """The run that was left alone, with one server after the other, and with servers that take turns."""
     mishaps = {**EVENTS, ("50", 2, 2): Event.ABORT} if request.param == "alternate" else EVENTS

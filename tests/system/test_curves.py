@@ -52,7 +52,7 @@ def test_disk_measures_and_leaves_no_file(journey: Place) -> None:
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
-@pytest.mark.parametrize("depth", ["1", "8"])
+@pytest.mark.parametrize("depth", ["1", pytest.param("8", marks=pytest.mark.slow)])
 def test_what_fio_writes_is_not_taken_for_another_program_s(journey: Place, depth: str) -> None:
     """At depth 1 by system calls that the kernel counts, deeper by io_uring, which it does not."""
     quick = (
