@@ -68,14 +68,26 @@ def test_the_same_seed_gives_the_same_run(place: Path, alone: Simulation, undist
     assert ending(twin) == undisturbed
 
 
-def stride_of(alone: Simulation, stride: int) -> int:
-    """Larger for servers that take turns, unless every step is to be taken."""
-    return stride * FEWER if stride > 1 and alone.study.design.pairing == "alternate" else stride
+def takes_turns(alone: Simulation) -> bool:
+    return alone.study.design.pairing == "alternate"
+
+
+def some(alone: Simulation) -> int:
+    """The stride of a quick test."""
+    return SOME * FEWER if takes_turns(alone) else SOME
+
+
+def every(alone: Simulation, way: int) -> tuple[int, int]:
+    """The first step and the stride of a test that takes every step.
+
+    Of servers that take turns each way to fail takes a third, from another step on, so that three ways miss none.
+    """
+    return (1 + way % FEWER, FEWER) if takes_turns(alone) else (1, 1)
 
 
 def crash_at_steps(place: Path, alone: Simulation, survival: Survival, first: int, stride: int) -> None:
     undisturbed = ending(alone)
-    for step in range(first, len(alone.machine.disk.steps) + 1, stride_of(alone, stride)):
+    for step in range(first, len(alone.machine.disk.steps) + 1, stride):
         simulation = again(alone, place)
         simulation.machine.disk.faults = {step: Fault.CRASH}
         with pytest.raises(Crashed):
@@ -87,19 +99,19 @@ def crash_at_steps(place: Path, alone: Simulation, survival: Survival, first: in
     ("survival", "first"), [(Survival.KILLED, 1), (Survival.KILLED, 3), (Survival.LOST, 2), (Survival.TORN, 4)]
 )
 def test_a_crash_at_many_steps_of_the_disk(place: Path, alone: Simulation, survival: Survival, first: int) -> None:
-    crash_at_steps(place, alone, survival, first, SOME)
+    crash_at_steps(place, alone, survival, first, some(alone))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("survival", list(Survival))
 def test_a_crash_at_every_step_of_the_disk(place: Path, alone: Simulation, survival: Survival) -> None:
-    crash_at_steps(place, alone, survival, 1, 1)
+    crash_at_steps(place, alone, survival, *every(alone, list(Survival).index(survival)))
 
 
 def kill_at_moments(place: Path, alone: Simulation, first: int, stride: int) -> None:
     undisturbed = ending(alone)
-    for moment in range(first, len(alone.machine.moments) + 1, stride_of(alone, stride)):
+    for moment in range(first, len(alone.machine.moments) + 1, stride):
         name = alone.machine.moments[moment - 1]
         if name.startswith("disk "):
             continue  # these are the steps above
@@ -111,13 +123,13 @@ def kill_at_moments(place: Path, alone: Simulation, first: int, stride: int) -> 
 
 
 def test_a_kill_at_many_calls_of_the_bench(place: Path, alone: Simulation) -> None:
-    kill_at_moments(place, alone, 3, SOME)
+    kill_at_moments(place, alone, 3, some(alone))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_a_kill_at_every_call_of_the_bench(place: Path, alone: Simulation) -> None:
-    kill_at_moments(place, alone, 1, 1)
+    kill_at_moments(place, alone, *every(alone, 0))
 
 
 @pytest.mark.parametrize("survival", list(Survival))
@@ -154,7 +166,7 @@ def failure_of(simulation: Simulation) -> RecordError | None:
 def fault_at_steps(place: Path, alone: Simulation, fault: Fault, first: int, stride: int) -> None:
     undisturbed = ending(alone)
     told = 0
-    for step in range(first, len(alone.machine.disk.steps) + 1, stride_of(alone, stride)):
+    for step in range(first, len(alone.machine.disk.steps) + 1, stride):
         simulation = again(alone, place)
         simulation.machine.disk.faults = {step: fault}
         failure = failure_of(simulation)
@@ -170,14 +182,14 @@ def fault_at_steps(place: Path, alone: Simulation, fault: Fault, first: int, str
 @pytest.mark.parametrize(("fault", "first"), [(Fault.FULL, 1), (Fault.BROKEN, 3)])
 def test_a_full_or_failing_disk_at_many_steps(place: Path, alone: Simulation, fault: Fault, first: int) -> None:
     """A clear error of ours each time, everything given back; once the cause is gone the run goes on as if nothing."""
-    fault_at_steps(place, alone, fault, first, SOME)
+    fault_at_steps(place, alone, fault, first, some(alone))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("fault", [Fault.FULL, Fault.BROKEN])
 def test_a_full_or_failing_disk_at_every_step(place: Path, alone: Simulation, fault: Fault) -> None:
-    fault_at_steps(place, alone, fault, 1, 1)
+    fault_at_steps(place, alone, fault, *every(alone, [Fault.FULL, Fault.BROKEN].index(fault)))
 
 
 def test_a_crash_does_not_change_what_a_budget_pays_for(place: Path) -> None:
