@@ -6,6 +6,7 @@ there is not shown here, what was refused is not compared, and what is not crash
 """
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Judged
 
 SENTENCES_MAX = 3
+_TENTH = 0.05
+"""What is rounded to a tenth of a per cent at least."""
 _TIMES_FROM = 2.0
 """A ratio from which it is told as times, since +845 % is hard to read."""
 
@@ -193,8 +196,16 @@ def _span(low: float, high: float, scale: Scale, response: Response, text: Text,
 
 
 def _signed(value: float, scale: Scale, response: Response) -> str:
-    shown = _shown(value, scale, response)
-    return three(shown) if shown < 0.0 else f"+{three(shown)}"
+    size = _size(value, scale, response)
+    return f"-{size}" if _shown(value, scale, response) < 0.0 else f"+{size}"
+
+
+def _size(value: float, scale: Scale, response: Response) -> str:
+    """Without its sign; per cents and points to a decimal, as the tables have them, so that no two differ on a page."""
+    size = abs(_shown(value, scale, response))
+    if isfinite(size) and (scale is Scale.RATIO or response.unit == "share") and size >= _TENTH:
+        return f"{size:,.1f}".removesuffix(".0")
+    return three(size)
 
 
 def _shown(value: float, scale: Scale, response: Response) -> float:
@@ -215,8 +226,8 @@ def _told(phrase: Phrase, response: Response, values: Sequence[float], effect: E
     if effect.scale is Scale.RATIO and min(values) >= _TIMES_FROM:
         shown = " to ".join(text.number(three(value), value, what) for value in values)
         return phrase.sentence(f"{shown} times", phrase.times, work)
-    sizes = sorted((abs(_shown(value, effect.scale, response)), value) for value in values)
-    shown = " to ".join(text.number(three(size), value, what) for size, value in sizes)
+    rising = sorted(values, key=lambda value: abs(_shown(value, effect.scale, response)))
+    shown = " to ".join(text.number(_size(value, effect.scale, response), value, what) for value in rising)
     unit = "%" if effect.scale is Scale.RATIO else phrase.unit
     more = effect.estimate > effect.none
     return phrase.sentence(f"{shown} {unit}".strip(), phrase.more if more else phrase.less, work)
