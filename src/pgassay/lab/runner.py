@@ -79,16 +79,11 @@ class Conductor:
                     return reason
                 case Drop(arm, reason, _):
                     self.watcher.dropped(arm.name, reason)
-                case RunTrial(block, arm, attempt):
-                    first = block if first is None else first
-                    if self.one_block and block != first:
+                case RunTrial() | RunBlock():
+                    first = decision.block if first is None else first
+                    if self.one_block and decision.block != first:
                         return None
-                    self._run(block, arm, attempt)
-                case RunBlock(block, arms, attempt):
-                    first = block if first is None else first
-                    if self.one_block and block != first:
-                        return None
-                    self._run_block(block, arms, attempt)
+                    self._run(decision)
 
     def _decide(self) -> Decision:
         decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)
@@ -98,7 +93,14 @@ class Conductor:
             self.run.decide(decided.written.as_data())
         return decided.decision
 
-    def _run(self, block: int, arm: Arm, attempt: int) -> None:
+    def _run(self, decision: RunTrial | RunBlock) -> None:
+        match decision:
+            case RunTrial(block, arm, attempt):
+                self._run_trial(block, arm, attempt)
+            case RunBlock(block, arms, attempt):
+                self._run_block(block, arms, attempt)
+
+    def _run_trial(self, block: int, arm: Arm, attempt: int) -> None:
         failure, seconds = self._prepare(arm)
 
         def work(assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
