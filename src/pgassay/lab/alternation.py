@@ -349,16 +349,18 @@ class AlternatingBlock:
         arm = self._trials[0].arm
         design = arm.study.design
         rounds = rounds_of(float(arm.setup.load.duration_s or 0), design.slice_s)
+        before = metronome.beat() if metronome else None
         for round_ in range(1, rounds + 1):
             living = self._living
             if not living:
                 return round_ - 1
             for position, name in enumerate(turns(self._seed, self._block, round_, list(living)), start=1):
                 trial = living[name]
-                before = metronome.beat() if metronome else None
                 trial.take_turn(round_, position)
                 if before is not None and metronome is not None:
-                    trial.note_machine(before, metronome.beat())
+                    after = metronome.beat()
+                    trial.note_machine(before, after)
+                    before = after  # nothing happens before the next turn
                 if trial.over:
                     self._discarded[round_] = messages.round_ended(name)
                     break
