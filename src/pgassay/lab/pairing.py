@@ -14,7 +14,7 @@ from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
-from pgassay.lab.settings import mode_of
+from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, SEQUENTIAL
@@ -23,7 +23,6 @@ from pgassay.study.units import parse_memory
 CYCLE = "cycle"
 PLACES_ONLY = ("host.cores", "host.scheduling")
 """Factors of the host that say where and how a server's processes run, and change nothing else."""
-SHARED_BUFFERS = "128MB"
 CONNECTION_BYTES = 10 << 20
 """Of a backend: its own memory, work_mem apart."""
 SERVER_BYTES = 32 << 20
@@ -98,7 +97,7 @@ def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:
 
 
 def _server_bytes(arm: ResolvedArm) -> int:
-    typed = arm.settings.get("shared_buffers", SHARED_BUFFERS)
+    typed = arm.settings.get("shared_buffers", STOCK_SHARED_BUFFERS)
     try:
         buffers = int(typed) * arm.setup.block_bytes
     except ValueError:

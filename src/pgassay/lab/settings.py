@@ -87,7 +87,7 @@ IN_BLOCKS = (
 DIRECT_IO_BYTES = 4096
 """PG_IO_ALIGN_SIZE: direct I/O of PostgreSQL goes by 4 kB."""
 _DIRECT_IO = "server.debug_io_direct"
-_SHARED_BUFFERS = "128MB"
+STOCK_SHARED_BUFFERS = "128MB"
 _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 """XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
 
@@ -180,7 +180,7 @@ def pinned_in_bytes(study: Study, setup: Setup) -> dict[str, str]:
         return {}
     given = {name.lower(): value for name, value in setup.settings.items()}
     sizes = sizes_of(study, BLOCK_SIZE)
-    wanted = {"shared_buffers": _SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
+    wanted = {"shared_buffers": STOCK_SHARED_BUFFERS, "wal_buffers": _wal_buffers(given.get("shared_buffers", ""))}
     wanted |= {name: format_bytes(common_bytes(each, sizes)) for name, each in COUNTED.items()}
     wanted |= {name: str(number * STOCK_BYTES // setup.block_bytes) for name, number in PER_PAGE.items()}
     return {name: value for name, value in wanted.items() if name not in given}
@@ -207,7 +207,7 @@ def describe_defaults(study: Study) -> str:
 
 def _wal_buffers(shared_buffers: str) -> str:
     quantity = split_quantity(shared_buffers)
-    total = parse_memory(shared_buffers if quantity and quantity[1] else _SHARED_BUFFERS)
+    total = parse_memory(shared_buffers if quantity and quantity[1] else STOCK_SHARED_BUFFERS)
     within = max(_WAL_BUFFERS_MIN, min(_WAL_BUFFERS_MAX, total // 32))
     return format_bytes(within // _WAL_BUFFERS_MIN * _WAL_BUFFERS_MIN)
 
