@@ -132,16 +132,6 @@ def _looks(kept: Floats, have: Floats) -> Iterator[tuple[Floats, ...]]:
         yield count.copy(), mean, np.sqrt(own / n), np.sqrt(moderated / n), prior
 
 
-def settling(values: Floats, horizon: int, margin: float, level: float = 0.95) -> Paths:
-    """As `look`, but a treatment leaves when it has its verdict, as in a run: its later trials are never made."""
-    left = values.copy()
-    for block in range(FIRST_LOOK, values.shape[1]):
-        settled = look(left[:, :block], horizon, level).settled_at(margin) <= block
-        rows, places = np.nonzero(settled)
-        left[rows, block:, places + 1] = np.nan
-    return look(left, horizon, level)
-
-
 def _critical(horizon: int, alpha: float, stage: int | None = None) -> Floats:
     """Critical value by number of pairs, from 0; those before the first look are never used."""
     return np.concatenate((np.zeros(FIRST_LOOK), criticals(horizon, alpha, stage)))
