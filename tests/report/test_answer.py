@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.messages import rounded
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
 from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Disturbed, Standing, three
+from pgassay.report.case import Case, Change, Disturbed, Standing
 from pgassay.report.findings import Judged
 from pgassay.study.responses import Better, Response, Scale
 
@@ -243,7 +244,7 @@ def test_nothing_compared_is_no_case() -> None:
      (186.6, "187"), (inf, "∞")],
 )  # fmt: skip
 def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
-    assert three(value) == text
+    assert rounded(value) == text
 
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")

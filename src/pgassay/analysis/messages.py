@@ -1,6 +1,7 @@
 """What the analysis says to people: why something was left out, and the words of verdicts and explanations."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 
 def no_value(block: int, treatment: str) -> str:
@@ -173,9 +174,11 @@ def failed(reason: str) -> str:
 
 
 def rounded(value: float) -> str:
-    """Three significant digits, with commas from a thousand on: `12,500`."""
+    """Three significant digits, with commas from a thousand on: `12,500`; `∞` for what has no bound."""
+    if not isfinite(value):
+        return "∞" if value > 0.0 else "-∞"
     digits = float(f"{value:.3g}")
-    return f"{digits:,.0f}" if digits >= 100.0 else f"{digits:g}"
+    return f"{digits:,.0f}" if abs(digits) >= 100.0 else f"{digits:g}"
 
 
 def steady() -> str:

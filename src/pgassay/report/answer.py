@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import plural
+from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.advice import advice
 from pgassay.report.case import (
@@ -26,7 +26,6 @@ from pgassay.report.case import (
     place_of,
     shortened,
     size_of,
-    three,
 )
 from pgassay.report.phrases import Phrase, of
 from pgassay.study.responses import Response, Scale
@@ -188,7 +187,7 @@ def _between(effect: Effect, response: Response, text: Text) -> str:
 def _span(low: float, high: float, scale: Scale, response: Response, text: Text, what: str) -> str:
     ends = ((low, f"{what}, low"), (high, f"{what}, high"))
     if scale is Scale.RATIO and high >= 1.0 + _TIMES_FROM:
-        first, last = (text.number(f"×{three(value)}", value, name) for value, name in ends)
+        first, last = (text.number(f"×{rounded(value)}", value, name) for value, name in ends)
         return f"between {first} and {last}"
     unit = "%" if scale is Scale.RATIO else of(response).unit
     first, last = (text.number(_signed(value, scale, response), value, name) for value, name in ends)
@@ -205,7 +204,7 @@ def _size(value: float, scale: Scale, response: Response) -> str:
     size = abs(_shown(value, scale, response))
     if isfinite(size) and (scale is Scale.RATIO or response.unit == "share") and size >= _TENTH:
         return f"{size:,.1f}".removesuffix(".0")
-    return three(size)
+    return rounded(size)
 
 
 def _shown(value: float, scale: Scale, response: Response) -> float:
@@ -224,7 +223,7 @@ def _told(phrase: Phrase, response: Response, values: Sequence[float], effect: E
     """A change in a phrase; two values are the least and the most of several conditions."""
     what = f"{response.name} {effect.treatment}"
     if effect.scale is Scale.RATIO and min(values) >= _TIMES_FROM:
-        shown = " to ".join(text.number(three(value), value, what) for value in values)
+        shown = " to ".join(text.number(rounded(value), value, what) for value in values)
         return phrase.sentence(f"{shown} times", phrase.times, work)
     rising = sorted(values, key=lambda value: abs(_shown(value, effect.scale, response)))
     shown = " to ".join(text.number(_size(value, effect.scale, response), value, what) for value in rising)
@@ -260,5 +259,5 @@ def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
 def _changed(case: Case, treatment: str, text: Text) -> Iterator[str]:
     for response, effects in moved_of(case, treatment):
         values = [each.estimate for each in effects]
-        ends = (min(values), max(values)) if three(min(values)) != three(max(values)) else (values[0],)
+        ends = (min(values), max(values)) if rounded(min(values)) != rounded(max(values)) else (values[0],)
         yield _told(of(response), response, ends, effects[0], text, case.work)

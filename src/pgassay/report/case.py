@@ -5,7 +5,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
@@ -115,14 +114,6 @@ class Headline:
 
     sentences: Sequence[str]
     figures: Sequence[Figure]
-
-
-def three(value: float) -> str:
-    """Three significant digits, with commas from a thousand on."""
-    if not isfinite(value):
-        return "∞" if value > 0 else "-∞"
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 100.0 else f"{rounded:.3g}"
 
 
 def not_judged(judged: "Judged") -> bool:

@@ -14,14 +14,14 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import plural
+from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
 from pgassay.report import cache, curves, decide, disk, words
 from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined, three
+from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
 from pgassay.report.section import Block, Section, Sentences
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale
@@ -216,15 +216,15 @@ def _of_drive(found: Mapping[Resource, tuple[float, str]], text: Text) -> str:
             parts.append(f"writes {text.number(_megabytes(value), value, what)}")
         else:
             does = "reads" if resource is Resource.READS else "flushes"
-            parts.append(f"{does} {text.number(three(value), value, what)} times")
+            parts.append(f"{does} {text.number(rounded(value), value, what)} times")
     return f"in a second this drive at most {joined(parts)}"
 
 
 def _megabytes(value: float) -> str:
     """Bytes in the steps that `words.quantity` takes, with three digits."""
     if value >= words.MB_FROM:
-        return f"{three(value / 1048576.0)} MB"
-    return f"{three(value / 1024.0)} kB" if value >= words.KB_FROM else f"{three(value)} B"
+        return f"{rounded(value / 1048576.0)} MB"
+    return f"{rounded(value / 1024.0)} kB" if value >= words.KB_FROM else f"{rounded(value)} B"
 
 
 def _best(curve: Curve, response: Response) -> tuple[Curve, Point] | None:
@@ -260,7 +260,7 @@ def _peak(findings: "Findings", curve: Curve, point: Point, text: Text) -> str:
 
 
 def _number(value: float, response: Response, text: Text, what: str) -> str:
-    shown = _megabytes(value) if response.unit in words.BYTES else three(value)
+    shown = _megabytes(value) if response.unit in words.BYTES else rounded(value)
     return text.number(shown, value, what)
 
 
@@ -309,7 +309,7 @@ def _then(findings: "Findings", text: Text) -> str:
         kink = each.usable_kink
         if kink is not None and kink.located:
             where = words.place(each.treatment, each.condition) or "the curve"
-            at = [text.number(three(v), v, f"kink of {where}") for v in (kink.at.value, kink.at.low, kink.at.high)]
+            at = [text.number(rounded(v), v, f"kink of {where}") for v in (kink.at.value, kink.at.low, kink.at.high)]
             bends.append(f"{where} bends at {at[0]} (between {at[1]} and {at[2]}) clients")
     return "; ".join(bends[:_CURVES_MAX])
 
