@@ -238,6 +238,7 @@ def test_a_killed_daemon_fails_its_users_at_once_and_takes_its_watchdog_along(tm
 def test_a_stalled_daemon_is_cut_off_by_its_watchdog(tmp_path: Path) -> None:
     with serving(tmp_path) as daemon, looped(daemon) as device:
         daemon.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED)  # until every thread stands: one may be serving still
         reader = subprocess.run(["dd", f"if={device}", "of=/dev/null", "bs=4096", "count=1", "iflag=direct"],
                                 capture_output=True, text=True, timeout=PATIENCE_S, check=False)  # fmt: skip
         assert "Input/output error" in reader.stderr

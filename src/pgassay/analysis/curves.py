@@ -6,15 +6,13 @@ scale, means on a difference scale; effects along the curve are `compare`'s, one
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, nan, sqrt
+from math import isfinite
 
-import numpy as np
-
-from pgassay.analysis.boundaries import FIRST_LOOK, critical, fixed_critical
+from pgassay.analysis.boundaries import critical, fixed_critical
 from pgassay.analysis.compare import Looks
-from pgassay.analysis.effects import from_contrast
+from pgassay.analysis.effects import mean_of
 from pgassay.analysis.observations import Observation, arrange, cells
-from pgassay.study.responses import Response, Scale
+from pgassay.study.responses import Response
 
 
 @dataclass(frozen=True)
@@ -70,17 +68,13 @@ def _curve(
     mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
     places = cells(mine)
     alpha = (1.0 - level) / len(places)
-    ratio = response.scale is Scale.RATIO
+
+    def value_of(blocks: int) -> float:
+        return fixed_critical(blocks, alpha) if horizon is None else critical(blocks, horizon, alpha)
+
     points = []
     for cell in places:
         table = arrange(mine, cell, response.scale)
-        values = np.asarray(list(table.values[treatment].values()), dtype=np.float64)
-        sample = np.log(values) if ratio else values
-        n = len(sample)
-        mean = float(sample.mean()) if n else nan
-        value = fixed_critical(n, alpha) if horizon is None else critical(n, horizon, alpha)
-        half = value * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
-        ends = (mean, mean - half, mean + half) if n else (nan, -inf, inf)
-        value, low, high = (from_contrast(end, response.scale) for end in ends)
-        points.append(Point(cell.covariate, n, value, low, high, table.left_out[treatment]))
+        mean = mean_of(table.values[treatment].values(), response.scale, value_of)
+        points.append(Point(cell.covariate, mean.blocks, *mean.ends(response.scale), table.left_out[treatment]))
     return Curve(treatment, condition, tuple(points), level)

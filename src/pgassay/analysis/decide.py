@@ -8,16 +8,14 @@ rule for both: the whole interval on the good side passes, the whole interval on
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf, isfinite, nan, sqrt
-
-import numpy as np
+from math import isfinite
 
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.effects import Certainty, Effect, from_contrast
+from pgassay.analysis.effects import Certainty, Effect, mean_of
 from pgassay.analysis.observations import Observation, arrange, tables
 from pgassay.study.levels import Place
-from pgassay.study.responses import Response, Scale
+from pgassay.study.responses import Response
 from pgassay.study.thresholds import Limit, Relation
 
 
@@ -77,20 +75,11 @@ def means(
     found = []
     for place in places:
         table = known.get(place.cell) or arrange((), place.cell, response.scale)
-        values = np.asarray(list(table.values.get(place.treatment, {}).values()), dtype=np.float64)
-        sample = np.log(values) if response.scale is Scale.RATIO else values
-        n = len(sample)
-        mean = float(sample.mean()) if n else nan
-        half = inf
-        if n >= FIRST_LOOK:
-            half = certainty.critical(n, certainty.alpha) * float(sample.std(ddof=1)) / sqrt(n)
-        ends = (mean, mean - half, mean + half) if n else (nan, -inf, inf)
-        estimate, low, high = (from_contrast(end, response.scale) for end in ends)
-        found.append(
-            Mean(
-                place, response.name, n, estimate, low, high, certainty.level, certainty.comparisons, _method(certainty)
-            )
-        )
+        values = table.values.get(place.treatment, {}).values()
+        mean = mean_of(values, response.scale, lambda blocks: certainty.critical(blocks, certainty.alpha))
+        ends = mean.ends(response.scale)
+        method = _method(certainty)
+        found.append(Mean(place, response.name, mean.blocks, *ends, certainty.level, certainty.comparisons, method))
     return tuple(found)
 
 

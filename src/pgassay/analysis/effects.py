@@ -4,6 +4,7 @@ On a ratio scale the estimate is the ratio of geometric means over the blocks th
 more); on a difference scale it is the mean difference in the response's unit.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import exp, inf, isfinite, nan, sqrt
 
@@ -155,6 +156,30 @@ def from_contrast(value: float, scale: Scale) -> float:
     if scale is Scale.DIFFERENCE or value != value:
         return value
     return exp(value) if value < 700.0 else inf
+
+
+@dataclass(frozen=True)
+class BlockMean:
+    """The mean of a treatment's own values over the blocks, on the scale of contrasts, with half of its interval."""
+
+    blocks: int
+    mean: float
+    half: float
+
+    def ends(self, scale: Scale) -> tuple[float, float, float]:
+        """Estimate and interval as a reader sees them; unbounded below five blocks."""
+        ends = (self.mean, self.mean - self.half, self.mean + self.half) if self.blocks else (nan, -inf, inf)
+        estimate, low, high = (from_contrast(end, scale) for end in ends)
+        return estimate, low, high
+
+
+def mean_of(values: Iterable[float], scale: Scale, value_of: Callable[[int], float]) -> BlockMean:
+    """The mean of these values, geometric on a ratio scale; `value_of` is the critical value for so many blocks."""
+    known = np.asarray(list(values), dtype=np.float64)
+    sample = np.log(known) if scale is Scale.RATIO else known
+    n = len(sample)
+    half = value_of(n) * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
+    return BlockMean(n, float(sample.mean()) if n else nan, half)
 
 
 def estimate(

@@ -7,7 +7,7 @@ compare; its arms are settled when the mean of the curve is known to the asked r
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import exp, inf, isfinite, nan, sqrt
+from math import exp, inf, isfinite, nan
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pgassay.analysis import messages as words
 from pgassay.analysis.boundaries import FIRST_LOOK, critical
 from pgassay.analysis.comparable import without_refused
 from pgassay.analysis.compare import LEVEL, compare
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, mean_of
 from pgassay.analysis.observations import Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict
 from pgassay.design import messages
@@ -128,15 +128,12 @@ def _on_own_drives(
 def _precision(study: Study, response: Response, observations: Sequence[Observation], arm: Arm) -> Verdict:
     """Settled when the interval of the arm's own mean, over all looks and arms, is within ± the resolution."""
     table = arrange(observations, arm.place.cell, response.scale)
+    design, alpha = study.design, (1.0 - LEVEL) / len(study.arms)
     values = np.asarray(list(table.values.get(arm.treatment.name, {}).values()), dtype=np.float64)
     ratio = response.scale is Scale.RATIO
-    sample = np.log(values) if ratio else values
-    n = len(sample)
-    width = margin(float(values.mean()) if n else nan, response, study.design.resolution)
-    half = inf
-    if n >= FIRST_LOOK:
-        alpha = (1.0 - LEVEL) / len(study.arms)
-        half = critical(n, study.design.blocks_max, alpha, study.design.stage) * float(sample.std(ddof=1)) / sqrt(n)
+    mean = mean_of(values, response.scale, lambda n: critical(n, design.blocks_max, alpha, design.stage))
+    n, half = mean.blocks, mean.half
+    width = margin(float(values.mean()) if n else nan, response, design.resolution)
     if half <= width:
         known = words.percent(exp(half) - 1.0) if ratio else f"{half:.3g} {response.unit}".strip()
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
