@@ -7,7 +7,6 @@ import pytest
 from pgassay.design.validity import (
     CLIENT_CPU,
     COVARIATES,
-    METRONOME,
     RULES,
     Bound,
     adjustment_refusal,
@@ -17,6 +16,7 @@ from pgassay.design.validity import (
 from pgassay.lab.catalogue import every_factor
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
+from pgassay.study.responses import METRONOME
 
 
 def study(name: str, *levels: str) -> Study:
@@ -91,7 +91,9 @@ def test_the_clients_cpu_adjusts_flush_bound_loads_alone() -> None:
     assert "sleep and wake" in adjustment_refusal(settings, CLIENT_CPU, Bound.CPU)
     assert adjustment_refusal(settings, CLIENT_CPU, Bound.READ) != ""
     assert "load.protocol changes what the client does" in adjustment_refusal(protocols, CLIENT_CPU, Bound.FLUSH)
-    for name in METRONOME:
-        assert adjustment_refusal(protocols, name, Bound.CPU) == "", "no treatment touches the metronome"
+    for each in METRONOME:
+        assert adjustment_refusal(protocols, each.name, Bound.CPU) == "", "no treatment touches the metronome"
     assert "not known" in adjustment_refusal(settings, "server_cpu_us_per_transaction", Bound.FLUSH)
-    assert set(COVARIATES) == {(name, bound) for name in (CLIENT_CPU, *METRONOME) for bound in Bound}
+    assert set(COVARIATES) == {
+        (name, bound) for name in (CLIENT_CPU, *(each.name for each in METRONOME)) for bound in Bound
+    }

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pgassay.study.responses import METRONOME
+
 
 @dataclass(frozen=True)
 class LatencyHistogram:
@@ -122,11 +124,12 @@ class Beat:
 
     def covariates(self) -> dict[str, float]:
         """By the names that records have: means over the cores, in the units of the names."""
-        found = {
-            "metronome_ns": sum(self.arithmetic_ns) / len(self.cores),
-            "metronome_memory_ns": sum(self.memory_ns) / len(self.cores),
-        }
-        return found if self.flush_ns is None else {**found, "metronome_flush_us": self.flush_ns / 1000}
+        values = (
+            sum(self.arithmetic_ns) / len(self.cores),
+            sum(self.memory_ns) / len(self.cores),
+            None if self.flush_ns is None else self.flush_ns / 1000,
+        )
+        return {each.name: value for each, value in zip(METRONOME, values, strict=True) if value is not None}
 
 
 class Metronome(Protocol):

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 
 from pgassay.study.levels import Level
 from pgassay.study.model import Study
+from pgassay.study.responses import METRONOME
 
 SEQUENTIAL = 'design.pairing = "sequential"'
 UNADJUSTED = 'design.adjust = "none"'
@@ -103,7 +104,6 @@ RULES: tuple[Rule, ...] = (
 """The first that fits a factor's name decides."""
 
 CLIENT_CPU = "client_cpu_us_per_transaction"
-METRONOME = ("metronome_ns", "metronome_memory_ns", "metronome_flush_us")
 
 COVARIATES: Mapping[tuple[str, Bound], str] = {
     (CLIENT_CPU, Bound.FLUSH): "",
@@ -112,7 +112,7 @@ COVARIATES: Mapping[tuple[str, Bound], str] = {
         " a planted slow-down was adjusted away"
     ),
     (CLIENT_CPU, Bound.READ): "no planted slow-down has been shown to come back whole",
-    **{(name, bound): "" for name in METRONOME for bound in Bound},
+    **{(each.name, bound): "" for each in METRONOME for bound in Bound},
 }
 """Covariate and kind of load to why it may not adjust; empty where it may."""
 

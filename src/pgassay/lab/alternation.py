@@ -34,16 +34,10 @@ from pgassay.record import latencies
 from pgassay.record import slices as record_of_slices
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import ALTERNATE
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import METRONOME
 
 SOURCE = "slices"
 """The source of the series that the slices make."""
-METRONOME = (
-    Response("metronome_ns", "time for a fixed piece of arithmetic", "ns", Better.NEITHER),
-    Response("metronome_memory_ns", "time for a fixed walk through memory", "ns", Better.NEITHER),
-    Response("metronome_flush_us", "time for a flush beside the load", "us", Better.NEITHER),
-)
-"""What is measured of the machine between the slices."""
 ROUNDS_LEFT_MIN = 0.5
 """A block's trials are invalid if a smaller share of its rounds than this is left."""
 TRANSACTIONS_MIN = 5

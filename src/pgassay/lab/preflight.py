@@ -12,14 +12,13 @@ from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
-from pgassay.lab.alternation import METRONOME
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
 from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE
-from pgassay.study.responses import Response
+from pgassay.study.responses import METRONOME, Response
 from pgassay.study.thresholds import resolve
 
 

@@ -45,3 +45,12 @@ class Response:
     scale: Scale = Scale.RATIO
     cost: bool = False
     """True for a cost of a transaction (CPU µs, WAL bytes …): steadier than speed, and what explains it."""
+
+
+METRONOME = (
+    Response("metronome_ns", "time for a fixed piece of arithmetic", "ns", Better.NEITHER),
+    Response("metronome_memory_ns", "time for a fixed walk through memory", "ns", Better.NEITHER),
+    Response("metronome_flush_us", "time for a flush beside the load", "us", Better.NEITHER),
+)
+"""What is measured of the machine between the slices of servers that take turns. It stands here because the bench
+measures it, the design says what it may adjust, and the lab records it."""
