@@ -6,7 +6,8 @@ Call it from the main thread: programs die with the thread that started them.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pgassay.analysis.effects import Effect
@@ -158,20 +159,36 @@ def trial_seed(seed: int, block: int, attempt: int) -> int:
     return int.from_bytes(digest[:4]) >> 1
 
 
+@contextmanager
+def _begun(
+    run: RunDirectory, site: Site, watcher: Watcher, arms: Sequence[Arm], block: int, attempt: int, seed: int
+) -> Iterator[tuple[list[Staging], list[Assignment]]]:
+    """The run's next trials, one for each arm; all are abandoned if what is done with them does not come to its end."""
+    stagings: list[Staging] = []
+    try:
+        for number, arm in enumerate(arms, start=run.next_number):
+            with site.held():
+                stagings.append(run.begin_trial(number, {"block": block, "attempt": attempt, "arm": arm.name}))
+        assignments = [
+            Assignment(staging.number, block, attempt, arm, seed, staging.path)
+            for staging, arm in zip(stagings, arms, strict=True)
+        ]
+        for assignment in assignments:
+            watcher.trial_started(assignment)
+        yield stagings, assignments
+    except BaseException:
+        with site.held():
+            for staging in stagings:
+                run.abandon_trial(staging)
+        raise
+
+
 def keep_trial(
     run: RunDirectory, site: Site, watcher: Watcher, arm: Arm, block: int, attempt: int, seed: int, work: Work
 ) -> TrialRecord:
     """Do `work` as the run's next trial and commit what it yields."""
-    with site.held():
-        staging = run.begin_trial(run.next_number, {"block": block, "attempt": attempt, "arm": arm.name})
-    assignment = Assignment(staging.number, block, attempt, arm, seed, staging.path)
-    watcher.trial_started(assignment)
-    try:
+    with _begun(run, site, watcher, [arm], block, attempt, seed) as ([staging], [assignment]):
         record, series = work(assignment)
-    except BaseException:
-        with site.held():
-            run.abandon_trial(staging)
-        raise
     with site.held():
         run.commit_trial(staging, record, series)
     watcher.trial_finished(record)
@@ -189,23 +206,8 @@ def keep_block(
     work: Callable[[Sequence[Assignment]], Sequence[tuple[TrialRecord, tuple[Sample, ...]]]],
 ) -> list[TrialRecord]:
     """Do `work` as the run's next trials, one for each arm, and commit all of what it yields, or nothing."""
-    stagings: list[Staging] = []
-    try:
-        for number, arm in enumerate(arms, start=run.next_number):
-            with site.held():
-                stagings.append(run.begin_trial(number, {"block": block, "attempt": attempt, "arm": arm.name}))
-        assignments = [
-            Assignment(staging.number, block, attempt, arm, seed, staging.path)
-            for staging, arm in zip(stagings, arms, strict=True)
-        ]
-        for assignment in assignments:
-            watcher.trial_started(assignment)
+    with _begun(run, site, watcher, arms, block, attempt, seed) as (stagings, assignments):
         done = work(assignments)
-    except BaseException:
-        with site.held():
-            for staging in stagings:
-                run.abandon_trial(staging)
-        raise
     with site.held():
         run.commit_block([(staging, *each) for staging, each in zip(stagings, done, strict=True)])
     for record, _ in done:
