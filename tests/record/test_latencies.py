@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay._core import LatencySketch
-from pgassay.record.latencies import FILE, buckets_of, encode, latencies
+from pgassay.load import sketches
+from pgassay.record.latencies import FILE, buckets_of, latencies
 from pgassay.testing.planted import make_run
 
 RECORDED = st.dictionaries(st.integers(0, LatencySketch.MAX_LATENCY_US), st.integers(1, 1000), min_size=1, max_size=60)
@@ -74,7 +75,9 @@ def test_a_trial_gives_its_window_and_its_seconds_and_one_without_gives_nothing(
 
 @given(st.lists(RECORDED, min_size=1, max_size=5))
 def test_latencies_of_slices_are_kept_whole_and_slice_by_slice(slices: list[dict[int, int]]) -> None:
-    kept = json.loads(encode([[(1000 * us, count) for us, count in each.items()] for each in slices], 0.5))
+    kept = json.loads(
+        sketches.encode_slices([[(1000 * us, count) for us, count in each.items()] for each in slices], 0.5)
+    )
     assert kept["interval_us"] == 500_000
     read = [buckets_of(base64.b64decode(each)) for each in kept["intervals"]]
     assert [each.counts.sum() for each in read] == [sum(each.values()) for each in slices]

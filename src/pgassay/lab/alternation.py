@@ -27,10 +27,9 @@ from pgassay.lab.regime import WARM_UP_SUFFIX
 from pgassay.lab.site import Sampling
 from pgassay.lab.trial import Trial
 from pgassay.lab.turns import Turn, dirty, disturbances
-from pgassay.load import responses
+from pgassay.load import responses, sketches
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences, to_samples
-from pgassay.record import latencies
 from pgassay.record import slices as record_of_slices
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import ALTERNATE
@@ -269,8 +268,8 @@ class LiveTrial(Trial):
         with self._assignment.keeping("the slices"):
             self._site.disk.write_file(self._assignment.staging / record_of_slices.FILE, lines)
             if any(kept):
-                sketches = latencies.encode(kept, self._arm.study.design.slice_s)
-                self._site.disk.write_file(self._assignment.staging / latencies.FILE, sketches)
+                latencies = sketches.encode_slices(kept, self._arm.study.design.slice_s)
+                self._site.disk.write_file(self._assignment.staging / sketches.FILE, latencies)
 
     def _sample(self, source: str, tps: float) -> None:
         clock = self._site.clock

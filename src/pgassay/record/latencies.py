@@ -1,25 +1,21 @@
 """Single latencies of a trial as its directory keeps them: counts in buckets, for the whole window and each second.
 
 `pgbench_latency.json` has them since the first release, as sketches that the load wrote (docs/record.md); where servers
-took turns, `encode` makes it of their slices, and the seconds are those that the server was at work. A log-linear
-histogram with 128 buckets an octave (Tene's HdrHistogram) tells a latency within 0.4 %; its bytes are described in
-crates/python/src/latency_sketch/encoding.rs.
+took turns, its seconds are those that the server was at work. A log-linear histogram with 128 buckets an octave (Tene's
+HdrHistogram) tells a latency within 0.4 %; its bytes are described in crates/python/src/latency_sketch/encoding.rs.
 """
 
 import base64
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgassay._core import LatencySketch
 from pgassay.record.reading import Run
 
 FILE = "pgbench_latency.json"
-FORMAT = 1
 _VERSION, _BITS = 1, 7
 _MOMENTS = 4
 """Numbers between the count and the buckets: least, greatest, sum, sum of squares."""
@@ -45,35 +41,6 @@ class Latencies:
     whole: Buckets
     seconds: tuple[tuple[float, Buckets], ...]
     interval_s: float
-
-
-def encode(slices: Sequence[Sequence[tuple[int, int]]], slice_s: float) -> bytes:
-    """The contents of the file for a trial whose server took turns: all of its slices, and each of `slice_s` seconds.
-
-    A slice is its latencies in (upper edge in ns, count); the edges tell a latency within a thousandth.
-    """
-    whole = LatencySketch()
-    intervals = [_sketch(each) for each in slices]
-    for each in intervals:
-        whole.merge(each)
-    kept = {
-        "format": FORMAT,
-        "interval_us": round(slice_s * 1e6),
-        "total": _text(whole),
-        "intervals": [_text(each) for each in intervals],
-    }
-    return json.dumps(kept).encode()
-
-
-def _sketch(buckets: Sequence[tuple[int, int]]) -> LatencySketch:
-    sketch = LatencySketch()
-    for edge_ns, count in buckets:
-        sketch.record(min(round(edge_ns / 1e3), LatencySketch.MAX_LATENCY_US), count)
-    return sketch
-
-
-def _text(sketch: LatencySketch) -> str:
-    return base64.b64encode(sketch.to_bytes()).decode("ascii")
 
 
 def latencies(run: Run, number: int) -> Latencies | None:

@@ -16,7 +16,7 @@ from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
-from pgassay.load import messages, player, program
+from pgassay.load import messages, player, program, sketches
 from pgassay.load.pgbench import data, log, output, results
 from pgassay.load.pgbench.options import MAX_TRIES_SINCE, PgbenchOptions, Script, check_scripts, run_command
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
@@ -114,7 +114,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             if done.status == 0 and logged.log is not None:
                 problems |= results.problems_of_log(summary, logged.count)
         problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
-        log.put_away(prefix, folder / f"{SOURCE}_latency.json", logged, keep=options.keep_log)
+        log.put_away(prefix, folder / sketches.FILE, logged, keep=options.keep_log)
         return LoadResult(
             status=done.status,
             began=began,

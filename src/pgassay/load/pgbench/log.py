@@ -5,9 +5,7 @@ stays is a latency sketch of every second, script and of the whole, from which a
 0.4 % (`LatencySketch.from_bytes`).
 """
 
-import base64
 import gzip
-import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -17,11 +15,11 @@ from pathlib import Path
 from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
 from pgassay.bench.counters import Sample
 from pgassay.bench.load import Moment
+from pgassay.load import sketches
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import Progress
 from pgassay.load.responses import IMPOSSIBLE, IMPOSSIBLE_US, QUANTILES
 
-FORMAT = 1
 _SERIES = (
     ("tps", "1/s", "transactions", 1.0),
     ("latency_ms", "ms", "latency_mean_us", 1e-3),
@@ -97,7 +95,7 @@ def put_away(prefix: Path, kept: Path, logged: Logged, keep: bool) -> None:
     """Write the sketches to `kept`; keep the log compressed, or remove it. An unreadable log stays as it is."""
     if logged.log is None:
         return
-    kept.write_text(json.dumps(sketches(logged.log)), encoding="utf-8")
+    kept.write_bytes(_sketches(logged.log))
     for path in log_files(prefix):
         if keep:
             with path.open("rb") as text, gzip.open(f"{path}.gz", "wb", _GZIP_LEVEL) as packed:
@@ -105,18 +103,16 @@ def put_away(prefix: Path, kept: Path, logged: Logged, keep: bool) -> None:
         path.unlink()
 
 
-def sketches(log: PgbenchLog) -> dict[str, object]:
-    """The run's latencies as base64 of `LatencySketch.to_bytes`, with what is needed to place each second in time."""
-    return {
-        "format": FORMAT,
+def _sketches(log: PgbenchLog) -> bytes:
+    """The run's latencies, of each second and script too, with what is needed to place each second in time."""
+    more = {
         "start_us": log.start_us,
-        "interval_us": log.interval_us,
         "lines": log.lines,
         "first_wall_ns": log.series["wall_ns"][0] if len(log.series) else None,
-        "total": _text(log.totals.latency),
-        "scripts": {str(number): _text(totals.latency) for number, totals in log.scripts.items()},
-        "intervals": [_text(log.window(row, row + 1).latency) for row in range(len(log.series))],
+        "scripts": {str(number): sketches.text(totals.latency) for number, totals in log.scripts.items()},
     }
+    seconds = (log.window(row, row + 1).latency for row in range(len(log.series)))
+    return sketches.encode(log.totals.latency, seconds, log.interval_us, more)
 
 
 def series(logged: Logged, progress: tuple[Progress, ...], source: str, began: Moment) -> tuple[Sample, ...]:
@@ -150,7 +146,3 @@ def _of_progress(progress: tuple[Progress, ...], source: str, began: Moment) -> 
 
 def _ms(latency_us: float | None) -> float | None:
     return None if latency_us is None else latency_us / 1000
-
-
-def _text(sketch: LatencySketch) -> str:
-    return base64.b64encode(sketch.to_bytes()).decode("ascii")

@@ -14,6 +14,7 @@ from pgassay.bench.errors import LoadError
 from pgassay.bench.load import LoadResult
 from pgassay.bench.server import Server
 from pgassay.load import responses as shared
+from pgassay.load import sketches
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.output import Summary, parse_summary
 from pgassay.load.pgbench.results import RESPONSES as PGBENCH
@@ -53,7 +54,7 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
         except LoadError:
             pass  # pgbench's driver has named the problem
         else:
-            found |= of_scripts(summary, sketches_in(output / "pgbench_latency.json"))
+            found |= of_scripts(summary, sketches_in(output / sketches.FILE))
         names = [f"load.{name}" for name in _ECHOED]
         return replace(
             result,
@@ -72,7 +73,7 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
         return self._pgbench.gate(server, seed)
 
 
-def of_scripts(summary: Summary, sketches: Mapping[str, str]) -> dict[str, float | None]:
+def of_scripts(summary: Summary, packed: Mapping[str, str]) -> dict[str, float | None]:
     """By type, from the summary's scripts in order and their sketches (base64 by number, as text)."""
     from pgassay._core import LatencySketch
 
@@ -81,8 +82,8 @@ def of_scripts(summary: Summary, sketches: Mapping[str, str]) -> dict[str, float
         script = next((each for each in summary.scripts if Path(each.name).stem == name), None)
         found[f"{name}_tps"] = script.tps if script else None
         found[f"{name}_latency_ms"] = script.latency_ms if script else None
-        packed = sketches.get(str(number))
-        p90_us = LatencySketch.from_bytes(base64.b64decode(packed)).quantile(0.9) if packed else None
+        sketch = packed.get(str(number))
+        p90_us = LatencySketch.from_bytes(base64.b64decode(sketch)).quantile(0.9) if sketch else None
         found[f"{name}_latency_p90_ms"] = None if p90_us is None else p90_us / 1000
     tps = found["new_order_tps"]
     found["new_orders_per_minute"] = None if tps is None else tps * 60
