@@ -213,18 +213,17 @@ def _of_drive(found: Mapping[Resource, tuple[float, str]], text: Text) -> str:
     for resource, (value, _) in found.items():
         what = f"{resource.value}, a second"
         if resource is Resource.WRITTEN_BYTES:
-            parts.append(f"writes {text.number(_megabytes(value), value, what)}")
+            parts.append(f"writes {text.number(_bytes(value), value, what)}")
         else:
             does = "reads" if resource is Resource.READS else "flushes"
             parts.append(f"{does} {text.number(rounded(value), value, what)} times")
     return f"in a second this drive at most {joined(parts)}"
 
 
-def _megabytes(value: float) -> str:
-    """Bytes in the steps that `words.quantity` takes, with three digits."""
-    if value >= words.MB_FROM:
-        return f"{rounded(value / 1048576.0)} MB"
-    return f"{rounded(value / 1024.0)} kB" if value >= words.KB_FROM else f"{rounded(value)} B"
+def _bytes(value: float) -> str:
+    """A number of bytes as a sentence has it, in the steps of the tables."""
+    divisor, step = words.byte_step(value)
+    return f"{rounded(value / divisor)} {step}"
 
 
 def _best(curve: Curve, response: Response) -> tuple[Curve, Point] | None:
@@ -260,7 +259,7 @@ def _peak(findings: "Findings", curve: Curve, point: Point, text: Text) -> str:
 
 
 def _number(value: float, response: Response, text: Text, what: str) -> str:
-    shown = _megabytes(value) if response.unit in words.BYTES else rounded(value)
+    shown = _bytes(value) if response.unit in words.BYTES else rounded(value)
     return text.number(shown, value, what)
 
 

@@ -75,10 +75,15 @@ def scale_of(values: Iterable[float], response: Response) -> tuple[float, str]:
     """What an axis divides by, and its unit: bytes in the steps of 1024 that `quantity` takes, all else as it is."""
     if response.unit not in BYTES:
         return 1.0, unit(response)
-    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
-    if largest < KB_FROM:
-        return 1.0, unit(response)
-    return (1048576.0, "MB") if largest >= MB_FROM else (1024.0, "kB")
+    divisor, step = byte_step(max((abs(value) for value in values if isfinite(value)), default=0.0))
+    return divisor, step if divisor > 1.0 else unit(response)
+
+
+def byte_step(count: float) -> tuple[float, str]:
+    """What so many bytes are divided by, and the unit that they then have, in pg_size_pretty's steps up to MB."""
+    if count >= MB_FROM:
+        return 1048576.0, "MB"
+    return (1024.0, "kB") if count >= KB_FROM else (1.0, "B")
 
 
 def quantity(value: float | None, response: Response) -> str:
@@ -87,9 +92,8 @@ def quantity(value: float | None, response: Response) -> str:
         return MISSING
     if response.unit == "share":
         return f"{value:.1%}"
-    if response.unit in BYTES and abs(value) >= KB_FROM:
-        return f"{number(value / 1048576)} MB" if abs(value) >= MB_FROM else f"{number(value / 1024)} kB"
-    return number(value)
+    divisor, step = byte_step(abs(value)) if response.unit in BYTES else (1.0, "")
+    return f"{number(value / divisor)} {step}" if divisor > 1.0 else number(value)
 
 
 def effect(effect: Effect, response: Response) -> str:
