@@ -135,6 +135,17 @@ def test_what_is_not_ours_is_not_taken_or_removed(bench: Bench, tmp_path: Path) 
     assert (foreign / "file").read_text() == "precious"
 
 
+def test_a_clone_is_written_back_until_it_is_gone(bench: Bench) -> None:
+    drive = prepared(bench)
+    clone = drive.clone("k", "trial-1")
+    bench.write(clone, "dirty")
+    drive.write_back(clone)
+    assert bench.read(clone) == "dirty"
+    drive.discard(clone)
+    with pytest.raises(FileNotFoundError):
+        drive.write_back(clone)
+
+
 def test_no_room_is_told_before_anything_is_written(bench: Bench) -> None:
     try:
         tiny = bench.tiny()

@@ -108,6 +108,9 @@ class Clones(Protocol):
     def traits(self, directory: Path) -> Mapping[str, Trait]:
         """What the drive under this clone says that it is, by source and name (`drive.policy`); for the record."""
 
+    def write_back(self, directory: Path) -> None:
+        """Write back what is dirty on the file systems of a clone, whoever made it dirty; raises `OSError`."""
+
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """Remove a clone or workspace of ours.
 

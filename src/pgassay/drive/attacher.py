@@ -256,4 +256,4 @@ class PlannedDrive:
         raise messages.only_planned()
 
     workspace = lay_out = take_snapshot = clone = forget_snapshot = _only_planned
-    how_cloned = discard = _only_planned
+    how_cloned = write_back = discard = _only_planned

@@ -147,6 +147,10 @@ class DirectoryDrive:
         """None: what lies under a directory cannot be aged."""
         return None
 
+    def write_back(self, directory: Path) -> None:
+        """See `Drive`; data and WAL are on one file system."""
+        copying.sync_filesystem(directory)
+
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`; nothing happens for one that is gone already. Refuses what is not ours or still runs.
 

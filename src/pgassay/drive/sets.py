@@ -128,6 +128,13 @@ class DriveSet:
         found = [each for each in (self._data.ageing(), self._wal.ageing()) if each is not None]
         return _AgeingOfBoth(found) if found else None
 
+    def write_back(self, directory: Path) -> None:
+        """See `Drive`: once where both are on one file system."""
+        self._data.write_back(directory)
+        place = self._places[directory]
+        if place.stat().st_dev != directory.stat().st_dev:
+            self._wal.write_back(place)
+
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`: both, also where one of them is not sound."""
         damaged = None

@@ -5,13 +5,11 @@ cache is touched; see posix_fadvise(2).
 """
 
 import contextlib
-import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 _CHUNK_BYTES = 1 << 20
-_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 class PageCache:
@@ -30,19 +28,6 @@ class PageCache:
             finally:
                 os.close(descriptor)
         return "posix_fadvise dropped our files' pages"
-
-    def flush(self, directory: Path) -> None:
-        """Write back every dirty page of the file systems that a cluster's files are on (syncfs(2))."""
-        places = (directory, directory / "pg_wal")
-        devices = {place.stat().st_dev: place for place in places if place.exists()}
-        for place in devices.values():
-            descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                if _LIBRARY.syncfs(descriptor) != 0:
-                    number = ctypes.get_errno()
-                    raise OSError(number, os.strerror(number), str(place))
-            finally:
-                os.close(descriptor)
 
     def make_warm(self, directory: Path) -> str:
         """Read every relation file once, so that the page cache holds what it can."""

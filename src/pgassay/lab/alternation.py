@@ -143,7 +143,7 @@ class LiveTrial(Trial):
                     warmed = self._player.play(duration_ms=options.warmup_s * 1000)
                     self._sample(f"{SOURCE}{WARM_UP_SUFFIX}", warmed.tps)
                     self._hang_up()
-                    self._site.caches.flush(self._clone)
+                    self._arm.drive.write_back(self._clone)
             self._views_before = self._views.read_all()
             self._gate()
         if not self.over:
@@ -185,7 +185,7 @@ class LiveTrial(Trial):
             played = player.play(duration_ms=round(length_s * 1e3))
             left = kernel.read_all()
             flushing_ns = clock.monotonic_ns()
-            self._site.caches.flush(self._clone)
+            self._arm.drive.write_back(self._clone)
             ended_ns = clock.monotonic_ns()
             drift_ns = clock.wall_ns() - wall_ns - (ended_ns - began_ns)
             after = kernel.read_all()

@@ -61,9 +61,6 @@ class Caches(Protocol):
     def make_warm(self, directory: Path) -> str:
         """Read the files through once; returns how it was done."""
 
-    def flush(self, directory: Path) -> None:
-        """Write back what is dirty on the file systems of a cluster, whoever made it dirty; raises `OSError`."""
-
 
 def _unknown_peak(pid: int) -> int:
     raise OSError(f"no process {pid} here")

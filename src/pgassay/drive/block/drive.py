@@ -15,7 +15,7 @@ from typing import Protocol
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
-from pgassay.drive import messages
+from pgassay.drive import copying, messages
 from pgassay.drive.block import filesystems
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
@@ -194,6 +194,10 @@ class BlockDrive:
     def ageing(self) -> Ageing | None:
         """How the volume is aged before the first trial; None for one that starts fresh."""
         return self._ageing
+
+    def write_back(self, directory: Path) -> None:
+        """See `Drive`; data and WAL are on one file system."""
+        copying.sync_filesystem(directory)
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`: unmounted; the contents go with the next restore."""

@@ -18,7 +18,3 @@ class FakeCaches:
         """Log `warm NAME`; returns `made warm`."""
         self.calls.append(f"warm {directory.name}")
         return "made warm"
-
-    def flush(self, directory: Path) -> None:
-        """Log `flush NAME`."""
-        self.calls.append(f"flush {directory.name}")

@@ -112,6 +112,12 @@ class FakeDrive:
         """What the test put into `to_age`."""
         return self.to_age
 
+    def write_back(self, directory: Path) -> None:
+        """Only log it: nothing is ever dirty here; raises `FileNotFoundError` for what is gone."""
+        if directory not in self.contents:
+            raise FileNotFoundError(directory)
+        self.calls.append(f"write back {directory.name}")
+
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """Forget its contents; with `check`, raises `DamagedError` where the test set `damage`."""
         self._require_ours(directory)
