@@ -78,3 +78,26 @@ def test_levels_keep_their_canonical_text() -> None:
         "live_share": "0.9",
     }
     assert DriveOptions.from_levels(canonical) == DriveOptions.from_levels(levels)
+
+
+@pytest.mark.parametrize(
+    ("levels", "hint"),
+    [
+        ({}, "drive.state=fresh"),
+        ({"data": "image"}, "drive.state=fresh"),
+        ({"data": "csd", "wal": "directory:/mnt"}, "drive.state=fresh"),
+        ({"data": "device:/dev/nvme9n1"}, "drive.data.precondition=2"),
+        ({"data": "csd", "wal": "device:/dev/nvme9n1"}, "drive.wal.precondition=2"),
+    ],
+)
+def test_what_cannot_be_aged_is_refused_and_not_ignored(levels: dict[str, str], hint: str) -> None:
+    DriveOptions.from_levels(levels)
+    with pytest.raises(UsageError, match="cannot be") as caught:
+        DriveOptions.from_levels({**levels, "state": "aged"})
+    assert caught.value.hint is not None
+    assert hint in caught.value.hint
+
+
+def test_a_device_that_is_written_over_first_starts_aged() -> None:
+    asked = DriveOptions.from_levels({"data": "device:/dev/nvme9n1", "data.precondition": "2", "state": "aged"})
+    assert (asked.state, asked.data.precondition) == ("aged", 2)

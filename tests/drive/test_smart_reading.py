@@ -17,6 +17,7 @@ from pgassay.drive.smart import (
     SmartCounters,
     SmartOfMounts,
     json_options,
+    parse_namespace,
     unit_bytes_of,
 )
 from pgassay.testing.fakes.runner import FakeRunner, Program
@@ -33,9 +34,9 @@ def standard(units: int) -> str:
     return f'{{"percent_used":1,"data_units_read":1,"data_units_written":{units}}}'
 
 
-def nvme(logs: Mapping[tuple[str, ...], str], version: str = "2.3") -> Program:
+def nvme(logs: Mapping[tuple[str, ...], str], version: str = "2.3", helps: Mapping[str, str] | None = None) -> Program:
     """An nvme-cli of this version that knows these commands and refuses all others, as for another vendor's drive."""
-    helps = HELPS[version]
+    helps = HELPS[version] if helps is None else helps
 
     def run(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
         if arguments[-1] == "--help":
@@ -130,7 +131,7 @@ def test_a_command_that_prints_no_json_is_not_asked() -> None:
 
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")
-@pytest.mark.parametrize("command", [("smart-log",), *MEDIA_LOGS], ids=" ".join)
+@pytest.mark.parametrize("command", [("smart-log",), ("id-ns",), *MEDIA_LOGS], ids=" ".join)
 def test_the_installed_program_takes_the_options_that_it_is_given(command: tuple[str, ...]) -> None:
     """Without a drive: an option that it refuses is named before the device is opened."""
     helped = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=False)
@@ -170,10 +171,11 @@ def test_the_drive_under_a_mount_is_found_and_asked_for_once() -> None:
     (counters,) = under(mounted("/dev/nvme7n1p3")).values()
     asked = len(runner.calls)
     assert under(mounted("/dev/nvme7n1")) == {SMART: counters}
+    assert under.of("/dev/nvme7n2") is counters, "one drive, whatever its namespace"
     assert len(runner.calls) == asked
 
 
-@pytest.mark.parametrize("device", ["/dev/sda1", "/dev/loop7", "tmpfs", "/dev/nvme-fabrics", "/dev/mapper/nvme7n1"])
+@pytest.mark.parametrize("device", ["/dev/loop7", "/dev/vda", "tmpfs", "/dev/nvme-fabrics", "/dev/mapper/nvme7n1"])
 def test_other_devices_are_not_asked(device: str) -> None:
     runner = FakeRunner({"nvme": nvme({("smart-log",): standard(2)})})
     assert SmartOfMounts(runner)(mounted(device)) == {}
@@ -190,3 +192,42 @@ def test_a_drive_that_does_not_answer_has_no_counters() -> None:
 )
 def test_units_are_powers_of_two_or_unknown(host: int, host_bytes: float, unit: float | None) -> None:
     assert unit_bytes_of(Media(1, host), host_bytes) == unit
+
+
+def namespace(size: int, used: int, features: int, shift: int = 12) -> str:
+    return json.dumps(
+        {"nsze": size, "ncap": size, "nuse": used, "nsfeat": features, "flbas": 1,
+         "lbafs": [{"ms": 0, "ds": 9, "rp": 2}, {"ms": 0, "ds": shift, "rp": 0}]}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (namespace(1000, 400, 1), {"capacity_bytes": 4_096_000, "logical_bytes": 1_638_400}),
+        (namespace(1000, 1000, 1), {"capacity_bytes": 4_096_000, "logical_bytes": 4_096_000}),
+        (namespace(1000, 1000, 0), {"capacity_bytes": 4_096_000}),  # says nothing of what is used
+        (namespace(1000, 2000, 1), {"capacity_bytes": 4_096_000}),  # more than there is
+        (namespace(1000, 400, 1, shift=40), {}),
+        ('{"nsze":1000,"ncap":1000,"nuse":1,"nsfeat":1,"flbas":15,"lbafs":[]}', {}),
+        ("NVMe status: Invalid Namespace", {}),
+    ],
+)
+def test_what_a_namespace_holds(text: str, found: dict[str, float]) -> None:
+    assert parse_namespace(text) == found
+
+
+def test_capacity_and_contents_come_from_the_namespace_under_the_mount() -> None:
+    logs: dict[tuple[str, ...], str] = {("smart-log",): standard(2), ("id-ns",): namespace(1000, 400, 1)}
+    helps = {**HELPS["2.3"], "id-ns": HELPS["2.3"]["smart-log"]}
+    answering = nvme(logs, helps=helps)
+
+    def on_namespace(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
+        told = [each.replace("/dev/nvme7n1", "/dev/nvme7") for each in arguments]
+        assert ("id-ns" in told) == ("/dev/nvme7n1" in arguments) or "--help" in told
+        return answering(told, given)
+
+    counters = SmartOfMounts(FakeRunner({"nvme": on_namespace})).of("/dev/nvme7n1p3")
+    assert counters is not None
+    assert counters()["capacity_bytes"] == 4_096_000
+    assert counters()["logical_bytes"] == 1_638_400

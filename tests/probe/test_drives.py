@@ -1,7 +1,10 @@
 """Write amplification in the halves of a window."""
 
+import pytest
+
 from pgassay.bench.counters import Sample
-from pgassay.probe.drives import amplification_by_half
+from pgassay.bench.probe import Differences
+from pgassay.probe.drives import Drives, amplification_by_half
 
 SECOND_NS = 1_000_000_000
 
@@ -31,3 +34,40 @@ def test_a_half_without_writes_has_none() -> None:
     nand = series("drive_wal", "nand_bytes_written", [0, 0, 0, 0, 0])
     found = amplification_by_half([*host, *nand], 0, 4 * SECOND_NS)
     assert set(found.values()) == {None}
+
+
+COSTS = {cost.response.name: cost for cost in Drives.costs}
+
+
+def measured(name: str, counters: Differences) -> float | None:
+    return COSTS[name].value(counters, 10)
+
+
+def written(source: str, host: float, nand: float | None) -> dict[str, float | None]:
+    return {f"{source}.host_bytes_written": host, f"{source}.nand_bytes_written": nand}
+
+
+@pytest.mark.parametrize(("data", "wal"), [("drive", "drive_wal"), ("smart", "smart_wal"), ("drive", "smart_wal")])
+def test_data_and_wal_are_told_apart_on_real_drives_too(data: str, wal: str) -> None:
+    counters = written(data, 100.0, 150.0) | written(wal, 50.0, 50.0)
+    assert measured("data_write_amplification", counters) == 1.5
+    assert measured("wal_write_amplification", counters) == 1.0
+    assert measured("write_amplification", counters) == 200 / 150
+    assert measured("nand_bytes_per_transaction", counters) == 20.0
+
+
+def test_a_drive_without_nand_writes_leaves_the_whole_unknown() -> None:
+    """Host writes of both over NAND writes of one would be too little."""
+    counters = written("drive", 100.0, 150.0) | written("smart_wal", 50.0, None)
+    assert measured("write_amplification", counters) is None
+    assert measured("nand_bytes_per_transaction", counters) is None
+    assert measured("data_write_amplification", counters) == 1.5
+    assert measured("host_bytes_per_transaction", counters) == 15.0
+
+
+def test_counters_of_a_real_drive_that_stand_still_are_not_used() -> None:
+    counters = written("smart", 1e9, 0.0)
+    assert measured("write_amplification", counters) is None
+    assert measured("data_write_amplification", counters) is None
+    assert measured("nand_bytes_per_transaction", counters) is None
+    assert measured("write_amplification", written("drive", 1e9, 0.0)) == 0.0, "an emulated drive is exact"

@@ -5,7 +5,7 @@ a dry run changes nothing; what would not fit is refused here all the same.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,6 +55,11 @@ class Attacher:
     planned: bool = False
     """For a dry run: whatever would be refused is refused, and nothing is made."""
     _reserved_bytes: int = 0
+    _smart: SmartOfMounts = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Ask a drive once, however many file systems lie on it."""
+        self._smart = SmartOfMounts(self.runner)
 
     def attach(self, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """The drives of one treatment; `directory` is where those without a place of their own live.
@@ -109,7 +114,7 @@ class Attacher:
             self.mount_of,
             allow_volatile=self.allow_volatile,
             keep_snapshots=self.keep_snapshots,
-            counting=SmartOfMounts(self.runner),
+            counting=self._smart,
         )
 
     def _planned(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
@@ -186,7 +191,7 @@ class Attacher:
             self.account,
             self.mount_of,
             lambda: session.close(self.keep_snapshots),
-            SmartOfMounts(self.runner),
+            self._smart,
             drive.precondition,
         )
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pgassay.bench.errors import DamagedError, DriveError, SpaceError
-from pgassay.drive.block.filesystems import LABEL
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
 
@@ -125,7 +124,6 @@ def only_planned() -> DriveError:
 
 
 _WITHOUT = "use drive.data=directory here"
-_MARKED = f"mkfs.ext4 -L {LABEL}-own {{}} marks it as one for pgassay"
 
 
 def not_privileged(doing: str) -> DriveError:
@@ -239,37 +237,22 @@ def only_devices(name: str, kind: str) -> UsageError:
     )
 
 
+def cannot_be_aged(owner: str, kind: str, *, device: bool) -> UsageError:
+    """A steady state that nothing would bring about, and that a report must not be labelled with."""
+    return UsageError(
+        f'"drive.state" cannot be "aged" for {owner} on a drive of kind {kind}'
+        + (" that is not written over first" if device else ""),
+        f"set drive.{owner}.precondition=2, or drive.state=fresh to take the device as it is"
+        if device
+        else "set drive.state=fresh: such a drive is taken as it is",
+    )
+
+
 def not_owned(device: Path) -> UsageError:
     """A real device is written over only when its owner says so by name."""
     return UsageError(
         f'"{device}" would be overwritten, and --i-own does not name it',
         f"if you need nothing on it: --i-own {device}",
-    )
-
-
-def no_block_device(device: Path) -> UsageError:
-    """A name that is none."""
-    return UsageError(f'"{device}" is not a block device')
-
-
-def device_in_use(device: Path, why: str) -> DriveError:
-    """Mounted, swapped on, held by LVM or RAID: never touched."""
-    return DriveError(f'"{device}" is in use ({why}): it is left alone', "name a device that nothing uses")
-
-
-def carries_data(device: Path, found: str) -> DriveError:
-    """Something is on it that we did not make."""
-    return DriveError(
-        f'"{device}" carries data that pgassay did not make ({found}): it is left alone',
-        f"if you do not need them: wipefs --all {device}; {_MARKED.format(device)}",
-    )
-
-
-def carries_unknown_data(device: Path, place: int) -> DriveError:
-    """Something is on it that has no signature."""
-    return DriveError(
-        f'"{device}" carries data that pgassay did not make (byte {place} is not zero): it is left alone',
-        f"if you do not need them: {_MARKED.format(device)}",
     )
 
 

@@ -275,7 +275,7 @@ class DriveOptions(Options):
         choice(FRESH, AGED),
         default=FRESH,
         stage=Stage.INIT,
-        summary="emulated drives start fresh, or aged to their steady state",
+        summary="emulated drives start fresh, or aged to their steady state (a device: by drive.data.precondition)",
         read_back=readback.nothing,
     )
     check: bool = option(
@@ -316,6 +316,8 @@ class DriveOptions(Options):
             _check(owner, drive)
             if self.timing != UNTIMED and not drive.kind.emulated:
                 raise messages.only_emulated("timing", drive.label)
+            if self.state == AGED and not (drive.kind.emulated or drive.precondition):
+                raise messages.cannot_be_aged(owner, drive.label, device=drive.kind is DriveKind.DEVICE)
             timed = self.described(drive)
             if timed is not None and timed.rotates and timed.core.kind == "compressing":
                 raise messages.disk_compresses(str(timed.core.profile))

@@ -111,7 +111,7 @@ class DriveSet:
         wal = self._wal.counters(self._places[directory])
         if DATA in wal:
             found[WAL] = wal[DATA]
-        if SMART in wal and self._wal.mount().device != self._data.mount().device:  # one drive counts once
+        if SMART in wal and wal[SMART] is not found.get(SMART):  # one drive counts once, whatever lies on it
             found[SMART_WAL] = wal[SMART]
         return found
 

@@ -1,5 +1,7 @@
 """nvme-cli's JSON of one drive to bytes: the standard SMART log, and every form in which vendors report NAND writes.
 
+What lies under a mount is found here: an NVMe controller, or a SATA drive (`sata`).
+
 Forms and units as nvme-cli's plugins print them: OCP's log 0xC0 counts bytes in 128 bits, `hi` and `lo`; Micron prints
 hexadecimal texts; WD two halves or flat `… raw` names; Intel and Solidigm count 32 MiB units; ScaleFlux and those who
 copied Intel's log count units that only the drive knows, equal for host and NAND. Samsung has OCP's log alone.
@@ -12,7 +14,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
 from pgassay.bench.errors import BenchError
 from pgassay.bench.places import Mount
 from pgassay.bench.running import Completed, Runner
+from pgassay.drive import sata
 
 DATA_UNIT_BYTES = 512_000
 """NVM Express Base Specification, SMART / Health Information: thousands of 512-byte units."""
@@ -27,6 +29,10 @@ INTEL_UNIT_BYTES = 32 << 20
 _UNITS_OF = {"intel": INTEL_UNIT_BYTES, "solidigm": INTEL_UNIT_BYTES}
 """The unit of `raw` by the plugin that reads the log, where the vendor's documentation gives it. A log's title does not
 say whose it is: until 2.11 the plugin of ScaleFlux prints `Intel Smart log` too."""
+
+
+_SHIFT_MIN, _SHIFT_MAX = 9, 20
+"""Blocks have 512 bytes at least; larger ones than 1 MiB are no answer of a drive."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,31 @@ def parse_contents(text: str) -> Contents | None:
             physical_bytes = max(0.0, provisioned - free) * 1e9
             return Contents(physical_bytes, physical_bytes * ratio / 100.0)
     return None
+
+
+def parse_namespace(text: str) -> Counted:
+    """`nvme id-ns -o json`: what the host sees, and what it uses where the drive tells (NVMe NVM Command Set, 4.1.5).
+
+    A drive that allocates on demand (thin provisioning) counts blocks in use; others report all as used.
+    """
+    log = _table(text)
+    size, capacity, used, features, chosen = (
+        _number(log.get(name)) for name in ("nsze", "ncap", "nuse", "nsfeat", "flbas")
+    )
+    formats = log.get("lbafs")
+    if size is None or capacity is None or chosen is None or not isinstance(formats, list):
+        return {}
+    index = int(chosen) & 0xF | (int(chosen) >> 5 & 0x3) << 4
+    form = formats[index] if index < len(formats) else None
+    shift = _number(form.get("ds")) if isinstance(form, dict) else None
+    if shift is None or not _SHIFT_MIN <= shift <= _SHIFT_MAX:
+        return {}
+    block_bytes = 2.0**shift
+    found = {"capacity_bytes": size * block_bytes}
+    thin = features is not None and int(features) & 1
+    if used is not None and used <= size and (thin or used < capacity):
+        found["logical_bytes"] = used * block_bytes
+    return found
 
 
 def _ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
@@ -194,18 +225,18 @@ def json_options(help_text: str) -> tuple[str, ...] | None:
     return next((options for pattern, options in _JSON_BY if pattern.search(help_text)), None)
 
 
-UNIT_TOLERANCE = 0.1
-"""How far a unit may be from a power of two: the two logs are read one after the other, and round."""
 TIMEOUT_S = 10.0
-_CONTROLLER = re.compile(r"/dev/nvme\d+(?=n\d|$)")
+_NVME = re.compile(r"(?P<namespace>(?P<controller>/dev/nvme\d+)n\d+)(?:p\d+)?$")
+_SATA = re.compile(r"(?P<disk>/dev/sd[a-z]+)\d*$")
 
 
 class SmartCounters:
     """Reads one NVMe drive; see `bench.drive_counters.DriveCounters`. The device is only ever asked, never written."""
 
-    def __init__(self, runner: Runner, device: Path) -> None:
+    def __init__(self, runner: Runner, device: Path, namespace: Path | None = None) -> None:
         self._runner = runner
         self._device = device
+        self._namespace = namespace
         self._command: tuple[str, ...] | None = None
         self._tried = False
         self._unit_bytes: float | None = None
@@ -226,6 +257,8 @@ class SmartCounters:
             unit_bytes = self._unit(media, standard.host_bytes_written)
             if unit_bytes is not None:
                 found["nand_bytes_written"] = media.nand * unit_bytes
+        if self._namespace is not None:
+            found |= parse_namespace(self._ask(("id-ns",), self._namespace))
         contents = self._contents()
         if contents is not None:
             found |= {"physical_bytes": contents.physical_bytes, "logical_bytes": contents.logical_bytes}
@@ -262,11 +295,11 @@ class SmartCounters:
             return None
         return parse_contents(self._ask(_CONTENTS))
 
-    def _ask(self, command: tuple[str, ...]) -> str:
+    def _ask(self, command: tuple[str, ...], device: Path | None = None) -> str:
         if command not in self._options:
             self._options[command] = json_options(self._help(command))
         options = self._options[command]
-        done = None if options is None else self._run(*command, str(self._device), *options)
+        done = None if options is None else self._run(*command, str(device or self._device), *options)
         return done.stdout if done is not None and done.status == 0 else ""
 
     def _help(self, command: Sequence[str]) -> str:
@@ -282,28 +315,37 @@ class SmartCounters:
 
 
 class SmartOfMounts:
-    """What lies under a mount, asked once for each NVMe controller: nothing for other devices, or without answers."""
+    """What lies under a mount, asked once for each drive: nothing for other devices, or without answers.
+
+    Partitions and namespaces of one drive share its counters, so that they are seen to be one.
+    """
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._known: dict[Path, SmartCounters | None] = {}
+        self._known: dict[Path, DriveCounters | None] = {}
 
     def __call__(self, mount: Mount) -> Mapping[str, DriveCounters]:
         """The counters of the mount's drive under the source `smart`."""
-        named = _CONTROLLER.match(mount.device)
-        if named is None:
-            return {}
-        controller = Path(named[0])
-        if controller not in self._known:
-            counters = SmartCounters(self._runner, controller)
-            self._known[controller] = counters if counters() else None
-        found = self._known[controller]
+        found = self.of(mount.device)
         return {SMART: found} if found is not None else {}
+
+    def of(self, device: str) -> DriveCounters | None:
+        """The counters of the drive that a device is, or is a part of; None where there are none."""
+        nvme, disk = _NVME.match(device), _SATA.match(device)
+        named = nvme["controller"] if nvme is not None else disk["disk"] if disk is not None else ""
+        if not named:
+            return None
+        drive = Path(named)
+        if drive not in self._known:
+            counters: DriveCounters
+            if nvme is not None:
+                counters = SmartCounters(self._runner, drive, Path(nvme["namespace"]))
+            else:
+                counters = sata.SataCounters(self._runner, drive)
+            self._known[drive] = counters if counters() else None
+        return self._known[drive]
 
 
 def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
     """The power of two that makes the log's own host writes the standard log's; None where none comes near."""
-    if not media.host or host_bytes <= 0:
-        return None
-    exponent = log2(host_bytes / media.host)
-    return 2.0 ** round(exponent) if abs(2 ** (exponent - round(exponent)) - 1) <= UNIT_TOLERANCE else None
+    return None if media.host is None else sata.unit_bytes(media.host, host_bytes)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.drive_counters import DATA, WAL, DriveCounters
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
@@ -21,6 +21,7 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import Root
 from pgassay.drive.sessions import Session
+from pgassay.drive.smart import SmartOfMounts
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
@@ -54,6 +55,47 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account) -> Attac
         owned=places.owned,
         planned=places.planned,
     )
+
+
+NEEDED: Mapping[str, str] = {
+    "host_bytes_per_transaction": "host_bytes_written",
+    "nand_bytes_per_transaction": "nand_bytes_written",
+    "write_amplification": "nand_bytes_written",
+    "data_write_amplification": "nand_bytes_written",
+    "wal_write_amplification": "nand_bytes_written",
+    "physical_bytes": "physical_bytes",
+    "compression_ratio": "physical_bytes",
+    "drive_writes": "capacity_bytes",
+}
+"""Responses that a drive must count something for, and what."""
+
+
+def not_told(options: DriveOptions, device: str, directory: Path, smart: SmartOfMounts, wanted: Sequence[str]) -> str:
+    """Which of the `wanted` responses the drives cannot tell, as words for users; empty where they tell all.
+
+    `device` is the data's; `directory` is where drives without a place of their own live. Real drives are asked, and
+    nothing is written; emulated ones count everything, images nothing.
+    """
+    found = []
+    for owner, drive in ((DATA, options.data), (WAL, options.wal)):
+        if drive is None or drive.kind.emulated:
+            continue
+        named = device
+        if owner == WAL:
+            place = existing_ancestor(drive.path or directory)
+            named = str(drive.path) if drive.kind is DriveKind.DEVICE else mount_of(place).device
+        counters = None if drive.kind is DriveKind.IMAGE else smart.of(named)
+        told = frozenset() if counters is None else frozenset(counters())
+        about = [name for name in wanted if NEEDED.get(name, "") not in ("", *told) and _concerns(name, owner)]
+        if about:
+            found.append(messages.not_told(owner, drive.label, named, about))
+    return "; ".join(found)
+
+
+def _concerns(response: str, owner: str) -> bool:
+    """Is the response one of this drive? Those of one drive alone start with its owner's word."""
+    alone = {"data_write_amplification": DATA, "wal_write_amplification": WAL}
+    return alone.get(response, owner) == owner
 
 
 def linux_kernel() -> LinuxKernel:

@@ -16,6 +16,7 @@ from typing import Any
 from pgassay import __version__
 from pgassay.bench.places import Mount
 from pgassay.design.schedule import RULE, RULES
+from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
@@ -24,6 +25,7 @@ from pgassay.host.storage import unsuitable
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.drives import NEEDED, not_told
 from pgassay.lab.host_stage import unavailable
 from pgassay.lab.machine import known_capacities, known_disk, place_of
 from pgassay.lab.pairing import settled
@@ -109,7 +111,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     resolved, reasons = settled(resolved)
     checked = check(resolved)
-    remarks = surroundings(bench, checked.mount)
+    remarks = (*surroundings(bench, checked.mount), *_silent_drives(resolved, bench))
     if reasons:
         said = messages.one_after_the_other(reasons)
         remarks = (*remarks, Remark(PAIRING, "", said))  # the plan says it
@@ -118,6 +120,25 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
 
 PAIRING = "pairing"
 """The code of the remark that tells why servers do not take turns."""
+
+
+DRIVES = "drives"
+"""The code of the remark that tells what the drives do not."""
+
+
+def _silent_drives(resolved: ResolvedStudy, bench: Workbench) -> tuple[Remark, ...]:
+    """Which of the study's responses its real drives cannot tell: known now, not after hours."""
+    study, smart = resolved.study, SmartOfMounts(bench.runner)
+    wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
+    if not NEEDED.keys() & set(wanted):
+        return ()
+    first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
+    found = dict.fromkeys(
+        said
+        for options, arm in first.items()
+        if (said := not_told(options, arm.drive.mount().device, bench.data_directory, smart, wanted))
+    )
+    return (Remark(DRIVES, "; ".join(found), "; ".join(found)),) if found else ()
 
 
 def surroundings(bench: Workbench, mount: Mount) -> tuple[Remark, ...]:

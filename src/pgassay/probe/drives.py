@@ -75,8 +75,31 @@ def _of_set(
     return Cost(Response(name, title, unit, better, scale, cost), lambda counters, _: value(counters))
 
 
-def _amplification(source: str) -> Callable[[Differences], float | None]:
-    return lambda counters: quotient(counters.get(f"{source}.{_NAND}"), counters.get(f"{source}.{_HOST}"))
+def stands_still(counters: Differences, source: str) -> bool:
+    """Did a real drive count host writes and no NAND writes at all? Some write their log every few minutes only."""
+    real = source in (SMART, SMART_WAL)
+    return real and bool(counters.get(f"{source}.{_HOST}")) and counters.get(f"{source}.{_NAND}") == 0.0
+
+
+def _programmed(counters: Differences) -> float | None:
+    """NAND bytes of all drives together; None where one of them counts host writes only, or stands still."""
+    for source in _SOURCES:
+        silent = counters.get(f"{source}.{_NAND}") is None or stands_still(counters, source)
+        if silent and counters.get(f"{source}.{_HOST}") is not None:
+            return None
+    return _sum(counters, _NAND)
+
+
+def _amplification(*sources: str) -> Callable[[Differences], float | None]:
+    """Of the first of these that counts."""
+
+    def value(counters: Differences) -> float | None:
+        for source in sources:
+            if counters.get(f"{source}.{_HOST}") is not None and not stands_still(counters, source):
+                return quotient(counters.get(f"{source}.{_NAND}"), counters.get(f"{source}.{_HOST}"))
+        return None
+
+    return value
 
 
 def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
@@ -96,23 +119,28 @@ class Drives(Probe):
             "nand_bytes",
             "bytes that the flash programmed",
             "bytes",
-            lambda counters: _sum(counters, _NAND),
+            _programmed,
             Scale.RATIO,
         ),
         _of_set(
             "write_amplification",
             "write amplification in the window (NAND / host bytes)",
             "ratio",
-            _ratio(_NAND, _HOST),
+            lambda counters: quotient(_programmed(counters), _sum(counters, _HOST)),
             cost=True,
         ),
         _of_set(
             "data_write_amplification",
             "write amplification of the drive that holds the data",
             "ratio",
-            _amplification(DATA),
+            _amplification(DATA, SMART),
         ),
-        _of_set("wal_write_amplification", "write amplification of the WAL's own drive", "ratio", _amplification(WAL)),
+        _of_set(
+            "wal_write_amplification",
+            "write amplification of the WAL's own drive",
+            "ratio",
+            _amplification(WAL, SMART_WAL),
+        ),
         per_transaction("drive_cpu_us", "CPU of the program that emulates drives", "us", drive_cpu_us, Scale.RATIO),
         _of_set(
             "asked_service_us",

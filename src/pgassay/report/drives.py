@@ -109,7 +109,15 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
+    if any(_stood_still(trial, source) for trial in trials for source in ("smart", "smart_wal")):
+        yield "a drive counted host writes in a window, but no NAND writes: its counters stood still and are not used"
     yield from service_times.notes(trials)
+
+
+def _stood_still(trial: TrialRecord, source: str) -> bool:
+    """As the probe has it, which left write amplification out."""
+    counted = trial.counters
+    return bool(counted.get(f"{source}.host_bytes_written")) and counted.get(f"{source}.nand_bytes_written") == 0.0
 
 
 def settled(trials: Sequence[TrialRecord]) -> float | None:

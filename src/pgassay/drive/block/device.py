@@ -19,6 +19,7 @@ from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
 from pgassay.drive import messages
 from pgassay.drive.block import filesystems
+from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
@@ -52,9 +53,9 @@ def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/bloc
     """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
     try:
         if not stat.S_ISBLK(device.stat().st_mode):
-            raise messages.no_block_device(device)
+            raise block_messages.no_block_device(device)
     except FileNotFoundError:
-        raise messages.no_block_device(device) from None
+        raise block_messages.no_block_device(device) from None
     _require_free(device, sys)
     require_blank_or_ours(device, runner)
 
@@ -66,10 +67,10 @@ def require_blank_or_ours(device: Path, runner: Runner) -> None:
         label = str(signature.get("label") or "")
         ours = signature.get("type") in filesystems.KINDS and label.startswith(f"{filesystems.LABEL}-")
         if not ours:
-            raise messages.carries_data(device, f"{signature.get('type')}{f' labelled {label}' if label else ''}")
+            raise block_messages.carries_data(device, f"{signature.get('type')}{f' labelled {label}' if label else ''}")
     place = None if found else first_data(device)
     if place is not None:
-        raise messages.carries_unknown_data(device, place)
+        raise block_messages.carries_unknown_data(device, place)
 
 
 def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
@@ -137,12 +138,12 @@ def _require_free(device: Path, sys: Path) -> None:
     try:
         os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
     except OSError as failure:
-        raise messages.device_in_use(device, (failure.strerror or str(failure)).lower()) from None
+        raise block_messages.device_in_use(device, (failure.strerror or str(failure)).lower()) from None
     folder = sys / device.resolve().name
     held = [path.name for path in (folder / "holders").glob("*")]
     parts = [path.parent.name for path in folder.glob("*/partition")]
     if held or parts:
-        raise messages.device_in_use(
+        raise block_messages.device_in_use(
             device, "partitions " + ", ".join(parts) if parts else "held by " + ", ".join(held)
         )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pgassay.drive import messages
 from pgassay.drive.block import kernel
+from pgassay.drive.block import messages as block_messages
 
 Wait = Callable[[], None]
 """Returns when the recording is to end."""
@@ -48,7 +49,7 @@ def record_device(device: Path, path: Path, codec: str, wait: Wait) -> Recorded:
 
     _require_new(path)
     if not device.is_block_device():
-        raise messages.no_block_device(device)
+        raise block_messages.no_block_device(device)
     with tempfile.TemporaryDirectory(prefix="pgassay-", dir=path.parent) as place:
         raw = Path(place, "events.txt")
         with listening(device, raw) as listener:
