@@ -12,6 +12,7 @@ from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
 from pgassay.lab.preflight import check
+from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.results import RESPONSES
 from pgassay.study.parsing import parse
@@ -101,6 +102,19 @@ def test_auto_comes_to_one_of_the_two() -> None:
     assert len(reasons) == 1
     plain = resolve(study_of(load={"checkpoint": "cycle"}), fake_site())
     assert settled(plain) == (plain, ())
+
+
+def test_a_new_study_is_auto_unless_it_says_otherwise() -> None:
+    """What is written for a new run; a record or a study file that names nothing is read as one server after the other
+    (`test_sequential_is_what_a_study_without_the_word_is`)."""
+    document: dict[str, Any] = {"factors": {"server.work_mem": ["4MB", "8MB"]}}
+    new = write_study("new", document)
+    assert (new.study.design.pairing, new.document["design"]["pairing"]) == ("auto", "auto")
+    assert "design" not in document, "the caller's own document stays as it was"
+    for word in ("sequential", "alternate"):
+        assert write_study("new", {**document, "design": {"pairing": word}}).study.design.pairing == word
+    found, reasons = settled(resolve(new.study, fake_site()))
+    assert (found.study.design.pairing, len(reasons)) == ("sequential", 1), "checkpoints by the clock are the default"
 
 
 def test_all_clones_need_room(place: Path) -> None:

@@ -25,8 +25,9 @@ from pgassay.record.reading import Run
 PROGRAM = (sys.executable, "-c", "from pgassay.cli import console; console()")
 TINY = (
     "--quick", "--levels", "table.fillfactor=100,75", "--set", "load.scale=1", "--set", "load.duration=1s",
-    "--set", "load.warmup=0s", "--blocks", "5..5", "--seed", "3",
+    "--set", "load.warmup=0s", "--blocks", "5..5", "--seed", "3", "--pairing", "sequential",
 )  # fmt: skip
+"""With one server after the other: how servers take turns is another journey."""
 ANYWHERE = ("--allow-busy", "--allow-volatile")
 PATIENCE_S = 110.0
 LONG_S = 600.0

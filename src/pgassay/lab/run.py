@@ -45,7 +45,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.study import document as documents
 from pgassay.study.document import Document, Overrides
 from pgassay.study.findings import Severity
-from pgassay.study.model import Study
+from pgassay.study.model import AUTO, Study
 from pgassay.study.parsing import parse
 
 
@@ -67,6 +67,8 @@ def write_study(
 ) -> WrittenStudy:
     """The study of a document under these overrides, with a seed drawn if it has none; raises `UsageError`.
 
+    Servers take turns wherever that is valid (`pairing`), unless the document says otherwise.
+
     `without_host_factors` leaves out host factors that this machine cannot have, instead of refusing them later.
     """
     overrides = overrides or Overrides()
@@ -76,6 +78,7 @@ def write_study(
     if without_host_factors:
         left_out = unavailable(documents.names_in(written), catalogue)
         written = documents.without(written, left_out)
+    written = {**written, "design": {"pairing": AUTO, **written.get("design", {})}}
     study = parse(name, written, catalogue, size=overrides.size)
     check_block_counts(study)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
