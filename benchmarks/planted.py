@@ -1,37 +1,44 @@
-"""Does a slow-down of known size come back whole? One of two servers burns CPU in each transaction, and takes turns.
+"""Does a slow-down of known size come back whole? One of two servers does more in a transaction, and they take turns.
 
-usage: python -m benchmarks.planted [--slowdowns 0,3,10,30] [--ways usual,realtime] [--blocks 6] [--competitor 0.6]
-             [--out FILE]
+usage: python -m benchmarks.planted [--load cpu|delay|read] [--slowdowns 0,3,10,30] [--ways usual,realtime]
+             [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--out FILE]
        python -m benchmarks.planted --read FILE
 
-A CPU-bound load: each transaction calls a PL/pgSQL loop, of no rounds on one server and of so many on the other that
-the CPU time of a transaction, of client and server together, grows by what is planted (its cost a round is timed
-first, by the server's own CPU). With all CPUs in use the speed falls by the same factor; that is the planned effect.
-Sides change with the block. Printed: the planned effect, what the slices' tps say with a 95 % interval over blocks, the
-bias, and what the ratio of CPU times says.
+`cpu`: each transaction calls a PL/pgSQL loop. `read`: a known share of the rows that it looks up is not in shared
+buffers, but in the page cache. Both use all CPUs, so that the speed falls by the factor by which the CPU time of a
+transaction grows, of client and server together, which is measured first, server by server. `delay`: one client, and
+the server waits before each flush (commit_delay); a transaction then lasts longer by that wait, which is measured
+first, too, since a sleep lasts longer than was asked for. Each server beside a program that takes a share of a core
+all the time. Sides change with the block. Printed: the planned effect (of `delay`: by how long the other server's
+transactions last in the block), what the slices' tps say with a 95 % interval over blocks, the bias, what they say at
+equal CPU of the client, and what the ratio of CPU times says.
 """
 
 import argparse
 import itertools
 import json
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from math import log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TextIO
 
-from benchmarks.noise import by_cell, contrasts, percent, total_cpu, tps
+from benchmarks.noise import client_cpu, contrasts, percent, total_cpu, tps
 from benchmarks.turns import (
+    ARMS,
     SCRIPTS,
     WARM_UP_MS,
     WAYS,
     Bench,
+    Turn,
+    Way,
     backends,
     bench,
-    competing,
     huge_pages,
     lines_of,
+    planted_settings,
     play,
     read,
     warm,
@@ -39,47 +46,62 @@ from benchmarks.turns import (
 from pgassay.analysis.boundaries import fixed_critical
 from pgassay.load.player import PlayedLoad, PlayedScript
 
-LOAD = "cpu"
-ROUNDS_TIMED = 2000
+TIMED = {"cpu": 2000, "delay": 400, "read": 1000}
+"""How much of each is planted while its cost is measured; every load that is offered is here."""
+CLIENTS = {"cpu": 4, "delay": 1, "read": 4}
+LEAST_DELAY_US = 10
+"""A shorter one is none: the sleep itself lasts longer."""
 
 
-def calibrate(made: Bench, clients: int, note: TextIO) -> tuple[float, float]:
-    """CPU of a transaction that burns nothing, and of one round of the loop, in µs; before other programs."""
-    way = WAYS["realtime"]
-    with closing(_Stopping(made)) as held:
-        found = []
-        warm(held.server)
-        for burn in (0, ROUNDS_TIMED, 0, ROUNDS_TIMED):
-            script = PlayedScript(LOAD, SCRIPTS[LOAD].format(burn=burn))
-            load = PlayedLoad((script,), clients, 2, "prepared", variables={"scale": str(made.scale)})
-            with made.connect(held.server, load, way) as player:
+def calibrate(made: Bench, load: str, way: Way, note: TextIO) -> dict[str, float]:
+    """What a transaction costs with nothing planted, and what is planted for each unit of it, in µs of CPU time or (of
+    `delay`, with what every sleep lasts longer) of time; before other programs."""
+    found: dict[int, list[float]] = {0: [], TIMED[load]: []}
+    for planted in (0, TIMED[load], TIMED[load], 0):
+        script = PlayedScript(load, SCRIPTS[load].format(burn=planted))
+        clients = CLIENTS[load]
+        variables = {"scale": str(made.scale)}
+        played_load = PlayedLoad((script,), clients, min(2, clients), "prepared", variables=variables)
+        server = made.start("a", way, planted_settings(load, planted))
+        try:
+            warm(server)
+            with made.connect(server, played_load, way) as player:
                 player.play(duration_ms=2 * WARM_UP_MS)
-                pids = backends(held.server)
+                pids = backends(server)
                 before = _used_us(pids)
-                played = player.play(duration_ms=1500)
+                played = player.play(duration_ms=3000)
                 server_us = (_used_us(pids) - before) / played.transactions
-                found.append((server_us, played.cpu_ns / played.transactions / 1e3))
-    base = min(found[0][0] + found[0][1], found[2][0] + found[2][1])
-    each = fmean(found[at + 1][0] - found[at][0] for at in (0, 2)) / ROUNDS_TIMED
-    note.write(json.dumps({"transaction_us": base, "round_us": each}) + "\n")
-    return base, each
-
-
-class _Stopping:
-    def __init__(self, made: Bench) -> None:
-        self.server = made.start("a", WAYS["realtime"])
-
-    def close(self) -> None:
-        self.server.stop()
+                lasted_us = (played.drained_ns - played.opened_ns) / 1e3 / played.transactions
+                cpu_us = server_us + played.cpu_ns / played.transactions / 1e3
+                found[planted].append(lasted_us if load == "delay" else cpu_us)
+        finally:
+            server.stop()
+    base, more = min(found[0]), fmean(found[TIMED[load]]) - fmean(found[0])
+    known = {"transaction_us": base, "round_us": more / TIMED[load], "beside_us": 0.0}
+    if load == "delay":
+        known |= {"round_us": 1.0, "beside_us": more - TIMED[load]}
+    note.write(json.dumps({"calibrated": load, "way": way.name, **known}) + "\n")
+    return known
 
 
 def _used_us(pids: Sequence[int]) -> float:
     return sum(int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) for pid in pids) / 1e3
 
 
-def rounds_for(slowdown: float, transaction_us: float, round_us: float) -> int:
-    """Rounds of the loop that make a transaction slower by this share of the speed."""
-    return round(transaction_us * (1 / (1 - slowdown) - 1) / round_us)
+def amount_for(load: str, slowdown: float, known: Mapping[str, float]) -> int:
+    """How much of what is planted makes a transaction slower by this share of the speed."""
+    more_us = known["transaction_us"] * (1 / (1 - slowdown) - 1) - known.get("beside_us", 0.0)
+    amount = round(more_us / known["round_us"]) if slowdown else 0
+    return amount if load != "delay" or amount >= LEAST_DELAY_US else 0
+
+
+def planned(load: str, planted: int, known: Mapping[str, float], turns: Sequence[Turn]) -> float:
+    """The true ln(b/a) of a block."""
+    more_us = planted * known["round_us"] + (known.get("beside_us", 0.0) if planted else 0.0)
+    base_us = known["transaction_us"]
+    if load == "delay":
+        base_us = 1e6 / tps([each for each in turns if each.arm == ARMS[0]])
+    return 0.0 - log(1 + more_us / base_us)
 
 
 def interval(values: Sequence[float]) -> str:
@@ -97,21 +119,27 @@ def signed(share: float) -> str:
 
 
 def recovered(path: Path) -> list[str]:
-    """The table; the calibration is the file's last."""
-    known = [each for each in lines_of(path) if "round_us" in each][-1]
-    lines = ["| way | blocks | planned | by tps | bias | by CPU time | CPU of others |", "|---" * 7 + "|"]
-    cells = by_cell(read(path))
-    for (_, way, planted), blocks in sorted(cells.items(), key=lambda cell: (cell[0][1], int(cell[0][2][2:]))):
-        burn = int(planted.partition("/")[2])
-        planned = 0.0 - log(1 + burn * known["round_us"] / known["transaction_us"])
-        found = contrasts(blocks, tps)
-        costs = [-each for each in contrasts(blocks, total_cpu)]
+    """The table; the calibration is the file's last of that way, or of the file."""
+    lines = [
+        "| way | competitor | blocks | planned | by tps | bias | at equal client CPU | by CPU time | CPU of others |",
+        "|---" * 9 + "|",
+    ]
+    calibrations = [each for each in lines_of(path) if "round_us" in each]
+    cells: dict[tuple[str, float, int], dict[int, list[Turn]]] = defaultdict(lambda: defaultdict(list))
+    for turn in read(path):
+        cells[turn.way, turn.competitor, int(turn.planted.partition("/")[2])][turn.block].append(turn)
+    for (way, competitor, amount), blocks in sorted(cells.items()):
+        known = [each for each in calibrations if each.get("way", way) == way][-1]
         every = [turn for turns in blocks.values() for turn in turns]
+        truth = [planned(every[0].load, amount, known, turns) for turns in blocks.values()]
+        found = contrasts(blocks, tps)
+        adjusted = [one + other for one, other in zip(found, contrasts(blocks, client_cpu), strict=True)]
+        costs = [-each for each in contrasts(blocks, total_cpu)]
+        bias = [one - other for one, other in zip(found, truth, strict=True)]
         others = fmean(max(0.0, 1 - each.used_share - each.idle_share - each.steal_share) for each in every)
-        bias = [each - planned for each in found]
         lines.append(
-            f"| {way} | {len(blocks)} | {signed(planned)} | {interval(found)} | {interval(bias)} | {interval(costs)} |"
-            f" {percent(others, 2)} |"
+            f"| {way} | {percent(competitor, 2)} | {len(blocks)} | {signed(fmean(truth))} | {interval(found)} |"
+            f" {interval(bias)} | {interval(adjusted)} | {interval(costs)} | {percent(others, 2)} |"
         )
     return lines
 
@@ -119,16 +147,16 @@ def recovered(path: Path) -> list[str]:
 def main(words: Sequence[str] | None = None) -> None:
     """Calibrate, plant, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--load", choices=sorted(TIMED), default="cpu")
     parser.add_argument("--slowdowns", default="0,3,10,30", help="per cent of the speed")
     parser.add_argument("--ways", default="usual,realtime")
+    parser.add_argument("--competitors", default="0", help="shares of a core that another program takes all the time")
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--slice-ms", type=int, default=400)
-    parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--out", type=Path, default=Path("planted.jsonl"))
     parser.add_argument("--directory", type=Path)
-    parser.add_argument("--competitor", type=float, default=0.0, help="0.6: a program takes 0 to 60 %% of a core")
     parser.add_argument("--read", type=Path)
     given = parser.parse_args(words)
     if given.read is None:
@@ -137,14 +165,15 @@ def main(words: Sequence[str] | None = None) -> None:
             held.enter_context(huge_pages(any(way.huge for way in ways)))
             made = held.enter_context(bench(given.directory, given.scale))
             note = held.enter_context(given.out.open("w", encoding="utf-8"))
-            known = calibrate(made, given.clients, note)
-            held.enter_context(competing(given.competitor))
-            for block, slowdown, way in itertools.product(
-                range(1, given.blocks + 1), map(float, given.slowdowns.split(",")), ways
-            ):
+            known = {way.name: calibrate(made, given.load, way, note) for way in ways}
+            for block, slowdown, way, competitor in itertools.product(
+                range(1, given.blocks + 1), map(float, given.slowdowns.split(",")), ways,
+                map(float, given.competitors.split(",")),
+            ):  # fmt: skip
+                amount = amount_for(given.load, slowdown / 100, known[way.name])
                 play(
-                    made, LOAD, way, (0, rounds_for(slowdown / 100, *known)), note, block=block, rounds=given.rounds,
-                    slice_ms=given.slice_ms, clients=given.clients,
+                    made, given.load, way, (0, amount), note, competitor=competitor, block=block,
+                    rounds=given.rounds, slice_ms=given.slice_ms, clients=CLIENTS[given.load],
                 )  # fmt: skip
     print("\n".join(recovered(given.read or given.out)))
 

@@ -43,12 +43,26 @@ SCRIPTS = {
     + "SELECT abalance, burn({burn}) FROM pgbench_accounts WHERE aid = :aid;\n"
     + "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)"
     + " VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n",
+    "delay": ACCOUNT + "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;\n",
+    "read": "\\set thousandth random(1, 1000)\n\\if :thousandth <= {burn}\n"
+    + ACCOUNT
+    + "\\else\n\\set aid random(1, 1000)\n\\endif\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
 }
-"""pgbench -S and -N, each with a function that burns the server's CPU."""
+"""What is planted is a number: `cpu` and `flush` are pgbench's -S and -N with a function that burns so many rounds of
+the server's CPU; `delay` waits so many microseconds before each flush (commit_delay); `read` looks so many of a
+thousand rows up anywhere in a table that does not fit into shared buffers, the others where they always are."""
 SETTINGS = {
     "shared_buffers": "512MB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "autovacuum": "off",
     "max_connections": "100",
 }  # fmt: skip
+
+
+def planted_settings(load: str, planted: int) -> dict[str, str]:
+    """What a server is started with so that it has what is planted, beside `SETTINGS`."""
+    if load == "delay":
+        return {"commit_delay": str(planted), "commit_siblings": "0"}
+    return {"shared_buffers": "16MB"} if load == "read" else {}
+
 
 WARM_UP_MS = 1000
 """Of each player's connections, before the first round."""
@@ -104,6 +118,8 @@ class Turn:
     steal_share: float
     metronome: Mapping[str, float] = field(default_factory=dict)
     parts: tuple[int, ...] = ()
+    competitor: float = 0.0
+    """The share of a core that another program takes steadily."""
 
     @property
     def tps(self) -> float:
@@ -130,9 +146,9 @@ class Bench:
         self.clock = SystemClock()
         self.cores = sorted(os.sched_getaffinity(0))
 
-    def start(self, arm: str, way: Way) -> Server:
-        """One of the two servers."""
-        settings = {**SETTINGS, "huge_pages": "on" if way.huge else "off"}
+    def start(self, arm: str, way: Way, more: Mapping[str, str] | None = None) -> Server:
+        """One of the two servers, with these settings more."""
+        settings = {**SETTINGS, "huge_pages": "on" if way.huge else "off", **(more or {})}
         place = Placement(realtime=way.realtime)
         return self.installation.start(self.directory / arm, settings, self.directory / f"socket-{arm}", place)
 
@@ -173,9 +189,9 @@ def bench(within: Path | None, scale: int) -> Iterator[Bench]:
 
 COMPETITOR = """
 import random, sys, time
-most = float(sys.argv[1])
+least, most = map(float, sys.argv[1:])
 while True:
-    share, until = random.uniform(0, most), time.monotonic() + random.expovariate(1 / 0.5)
+    share, until = random.uniform(least, most), time.monotonic() + random.expovariate(1 / 0.5)
     while time.monotonic() < until:
         burning = time.monotonic() + 0.05 * share
         while time.monotonic() < burning:
@@ -186,12 +202,15 @@ while True:
 
 
 @contextmanager
-def competing(share: float) -> Iterator[None]:
-    """Another program of a session of its own that takes up to this share of a core, in bursts; none for 0."""
+def competing(share: float, *, steady: bool = False) -> Iterator[None]:
+    """Another program of a session of its own that takes up to this share of a core, in bursts, or just as much all the
+    time; none for 0."""
     if not share:
         yield
         return
-    program = subprocess.Popen([sys.executable, "-c", COMPETITOR, str(share)], start_new_session=True)
+    least = share if steady else 0.0
+    words = [sys.executable, "-c", COMPETITOR, str(least), str(share)]
+    program = subprocess.Popen(words, start_new_session=True)
     try:
         yield
     finally:
@@ -237,22 +256,25 @@ def pin(player: int, pids: Sequence[int], cores: Sequence[int]) -> None:
         os.sched_setaffinity(pid, {cores[place * len(workers) // len(pids) % len(cores)]})
 
 
-def play(made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO, **how: int) -> None:
-    """One block: `rounds` of slices of `slice_ms`; `planted` is what each arm burns. Sides change with the block."""
+def play(
+    made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO, *, competitor: float = 0.0, **how: int
+) -> None:
+    """One block: `rounds` of slices of `slice_ms`; `planted` is what each arm has. Sides change with the block."""
     block, rounds, slice_ms, clients = how["block"], how["rounds"], how["slice_ms"], how["clients"]
+    of = dict(zip(ARMS, planted, strict=True))
     source = random.Random(block)
     place_of = dict(zip(ARMS, ARMS if block % 2 else reversed(ARMS), strict=True))
     with ExitStack() as held:
         servers = {}
         for arm in source.sample(ARMS, 2):
-            servers[arm] = made.start(place_of[arm], way)
+            servers[arm] = made.start(place_of[arm], way, planted_settings(load, of[arm]))
             held.callback(servers[arm].stop)
         loads = {
             arm: PlayedLoad(
-                (PlayedScript(load, SCRIPTS[load].format(burn=burn)),), clients, min(2, clients), "prepared",
+                (PlayedScript(load, SCRIPTS[load].format(burn=of[arm])),), clients, min(2, clients), "prepared",
                 seed=block, variables={"scale": str(made.scale)},
             )
-            for arm, burn in zip(ARMS, planted, strict=True)
+            for arm in ARMS
         }  # fmt: skip
         metronome = held.enter_context(LocalMetronome(made.cores, made.runner, made.clock, made.directory))
         for server in servers.values():
@@ -262,13 +284,15 @@ def play(made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO,
             for arm in ARMS:
                 players[arm] = held.enter_context(made.connect(servers[arm], loads[arm], way))
                 players[arm].play(duration_ms=WARM_UP_MS)
+        held.enter_context(competing(competitor, steady=True))
         order = source.sample(ARMS, 2)
         for number in range(1, rounds + 1):
             beat = metronome.beat().covariates()
             for position, arm in enumerate(order, start=1):
                 known = partial(Turn, load, way.name, "/".join(map(str, planted)), block, number, position, arm)
                 player = players[arm] if arm in players else made.connect(servers[arm], loads[arm], way)
-                turn = _measured(partial(known, metronome=beat), player, servers[arm], slice_ms)
+                more = partial(known, metronome=beat, competitor=competitor)
+                turn = _measured(more, player, servers[arm], slice_ms)
                 note.write(json.dumps(asdict(turn)) + "\n")
                 if way.fresh:
                     player.close()

@@ -142,7 +142,9 @@ def test_the_example_that_runs_a_study(tmp_path: Path, monkeypatch: pytest.Monke
     with place() as reachable:
         monkeypatch.setenv("PGASSAY_DATA_DIR", str(reachable.data))
         exec(compile(text, example.page, "exec"), {"look": look})
-    assert seen == [2, 2, 4, 4, 6, 6, 8, 8, 10, 10], "servers took turns, so the trials of a block are committed together"
+    assert seen == [2, 2, 4, 4, 6, 6, 8, 8, 10, 10], (
+        "servers took turns, so the trials of a block are committed together"
+    )
 
 
 @pytest.mark.slow

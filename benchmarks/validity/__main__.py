@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.validity.agreement import disagreements
 from benchmarks.validity.answers import Answer, answers
 from benchmarks.validity.cells import CELLS, Cell
-from benchmarks.validity.noises import BLOCKS, estimated_errors
+from benchmarks.validity.noises import BLOCKS
 from benchmarks.validity.noises import rows as noise_rows
 from benchmarks.validity.rates import Rates, rates
 from benchmarks.validity.steadiness import (
@@ -34,7 +34,6 @@ from benchmarks.validity.steadiness import (
 
 NOISES_MOST = 2000
 """Simulated time is dear: no more studies than these for each machine."""
-ESTIMATED = 20_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,24 +86,15 @@ def _remark(row: Rates) -> str:
 
 def _print_noises(studies: int, seed: int) -> int:
     print(f"\nmachines without any effect, {BLOCKS} blocks, looks from the fifth on, {studies} studies each")
-    print("machine     arms  way                     false %   ±% at 5  ±% at end  metronome shown untouched")
+    print("machine     arms  way         false %   ±% at 5  ±% at end")
     broken = 0
     for row in noise_rows(studies, seed):
         broken += row.broken
-        accepted = "" if row.accepted is None else f"{100 * row.accepted:8.0f} %"
         print(
-            f"{row.machine:<11} {row.arms:4}  {row.way:<22} {100 * row.false:8.2f} {row.width_first:9.2f} "
-            f"{row.width_last:10.2f} {accepted}{'  BROKEN' if row.broken else ''}",
+            f"{row.machine:<11} {row.arms:4}  {row.way:<10} {100 * row.false:8.2f} {row.width_first:9.2f} "
+            f"{row.width_last:10.2f}{'  BROKEN' if row.broken else ''}",
             flush=True,
         )
-    print("\nan exponent estimated at each look; its half-width beside the raw one, at the first look and the last")
-    print("explained %   false %   first    last")
-    error = 0.05 + 3.0 * sqrt(0.05 * 0.95 / ESTIMATED)
-    for share in (0.0, 0.3, 0.5, 0.7, 0.9):
-        wrong, first, last = estimated_errors(ESTIMATED, seed, share)
-        worse = wrong > error
-        broken += worse
-        print(f"{100 * share:11.0f} {100 * wrong:9.2f} {first:7.2f} {last:7.2f}{'  BROKEN' if worse else ''}")
     return broken
 
 

@@ -1,9 +1,9 @@
-"""Machines whose speed wanders, and three ways to measure on them: one after the other, alternating, adjusted.
+"""Machines whose speed wanders, and two ways to measure on them: one after the other, and in turns.
 
 Time is simulated in steps of a quarter second. A machine's speed has 1/f noise, bursts of a competitor, drift, noise
 of each start of a server, or servers that come up in one of two states (see docs/noise.md); trials of eight seconds
-follow each other, or all servers of a block take turns in slices of one second. A metronome beside each trial or slice
-tells the machine's speed at that time, to one per cent. No treatment has an effect: what is found is false.
+follow each other, or all servers of a block take turns in slices of one second. The slowest round
+of each block is lost, as to other programs. No treatment has an effect: what is found is false, at whichever look.
 """
 
 from collections.abc import Iterator
@@ -14,29 +14,24 @@ import numpy as np
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
 from benchmarks.validity.simulate import Floats, Paths, look
-from pgassay.analysis.adjustment import BIAS_ERROR, BIAS_MAX, ESTIMATED_ALPHA
-from pgassay.analysis.boundaries import FIRST_LOOK, criticals, fixed_critical, with_more_freedom
 
 STEP_S = 0.25
 TRIAL_S = 8.0
 RESTART_S = 4.0
 SLICE_S = 1.0
-METRONOME_ERROR = 0.01
 OWN = 0.02
 """Standard deviation of what a second of load scatters by itself (logarithm)."""
 BLOCKS = 8
 
 MACHINES = ("1/f", "bursts", "drift", "instance", "two states", "all")
-WAYS = ("sequential", "alternating", "adjusted", "alternating, adjusted")
+ARMS = (2, 3, 4, 5, 6)
 BOUNDED_UP_TO = 0.05
 
 
 @dataclass(frozen=True)
 class Row:
-    """Of one machine, number of arms and way: shares of studies, half-widths in % at five blocks and at the end.
-
-    `accepted`: how often the metronome's own difference is shown to be small enough at the end (adjusted ways).
-    """
+    """Of one machine, number of arms and way: the share of studies with a false verdict, and half-widths in % at five
+    blocks and at the end."""
 
     machine: str
     arms: int
@@ -45,7 +40,6 @@ class Row:
     false: float
     width_first: float
     width_last: float
-    accepted: float | None
 
     @property
     def broken(self) -> bool:
@@ -116,10 +110,8 @@ def _order(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return found.astype(np.float64)
 
 
-def measured(
-    kind: str, arms: int, studies: int, rng: np.random.Generator, *, alternating: bool
-) -> tuple[Floats, Floats]:
-    """Logarithms of the blocks' values and of the machine's speed by the metronome, (studies, blocks, arms)."""
+def measured(kind: str, arms: int, studies: int, rng: np.random.Generator, *, alternating: bool) -> Floats:
+    """Logarithms of the blocks' values, (studies, blocks, arms)."""
     shape = (studies, BLOCKS, arms)
     block_s = arms * (TRIAL_S + RESTART_S)
     speed = machine(kind, rng, studies, BLOCKS * block_s + TRIAL_S)
@@ -129,30 +121,28 @@ def measured(
         begins = begins + _order(rng, shape) * (TRIAL_S + RESTART_S) + RESTART_S
         seen = _means(speed, begins, TRIAL_S)
         scatter = rng.normal(0.0, OWN / sqrt(TRIAL_S), shape)
-        return seen + own + scatter, seen + rng.normal(0.0, METRONOME_ERROR, shape)
+        return np.asarray(seen + own + scatter)
     rounds = int(TRIAL_S / SLICE_S)
     places = np.stack([_order(rng, (studies, rounds, arms)) for _ in range(BLOCKS)], axis=1)
     starts = begins[..., None] + np.arange(rounds)[None, None, :, None] * arms * SLICE_S + places * SLICE_S
     slices = _means(speed, starts + arms * RESTART_S, SLICE_S)
-    beats = slices + rng.normal(0.0, METRONOME_ERROR, slices.shape)
     transactions = np.exp(slices + rng.normal(0.0, OWN / sqrt(SLICE_S), slices.shape))
-    return np.log(transactions.mean(axis=2)) + own, np.log(np.exp(beats).mean(axis=2))
+    disturbance = slices.mean(axis=3, keepdims=True)
+    kept = disturbance > disturbance.min(axis=2, keepdims=True)
+    return np.asarray(np.log((transactions * kept).sum(axis=2) / kept.sum(axis=2)) + own)
 
 
 def rows(studies: int, seed: int, machines: tuple[str, ...] = MACHINES) -> Iterator[Row]:
-    """Every machine with two, four and six arms, by every way."""
+    """Every machine with every number of arms, by both ways."""
     for place, kind in enumerate(machines):
-        for arms in (2, 4, 6):
+        for arms in ARMS:
             for alternating in (False, True):
                 rng = np.random.default_rng([seed, place, arms, alternating])
-                values, clock = measured(kind, arms, studies, rng, alternating=alternating)
-                raw, adjusted = ("alternating", "alternating, adjusted") if alternating else ("sequential", "adjusted")
-                yield _row(kind, arms, raw, look(values, BLOCKS), None)
-                # With an exponent that was fixed beforehand an adjusted contrast is one of adjusted values.
-                yield _row(kind, arms, adjusted, look(values - clock, BLOCKS), clock)
+                values = measured(kind, arms, studies, rng, alternating=alternating)
+                yield _row(kind, arms, "in turns" if alternating else "sequential", look(values, BLOCKS))
 
 
-def _row(kind: str, arms: int, way: str, paths: Paths, clock: Floats | None) -> Row:
+def _row(kind: str, arms: int, way: str, paths: Paths) -> Row:
     return Row(
         machine=kind,
         arms=arms,
@@ -161,37 +151,4 @@ def _row(kind: str, arms: int, way: str, paths: Paths, clock: Floats | None) -> 
         false=float(paths.different().any(axis=(1, 2)).mean()),
         width_first=100.0 * float(np.median(paths.half[:, 0])),
         width_last=100.0 * float(np.median(paths.half[:, -1])),
-        accepted=None if clock is None else float(accepted(clock).mean()),
     )
-
-
-def accepted(clock: Floats) -> Floats:
-    """For which comparisons the metronome's own difference is shown to lie within the bound after all blocks."""
-    shifts = clock[:, :, 1:] - clock[:, :, :1]
-    error = shifts.std(axis=1, ddof=1) / sqrt(clock.shape[1])
-    reach = fixed_critical(clock.shape[1], 2.0 * BIAS_ERROR) * error
-    return np.asarray(np.abs(shifts.mean(axis=1)) + reach <= log(1.0 + BIAS_MAX))
-
-
-def estimated_errors(studies: int, seed: int, explained: float, blocks: int = BLOCKS) -> tuple[float, float, float]:
-    """False verdicts with an exponent estimated at each look, and its half-width ÷ the raw one, first look and last.
-
-    One comparison; the covariate explains this share of the contrasts' variance.
-    """
-    rng = np.random.default_rng([seed, int(100 * explained)])
-    shifts = rng.standard_normal((studies, blocks))
-    contrasts = sqrt(explained) * shifts + sqrt(1.0 - explained) * rng.standard_normal((studies, blocks))
-    wrong = np.zeros(studies, dtype=np.bool_)
-    ratios = []
-    for n, value in enumerate(criticals(blocks, ESTIMATED_ALPHA * 0.05), FIRST_LOOK):
-        x, d = shifts[:, :n], contrasts[:, :n]
-        from_middle, middle = x - x.mean(axis=1, keepdims=True), d.mean(axis=1)
-        width = (from_middle**2).sum(axis=1)
-        slope = (from_middle * d).sum(axis=1) / width
-        rest = d - middle[:, None] - slope[:, None] * from_middle
-        variance = (rest**2).sum(axis=1) / (n - 2)
-        error = np.sqrt(variance * (1.0 / n + x.mean(axis=1) ** 2 / width))
-        half = with_more_freedom(value, n, -1.0) * error
-        wrong |= np.abs(middle - slope * x.mean(axis=1)) > half
-        ratios.append(float(np.median(half) / np.median(value * d.std(axis=1, ddof=1) / sqrt(n))))
-    return float(wrong.mean()), ratios[0], ratios[-1]

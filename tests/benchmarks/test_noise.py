@@ -11,7 +11,7 @@ from statistics import stdev
 import pytest
 
 from benchmarks.noise import by_cell, contrasts, explained, sequential, sources, spectra, tps
-from benchmarks.planted import recovered, rounds_for
+from benchmarks.planted import amount_for, planned, recovered
 from benchmarks.turns import Turn, read
 
 
@@ -43,7 +43,7 @@ def test_turns_take_out_the_machine_and_keep_the_effect() -> None:
 
 def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> None:
     known = {"transaction_us": 30.0, "round_us": 0.01}
-    burn = rounds_for(0.1, **known)
+    burn = amount_for("cpu", 0.1, known)
     assert 30.0 / (30.0 + burn * 0.01) == pytest.approx(0.9, abs=1e-3)
     made = turns(effect=log(0.9), planted=f"0/{burn}")
     path = tmp_path / "planted.jsonl.gz"
@@ -52,9 +52,24 @@ def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> 
     assert read(path) == made
     (row,) = recovered(path)[2:]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[:2] == ["usual", "40"]
-    assert float(cells[2].strip(" %")) == pytest.approx(100 * log(0.9), abs=0.05)
-    bias, half = (float(each.strip(" %")) for each in cells[4].split(" ± "))
+    assert cells[:3] == ["usual", "0 %", "40"]
+    assert float(cells[3].strip(" %")) == pytest.approx(100 * log(0.9), abs=0.05)
+    bias, half = (float(each.strip(" %")) for each in cells[5].split(" ± "))
     assert abs(bias) < 0.5
     assert 0 < half < 0.5
     assert len(sources(made)) == len(spectra(made)) == 3
+
+
+def test_a_delay_is_planned_by_what_its_sleep_really_takes() -> None:
+    """A transaction of 1 ms, a sleep that lasts 60 µs longer than asked for: 10 % slower are 51 µs and these 60."""
+    known = {"transaction_us": 1000.0, "round_us": 1.0, "beside_us": 60.0}
+    amount = amount_for("delay", 0.1, known)
+    assert amount == round(1000 / 9) - 60
+    assert amount_for("delay", 0.05, known) == 0, "no sleep is so short"
+    assert amount_for("delay", 0.0, known) == 0
+    block = [Turn("delay", "usual", f"0/{amount}", 1, 1, 1, "a", 0.0, 500, 1.0, 1.0, 1.0, 0.1, 0.9, 0.0)]
+    assert planned("delay", amount, known, block) == pytest.approx(-log(1 + (amount + 60) / 2000)), (
+        "by this block's own"
+    )
+    assert planned("delay", 0, known, block) == 0.0
+    assert planned("cpu", amount, known, block) == pytest.approx(-log(1 + (amount + 60) / 1000))

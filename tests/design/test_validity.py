@@ -1,22 +1,13 @@
-"""Which questions slices and adjustments can answer: every factor has its rule, and refusals name factor and reason."""
+"""Which questions slices can answer: every factor has its rule, and refusals name factor and reason."""
 
 from dataclasses import replace
 
 import pytest
 
-from pgassay.design.validity import (
-    CLIENT_CPU,
-    COVARIATES,
-    RULES,
-    Bound,
-    adjustment_refusal,
-    alternation_refusals,
-    rule_of,
-)
+from pgassay.design.validity import RULES, alternation_refusals, rule_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
-from pgassay.study.responses import METRONOME
 
 
 def study(name: str, *levels: str) -> Study:
@@ -83,17 +74,3 @@ def test_an_open_loop_does_not_alternate() -> None:
     assert alternation_refusals(replace(plain, fixed={"load.rate": Level("none", "none")})) == ()
     (told,) = alternation_refusals(replace(plain, fixed={"load.rate": Level("500", "500")}))
     assert told.startswith("load.rate: what waits")
-
-
-def test_the_clients_cpu_adjusts_flush_bound_loads_alone() -> None:
-    settings, protocols = study("server.work_mem", "4MB", "64MB"), study("load.protocol", "simple", "prepared")
-    assert adjustment_refusal(settings, CLIENT_CPU, Bound.FLUSH) == ""
-    assert "sleep and wake" in adjustment_refusal(settings, CLIENT_CPU, Bound.CPU)
-    assert adjustment_refusal(settings, CLIENT_CPU, Bound.READ) != ""
-    assert "load.protocol changes what the client does" in adjustment_refusal(protocols, CLIENT_CPU, Bound.FLUSH)
-    for each in METRONOME:
-        assert adjustment_refusal(protocols, each.name, Bound.CPU) == "", "no treatment touches the metronome"
-    assert "not known" in adjustment_refusal(settings, "server_cpu_us_per_transaction", Bound.FLUSH)
-    assert set(COVARIATES) == {
-        (name, bound) for name in (CLIENT_CPU, *(each.name for each in METRONOME)) for bound in Bound
-    }

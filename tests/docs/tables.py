@@ -11,7 +11,7 @@ from benchmarks.noise import sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import read
 from pgassay.bench.factor import Factor, Stage
-from pgassay.design.validity import COVARIATES, RULES, Bound
+from pgassay.design.validity import RULES
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
 
@@ -53,21 +53,11 @@ def takes(factor: Factor) -> str:
 
 
 def validity() -> list[str]:
-    """A row for each rule of what may alternate and be adjusted by the client's CPU."""
-    lines = [row(("factors", "servers that differ in it take turns", "the client's CPU may adjust")), "|---|---|---|"]
+    """A row for each rule of what may alternate."""
+    lines = [row(("factors", "servers that differ in it take turns")), "|---|---|"]
     for rule in RULES:
         turns = f"no: {rule.alternating}" if rule.alternating else "yes" + (f": {rule.note}" if rule.note else "")
-        lines.append(row((code(rule.pattern), turns, f"no: it {rule.adjusting}" if rule.adjusting else "flush-bound")))
-    return lines
-
-
-def covariates() -> list[str]:
-    """A row for each covariate: which kinds of load it may adjust."""
-    names = list(dict.fromkeys(name for name, _ in COVARIATES))
-    lines = [row(("covariate", *Bound)), "|---" * (1 + len(Bound)) + "|"]
-    for name in names:
-        told = (COVARIATES[name, bound] for bound in Bound)
-        lines.append(row((code(name), *(f"no: {why}" if why else "yes" for why in told))))
+        lines.append(row((code(rule.pattern), turns)))
     return lines
 
 
@@ -78,7 +68,6 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
     ("noise.md", "validity"): validity(),
-    ("noise.md", "covariates"): covariates(),
     ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),

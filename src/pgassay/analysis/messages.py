@@ -258,15 +258,3 @@ def discarded_slice(arm: str, reason: str) -> str:
 def nothing_done(transactions: float, seconds: float) -> str:
     """A slice without transactions, or without time."""
     return f"{transactions:g} transactions in {seconds:g} s"
-
-
-def adjustment_refused(covariate: str, blocks: int, shift: float, low: float, high: float, limit: float) -> str:
-    """Why an adjusted effect must not be used: the covariate itself may differ between the treatments.
-
-    `shift`, `low` and `high` are the shares by which it would move the effect.
-    """
-    return (
-        f"{covariate} itself differs between the two: by {100 * shift:+.2g} % of the response "
-        f"[{100 * low:+.2g}, {100 * high:+.2g}] after {blocks} {plural('block', blocks)}, "
-        f"and must be shown to lie within ±{percent(limit)}"
-    )

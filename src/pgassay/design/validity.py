@@ -1,31 +1,16 @@
-"""For which questions servers may take turns in slices, and for which the client's CPU may adjust a speed; pure.
+"""For which questions servers may take turns in slices; pure.
 
 Taking turns answers a question only if what the factor changes shows within seconds of a server's own work, and if
-the servers of a block may differ in it while all of them live. Adjusting answers it only if the treatment cannot touch
-the covariate. One table says so for every factor, with the reason and what to do instead; docs/noise.md shows it.
+the servers of a block may differ in it while all of them live. One table says so for every factor, with the reason;
+docs/noise.md shows it, and why speeds are not adjusted by a covariate instead.
 Hu and Wager 2022 (carry-over in switchback experiments) says why effects that outlive a slice are not seen.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from pgassay.study.levels import Level
 from pgassay.study.model import Study
-from pgassay.study.responses import METRONOME
-
-SEQUENTIAL = 'design.pairing = "sequential"'
-UNADJUSTED = 'design.adjust = "none"'
-
-
-class Bound(StrEnum):
-    """What limits a load's speed."""
-
-    FLUSH = "flush-bound"
-    CPU = "CPU-bound"
-    READ = "read-bound"
-
 
 _MINUTES = "shows over minutes of a server's life, a slice lasts seconds"
 _BY_CLOCK = "works by the wall clock, which goes on while a server stands still"
@@ -34,7 +19,6 @@ _DRIVE = "a drive goes on with its own work while its server stands still, and r
 _CACHES = "what caches hold shows over minutes, and the servers of a block share the page cache"
 _WINDOW = "is done around a window, which slices do not have"
 _OTHER_LOAD = "belongs to a load that cannot be played in slices"
-_CLIENT_WORK = "changes what the client does for a transaction"
 
 
 @dataclass(frozen=True)
@@ -44,8 +28,6 @@ class Rule:
     pattern: str
     alternating: str = ""
     """Why servers that differ in it cannot take turns."""
-    adjusting: str = ""
-    """Why the client's CPU time may not adjust a comparison of its levels, whatever the load."""
     note: str = ""
     """What must hold where it is valid."""
 
@@ -71,12 +53,12 @@ RULES: tuple[Rule, ...] = (
     Rule("postgres.version", note="memory must hold all servers of a block"),
     Rule("drive.*", alternating=_DRIVE),
     Rule("host.*", alternating=_MACHINE),
-    Rule("load.driver", alternating="the servers of a block are compared under one load", adjusting=_CLIENT_WORK),
+    Rule("load.driver", alternating="the servers of a block are compared under one load"),
     Rule("load.age", note="all levels are prepared beforehand"),
-    Rule("load.row_*", adjusting=_CLIENT_WORK, note="memory must hold the data of all servers of a block"),
+    Rule("load.row_*", note="memory must hold the data of all servers of a block"),
     Rule("load.scale", note="memory must hold the data of all servers of a block"),
     Rule("load.warehouses", note="memory must hold the data of all servers of a block"),
-    Rule("load.init", adjusting=_CLIENT_WORK, note="memory must hold the data of all servers of a block"),
+    Rule("load.init", note="memory must hold the data of all servers of a block"),
     Rule("load.rate", alternating="what waits at the end of a slice is not carried into the next one"),
     Rule("load.cache", alternating=_WINDOW),
     Rule("load.checkpoint", alternating=_WINDOW),
@@ -90,11 +72,11 @@ RULES: tuple[Rule, ...] = (
     Rule("load.yardstick", alternating=_WINDOW),
     Rule("load.keep_log", alternating=_WINDOW),
     *(
-        Rule(f"load.{name}", adjusting=_CLIENT_WORK)
+        Rule(f"load.{name}")
         for name in ("clients", "cores", "jobs", "latency_limit", "max_tries", "protocol", "script")
     ),
     *(
-        Rule(f"load.{name}", alternating=_OTHER_LOAD, adjusting=_CLIENT_WORK)
+        Rule(f"load.{name}", alternating=_OTHER_LOAD)
         for name in (
             "depth", "direct", "distribution", "engine", "file_size", "io_size", "lua", "method", "pattern", "probes",
             "rows", "scenario", "secondary_index", "size", "tables", "threads", "tool",
@@ -102,19 +84,6 @@ RULES: tuple[Rule, ...] = (
     ),
 )  # fmt: skip
 """The first that fits a factor's name decides."""
-
-CLIENT_CPU = "client_cpu_us_per_transaction"
-
-COVARIATES: Mapping[tuple[str, Bound], str] = {
-    (CLIENT_CPU, Bound.FLUSH): "",
-    (CLIENT_CPU, Bound.CPU): (
-        "a slower server makes the client sleep and wake for each answer, which costs the client CPU:"
-        " a planted slow-down was adjusted away"
-    ),
-    (CLIENT_CPU, Bound.READ): "no planted slow-down has been shown to come back whole",
-    **{(each.name, bound): "" for each in METRONOME for bound in Bound},
-}
-"""Covariate and kind of load to why it may not adjust; empty where it may."""
 
 
 def rule_of(factor: str) -> Rule | None:
@@ -137,20 +106,6 @@ def alternation_refusals(study: Study) -> tuple[str, ...]:
     if rate is not None and _given(rate):
         found.append(f"load.rate: {_refused('load.rate').partition(': ')[2]}")
     return tuple(found)
-
-
-def adjustment_refusal(study: Study, covariate: str, bound: Bound) -> str:
-    """Why a covariate may not adjust this study's effects under such a load; empty if it may."""
-    refused = COVARIATES.get((covariate, bound), "it is not known whether treatments touch it")
-    if refused:
-        return f"{covariate} may not adjust a {bound} load: {refused}"
-    if covariate == CLIENT_CPU:
-        for name, levels in study.factors.items():
-            rule = rule_of(name)
-            why = "it is not known what it changes" if rule is None else rule.adjusting
-            if why and len(set(levels)) > 1:
-                return f"{covariate} may not adjust: {name} {why}"
-    return ""
 
 
 def _refused(name: str) -> str:
