@@ -5,10 +5,19 @@ from math import exp
 
 import pytest
 
-from pgassay.analysis.claims import Mark, effect_of, judge, missing_levels, needed_parts, treatment_of
+from pgassay.analysis.claims import (
+    Mark,
+    by_role,
+    effect_of,
+    judge,
+    missing_levels,
+    needed_parts,
+    treatment_of,
+    undeclared,
+)
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
-from pgassay.study.model import Claim
+from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse_recorded
 
 from ._make import TPS, columns
@@ -122,3 +131,37 @@ def test_levels_that_a_study_does_not_have_are_missing() -> None:
     assert missing_levels(Claim("x", "y", "tps", there, {"table.fillfactor": "100"}), study) == ()
     absent = {"table.fillfactor": "50", "drive.timing": "on"}
     assert missing_levels(Claim("x", "y", "tps", absent, absent), study) == ("table.fillfactor=50", "drive.timing=on")
+
+
+def on_drives(*drives: str, claimed: dict[str, str], against: dict[str, str]) -> tuple[Claim, Study]:
+    study = parse_recorded("s", {"factors": {"drive.data": list(drives), "table.fillfactor": [100, 75]}})
+    return Claim("less flash", "a paper", "tps", claimed, against, high=1.0), study
+
+
+CSD, SSD = {"drive.data": "csd", "table.fillfactor": "75"}, {"drive.data": "ssd", "table.fillfactor": "75"}
+
+
+def test_claims_go_by_what_a_drive_is() -> None:
+    normal, compressing = "normal=device:/dev/a", "compressing=device:/dev/b"
+    about, study = on_drives(normal, compressing, claimed=CSD, against=SSD)
+    (found,) = by_role(about, study)
+    assert (found.treatment["drive.data"], found.against["drive.data"]) == (compressing, normal)
+    assert (found.text, missing_levels(found, study)) == ("less flash", ())
+    assert treatment_of(found.against, study) == f"drive.data={normal}, table.fillfactor=75"
+
+
+def test_several_drives_in_a_role_are_judged_one_by_one() -> None:
+    about, study = on_drives("csd", "compressing=device:/dev/b", "ssd", claimed=CSD, against=SSD)
+    found = by_role(about, study)
+    assert [each.treatment["drive.data"] for each in found] == ["csd", "compressing=device:/dev/b"]
+    assert [each.against["drive.data"] for each in found] == ["ssd", "ssd"]
+    assert found[1].text == "less flash (drive.data=compressing=device:/dev/b, drive.data=ssd)"
+
+
+def test_a_drive_of_which_nobody_said_what_it_is_takes_no_role() -> None:
+    about, study = on_drives("csd", "device:/dev/b", claimed=CSD, against=SSD)
+    assert by_role(about, study) == (about,)
+    assert undeclared(about, study) == ("device:/dev/b",)
+    assert missing_levels(about, study) == ("drive.data=ssd",)
+    other = replace(about, treatment={"table.fillfactor": "75"}, against={})
+    assert undeclared(other, study) == ()

@@ -101,3 +101,30 @@ def test_what_cannot_be_aged_is_refused_and_not_ignored(levels: dict[str, str], 
 def test_a_device_that_is_written_over_first_starts_aged() -> None:
     asked = DriveOptions.from_levels({"data": "device:/dev/nvme9n1", "data.precondition": "2", "state": "aged"})
     assert (asked.state, asked.data.precondition) == ("aged", 2)
+
+
+def test_a_real_drive_may_be_declared(tmp_path: Path) -> None:
+    level = DRIVE.parse("drive.data", f"compressing = directory:{tmp_path}")
+    assert level.canonical == f"compressing=directory:{tmp_path}"
+    assert DriveOptions.from_levels({"data": level.canonical}).data.path == tmp_path
+    where = f"{tmp_path}/pgassay/sessions/lab-1/t"
+    assert read_back(f"compressing=directory:{tmp_path}", where) == level.canonical
+    assert read_back("normal=directory:/mnt", where) == f"normal=directory:{tmp_path}"
+
+
+@pytest.mark.parametrize("typed", ["normal=csd", "compressing=image", "normal=beside", "normal=normal=directory"])
+def test_what_is_known_is_not_declared(typed: str) -> None:
+    with pytest.raises(UsageError):
+        DRIVE.parse("drive.data", typed)
+
+
+def test_a_wal_beside_the_data_has_no_drive_of_its_own() -> None:
+    wal = FACTORS["drive.wal"]
+    assert wal.parse("drive.wal", "beside").canonical == "beside"
+    assert DriveOptions.from_levels({"data": "csd", "wal": "beside"}) == DriveOptions.from_levels({"data": "csd"})
+    with pytest.raises(UsageError, match="is not a drive"):
+        DRIVE.parse("drive.data", "beside")
+    with pytest.raises(UsageError, match="needs"):
+        DriveOptions.from_levels({"data": "csd", "wal": "beside", "wal.filesystem": "xfs"})
+    server: Any = Server("/no/such/place")
+    assert wal.read_back("drive.wal", wal.parse("drive.wal", "beside"), Readable(server)) == "beside"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.study.drives import DriveKind, emulated, kind_of, kinds_in, timed
+from pgassay.study.drives import DriveKind, Role, declared, emulated, kind_of, kinds_in, role_of, timed
 from pgassay.study.levels import Level
 
 
@@ -66,3 +66,28 @@ def test_what_a_kind_says() -> None:
     assert [kind for kind in DriveKind if kind.holds_one_cluster] == [
         *(DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
     ]
+
+
+@pytest.mark.parametrize(
+    ("level", "role"),
+    [
+        ("ssd", Role.NORMAL),
+        ("csd", Role.COMPRESSING),
+        ("image", Role.NORMAL),
+        ("normal=device:/dev/nvme0n1", Role.NORMAL),
+        ("compressing=directory:/mnt/a=b", Role.COMPRESSING),
+        ("device:/dev/nvme0n1", None),
+        ("directory", None),
+        ("mine.toml", None),
+        ("beside", None),
+        ("fast=device:/dev/nvme0n1", None),
+    ],
+)
+def test_what_a_drive_is_to_a_study_is_declared_or_known_by_its_kind(level: str, role: Role | None) -> None:
+    assert role_of(level) is role
+
+
+def test_a_declared_drive_is_of_its_own_kind() -> None:
+    assert declared("normal=device:/dev/x") == (Role.NORMAL, "device:/dev/x")
+    assert kind_of("normal=device:/dev/x") is DriveKind.DEVICE
+    assert not emulated(levels(data="compressing=directory:/mnt/csd", wal="beside"))

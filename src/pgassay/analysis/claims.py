@@ -5,8 +5,9 @@ contradicts it; an interval that holds both says neither, and the judgement then
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 from math import inf, isfinite, log
 
 from pgassay.analysis import messages
@@ -14,6 +15,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.forecast import blocks_to_distinguish
 from pgassay.analysis.verdicts import Verdict
+from pgassay.study.drives import DATA, WAL, DriveKind, kind_of, role_of
 from pgassay.study.levels import Levels
 from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Scale
@@ -126,6 +128,51 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
         if effect.response == claim.response and named <= have:
             return effect
     return None
+
+
+def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
+    """The claim on each drive of the study that is what the authors' drive was; the claim itself where there is none.
+
+    Claims name drives by the emulated kinds: `ssd` stands for a normal drive and `csd` for a compressing one. Of
+    several drives in one role each is judged, and named behind the claim's text.
+    """
+    asked = {
+        (name, word): _in_role(study, name, word)
+        for levels in (claim.treatment, claim.against)
+        for name, word in levels.items()
+        if name in (DATA, WAL) and word in (DriveKind.SSD, DriveKind.CSD)
+    }
+    if not asked or not all(asked.values()):
+        return (claim,)
+    found = []
+    for chosen in product(*asked.values()):
+        put = dict(zip(asked, chosen, strict=True))
+        treatment, against = (
+            {name: put.get((name, word), word) for name, word in levels.items()}
+            for levels in (claim.treatment, claim.against)
+        )
+        named = ", ".join(dict.fromkeys(f"{name}={level}" for (name, _), level in put.items()))
+        several = any(len(levels) > 1 for levels in asked.values())
+        text = f"{claim.text} ({named})" if several else claim.text
+        found.append(replace(claim, text=text, treatment=treatment, against=against))
+    return tuple(found)
+
+
+def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
+    """Drives of the study of which nobody said what they are, as typed, if the claim is about drives."""
+    asked = {*claim.treatment, *claim.against} & {DATA, WAL}
+    found = (level for name in sorted(asked) for level in _drives(study, name) if role_of(level) is None)
+    return tuple(level for level in dict.fromkeys(found) if kind_of(level) in (DriveKind.DIRECTORY, DriveKind.DEVICE))
+
+
+def _in_role(study: Study, name: str, word: str) -> list[str]:
+    """The study's levels of a drive, as typed, that are in the role of this kind."""
+    return [level for level in _drives(study, name) if role_of(level) == role_of(word)]
+
+
+def _drives(study: Study, name: str) -> list[str]:
+    known = (levels[name].typed for arm in study.arms if name in (levels := study.levels_of(arm)))
+    return list(dict.fromkeys(known))
 
 
 def needed_parts(levels: Mapping[str, str], study: Study) -> frozenset[str]:

@@ -39,9 +39,12 @@ def few_blocks(blocks: int, least: int) -> str:
     return f"{blocks} {plural('block', blocks)} in common with the baseline; an interval needs {least}"
 
 
-def absent_levels(levels: Sequence[str]) -> str:
-    """A claim is about levels that the run neither varied nor held."""
-    return f"it is about {', '.join(levels)}, which this run did not have"
+def absent_levels(levels: Sequence[str], undeclared: Sequence[str] = ()) -> str:
+    """A claim is about levels that the run neither varied nor held; nobody said what the `undeclared` drives are."""
+    said = f"it is about {', '.join(levels)}, which this run did not have"
+    if not undeclared:
+        return said
+    return f"{said}; is {' or '.join(undeclared)} such a drive? declare it as normal=… or compressing=…"
 
 
 def no_such_treatment(levels: Mapping[str, str]) -> str:

@@ -114,7 +114,16 @@ def bad_level(typed: str) -> UsageError:
     """Not a place that a drive can be."""
     return UsageError(
         f'"{typed}" is not a drive',
-        "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml",
+        "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml; "
+        "of the WAL also beside; a real drive may be declared: normal=…, compressing=…",
+    )
+
+
+def role_is_known(typed: str, kind: str) -> UsageError:
+    """A role for a drive that we make ourselves."""
+    return UsageError(
+        f'"{typed}" declares what a drive of kind {kind} is, which is known',
+        "normal= and compressing= stand before directory:PATH or device:/dev/NAME",
     )
 
 

@@ -4,7 +4,7 @@
 treatment. Nothing is attached or looked at here but description files. All but `drive.check` are baked into snapshots.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from pgassay.drive.block import description
 from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.filesystems import KINDS, Filesystem
 from pgassay.drive.sizing import AUTO
-from pgassay.study.drives import UNTIMED, DriveKind
+from pgassay.study.drives import UNTIMED, DriveKind, Role, declared
 from pgassay.study.units import parse_memory
 
 FRESH, AGED = "fresh", "aged"
@@ -37,20 +37,33 @@ _OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
 @dataclass(frozen=True)
 class DriveLevel:
     """A level of `drive.data` or `drive.wal`: a kind; of a directory, device or description perhaps its path, and of a
-    description a digest of its contents, so that another text is another level."""
+    description a digest of its contents, so that another text is another level. Of a real drive perhaps its role."""
 
     kind: DriveKind
     path: Path | None = None
     digest: str = ""
+    role: Role | None = None
 
     def __str__(self) -> str:
         """The canonical text, as records and the keys of snapshots have it."""
-        if self.path is None:
-            return self.kind
-        return f"{self.kind}:{self.path}#{self.digest}" if self.digest else f"{self.kind}:{self.path}"
+        place = self.kind if self.path is None else f"{self.kind}:{self.path}"
+        text = f"{place}#{self.digest}" if self.digest else place
+        return text if self.role is None else f"{self.role}={text}"
 
 
 def _place(name: str, text: str) -> DriveLevel:
+    role, bare = declared(text)
+    if bare == DriveKind.BESIDE and name == f"{DriveOptions.namespace}.wal" and role is None:
+        return DriveLevel(DriveKind.BESIDE)
+    if role is None:
+        return _undeclared(text)
+    found = _undeclared(bare)
+    if found.kind not in (DriveKind.DIRECTORY, DriveKind.DEVICE):
+        raise messages.role_is_known(text, found.kind)
+    return replace(found, role=role)
+
+
+def _undeclared(text: str) -> DriveLevel:
     kind, _, path = text.strip().partition(":")
     if text.strip() in (DriveKind.DIRECTORY, DriveKind.IMAGE, *PRESETS):
         return DriveLevel(DriveKind(text.strip()))
@@ -116,7 +129,12 @@ def _bytes(value: int | str) -> str:
     return value if isinstance(value, str) else f"{value}B"
 
 
-PLACE = Kind(_place, str, "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml")
+PLACE = Kind(
+    _place,
+    str,
+    "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml; of the WAL also beside; "
+    "normal=… or compressing=… before a real drive",
+)
 CAPACITY = Kind(_capacity, _bytes, f"a size with its unit, or {AUTO}")
 SIZE = Kind(lambda _, text: parse_memory(text), _bytes, "a size with its unit: 6GB")
 SHARE = Kind(_share, lambda value: f"{value:g}", "a share: 7%, 0.07")
@@ -307,7 +325,11 @@ class DriveOptions(Options):
     )
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together."""
+        """Refuse what does not fit together; a WAL beside the data has no drive of its own."""
+        if self.wal is not None and self.wal.kind is DriveKind.BESIDE:
+            if self.wal.asked():
+                raise messages.needs_drive(f"wal.{self.wal.asked()[0]}", "wal")
+            object.__setattr__(self, "wal", None)
         for owner, drive in (("data", self.data), ("wal", self.wal)):
             if drive is None:
                 continue

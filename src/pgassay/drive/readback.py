@@ -20,12 +20,13 @@ from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
 from pgassay.drive.sizing import AUTO
-from pgassay.study.drives import UNTIMED, DriveKind
+from pgassay.study.drives import UNTIMED, DriveKind, declared
 from pgassay.study.levels import Level
 from pgassay.study.units import parse_memory
 
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
 """Options beginning with "no" that are no type's default: the kernel lists them where they hold."""
+WAL_DIRECTORY = "pg_wal"
 _ROUNDED_BYTES = 64 << 20
 """A store is rounded up to whole segments of less than this."""
 _STATS_PATIENCE_S = 5.0
@@ -54,11 +55,19 @@ def place_of(server: Server, name: str) -> Path:
     """Where the server keeps its data, or its WAL for `drive.wal…`."""
     ((directory,),) = server.query("SHOW data_directory")
     path = Path(str(directory))
-    return (path / "pg_wal").resolve() if name.startswith("drive.wal") else path
+    return (path / WAL_DIRECTORY).resolve() if name.startswith("drive.wal") else path
 
 
 def drive(place: Path, name: str, level: str) -> str:
-    """The level that describes the drive under `place`."""
+    """The level that describes the drive under `place`; what the user declared of it stays before it."""
+    role, bare = declared(level)
+    found = _drive(place, bare)
+    return found if role is None else f"{role}={found}"
+
+
+def _drive(place: Path, level: str) -> str:
+    if level == DriveKind.BESIDE and place.name == WAL_DIRECTORY:
+        return DriveKind.BESIDE
     entry = mounts.mount_over(place)
     home = entry.point.parent if entry is not None else place
     file = mounts.backing_file(Path(entry.source)) if entry is not None else None

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from pgassay.analysis.capacities import MeasuredCapacity
-from pgassay.analysis.claims import ClaimJudgement
+from pgassay.analysis.claims import ClaimJudgement, by_role
 from pgassay.analysis.comparable import Errors, without_refused
 from pgassay.analysis.compare import Looks, compare, cost_effects
 from pgassay.analysis.curves import Curve
@@ -308,7 +308,8 @@ class Findings:
     @cached_property
     def claims(self) -> tuple[ClaimJudgement, ...]:
         """What the study's authors found, each marked reproduced, contradicted or not testable here."""
-        return tuple(published.judged(self, claim) for claim in self.study.claims)
+        each = (one for claim in self.study.claims for one in by_role(claim, self.study))
+        return tuple(published.judged(self, claim) for claim in each)
 
     @cached_property
     def courses(self) -> Mapping[int, TrialCourse]:

@@ -47,7 +47,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return fitted
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
-        return claims.not_testable(claim, messages.absent_levels(absent))
+        return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
     response = findings.responses.get(claim.response)
     baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
     if response is not None and not claim.untestable and baseline is not None:

@@ -2,7 +2,8 @@
 
 A level of `drive.data` or `drive.wal` comes in three forms, all of which are read here: as typed (`csd`,
 `directory:/srv/pg`, `device:/dev/nvme1n1`, `mine.toml`), in canonical form (`description:/etc/mine.toml#DIGEST`),
-and as a drive's own label in a record (`ssd`, or `ssd+image` where data and WAL have one each).
+and as a drive's own label in a record (`ssd`, or `ssd+image` where data and WAL have one each). Real drives may be
+declared to be what published studies speak of: `compressing=device:/dev/nvme1n1`.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,15 @@ from typing import Protocol
 DATA, WAL = "drive.data", "drive.wal"
 TIMING = "drive.timing"
 UNTIMED = "off"
+
+
+class Role(StrEnum):
+    """What a drive is to a published study, whoever made it. The value is the word that declares it."""
+
+    NORMAL = "normal"
+    """Stores what it is sent."""
+    COMPRESSING = "compressing"
+    """Stores fewer bytes than it is sent."""
 
 
 class DriveKind(StrEnum):
@@ -29,6 +39,8 @@ class DriveKind(StrEnum):
     """An emulated drive that compresses what it stores."""
     DESCRIPTION = "description"
     """An emulated drive as a file describes it."""
+    BESIDE = "beside"
+    """Of the WAL alone: no drive of its own, it lies with the data. For studies that vary `drive.wal`."""
 
     @property
     def emulated(self) -> bool:
@@ -38,7 +50,7 @@ class DriveKind(StrEnum):
     @property
     def compresses(self) -> bool | None:
         """Does the drive store fewer bytes than it gets? None where the kind alone does not say."""
-        if self in (DriveKind.DEVICE, DriveKind.DIRECTORY, DriveKind.DESCRIPTION):
+        if self in (DriveKind.DEVICE, DriveKind.DIRECTORY, DriveKind.DESCRIPTION, DriveKind.BESIDE):
             return None
         return self is DriveKind.CSD
 
@@ -61,12 +73,28 @@ class Canonical(Protocol):
         """The one form that agrees exactly where meanings do."""
 
 
+def declared(level: str) -> tuple[Role | None, str]:
+    """A level's declared role, None without one, and the level without it."""
+    word, equals, rest = level.strip().partition("=")
+    return (Role(word.strip()), rest.strip()) if equals and word.strip() in list(Role) else (None, level.strip())
+
+
 def kind_of(level: str) -> DriveKind | None:
     """The kind that a level names, typed or canonical; None for any other text."""
-    word, colon, _ = level.strip().partition(":")
+    _, bare = declared(level)
+    word, colon, _ = bare.partition(":")
     if word in list(DriveKind) and (not colon or DriveKind(word).takes_a_path):
         return DriveKind(word)
-    return DriveKind.DESCRIPTION if level.strip().endswith(".toml") else None
+    return DriveKind.DESCRIPTION if bare.endswith(".toml") else None
+
+
+def role_of(level: str) -> Role | None:
+    """What a level is to a published study: as declared, else by its kind; None where neither says."""
+    role, bare = declared(level)
+    kind = kind_of(bare)
+    if role is not None or kind is None or kind.compresses is None:
+        return role
+    return Role.COMPRESSING if kind.compresses else Role.NORMAL
 
 
 def kinds_in(label: str) -> tuple[DriveKind | None, ...]:
