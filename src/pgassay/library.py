@@ -5,7 +5,7 @@ else a notebook imports from a package below may change without notice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import isnan
 from pathlib import Path
@@ -49,15 +49,19 @@ def load_study(
     size: str = "",
     fixed: Mapping[str, object] | None = None,
     levels: Mapping[str, Sequence[object]] | None = None,
+    scale: str = "",
+    scale_to: str = "",
     **design: str | int,
 ) -> WrittenStudy:
     """A built-in study or a study file, with changes as on the command line.
 
     `size` is "quick", "as-published" or the default; `fixed` holds levels (`--set`), `levels` varies them (`--levels`);
+    `scale="1/250"` or `scale_to="4GB"` makes a scale model of all that;
     `design` takes `blocks="5..10"`, `budget="20min"`, `resolution="2%"`, `seed=7`. Raises `PgassayError`.
     """
     found, text = builtin.find(str(name))
-    return write_study(found, read(found, text), _overrides(size, fixed or {}, levels or {}, design))
+    changes = _overrides(size, fixed or {}, levels or {}, design)
+    return write_study(found, read(found, text), replace(changes, scale=scale, scale_to=scale_to))
 
 
 def build_study(

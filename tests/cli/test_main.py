@@ -78,6 +78,11 @@ def test_no_command_is_a_fault_that_shows_the_help(capsys: pytest.CaptureFixture
     assert "Usage:" in capsys.readouterr().out
 
 
+def test_two_ways_to_say_how_small_a_model_is_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "fillfactor", "--scale", "1/10", "--scale-to", "1GB", "--dry-run"]) == 2
+    assert "not allowed with argument --scale" in capsys.readouterr().err
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"pgassay {__version__}\n"

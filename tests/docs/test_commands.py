@@ -52,6 +52,7 @@ ONLY_PARSED = {
     "init --from": "asks a server: tests/system",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
     f"resume {RUN}": "the same",
+    "run tpcc-fillfactor --as-published --scale-to": "its drives take more memory and room than every machine has",
     "run --discard-snapshots": "removes what other runs on this machine have prepared",
     "simulate --trace": "needs a trace of a drive: tests/cli/test_simulate.py",
 }

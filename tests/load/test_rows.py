@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from pgassay.bench.file_hashes import FileHashes
-from pgassay.load.pgbench.data import accounts_bytes, data_key, estimated_bytes, widen
+from pgassay.load.pgbench.data import data_key, widen
 from pgassay.load.pgbench.options import PgbenchOptions
 
 levels = PgbenchOptions.from_levels
@@ -47,10 +47,10 @@ def test_an_unwidened_load_keeps_the_key_of_its_snapshots() -> None:
 
 def test_wide_rows_are_given_their_room() -> None:
     """A row of 600 bytes leaves 40 % of a 1 kB page empty; what is promised must hold for every page size."""
-    narrow, wide = (estimated_bytes(levels({"scale": "10", **more})) for more in ({}, {"row_bytes": "600"}))
+    narrow, wide = (levels({"scale": "10", **more}).estimated_bytes() for more in ({}, {"row_bytes": "600"}))
     assert narrow < wide
     assert wide > 10 * 100_000 * 1024
     plain, toasted = (
-        accounts_bytes(levels({"row_bytes": "4000", "row_storage": storage})) for storage in ("plain", "toasted")
+        levels({"row_bytes": "4000", "row_storage": storage}).accounts_bytes for storage in ("plain", "toasted")
     )
     assert 100_000 * 4000 < toasted < plain <= 2 * 100_000 * 4100

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.study.levels import Level
+from pgassay.study.scale_model import ModelSize
 
 if TYPE_CHECKING:
     from pgassay.bench.load import LoadResult
@@ -85,6 +86,10 @@ class Factor:
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
         raise NotImplementedError
+
+    def size(self, name: str) -> ModelSize | None:
+        """How a level shrinks in a scale model; None for what is no size."""
+        return None
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Write into the setup what this level asks for (before anything starts)."""

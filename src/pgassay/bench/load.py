@@ -142,6 +142,10 @@ class LoadOptions(Options):
         """How many connections the load opens at once."""
         return 1
 
+    def estimated_bytes(self) -> int:
+        """About how many bytes the loaded data take, at FILLFACTOR 100 and 8 kB pages: those of an empty cluster."""
+        return EMPTY_CLUSTER_BYTES
+
     def warm_up(self) -> Self:
         """The options of the run that warms up: the same load for the length of the warm-up."""
         return replace(self, duration_s=self.warmup_s, warmup_s=0)
@@ -239,8 +243,8 @@ class BaseLoad(Generic[Own]):
         return {}
 
     def estimated_bytes(self) -> int:
-        """The bytes of an empty cluster."""
-        return EMPTY_CLUSTER_BYTES
+        """As its options say."""
+        return self.options.estimated_bytes()
 
     def create(self, server: Server) -> None:
         """Create nothing: there is no schema."""

@@ -39,6 +39,7 @@ from pgassay.bench import messages
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
 from pgassay.bench.kinds import NONE, Kind
 from pgassay.study.levels import Level
+from pgassay.study.scale_model import ModelSize
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
@@ -94,6 +95,8 @@ class Option:
     unit: str = ""
     read_back: ReadBack = echoed
     scales: bool = False
+    size: ModelSize | None = None
+    """How a level shrinks in a scale model; None for what is no size."""
 
     @property
     def default_text(self) -> str:
@@ -113,9 +116,11 @@ def option(
     unit: str = "",
     read_back: ReadBack = echoed,
     scales: bool = False,
+    size: ModelSize | None = None,
 ) -> Value | Default:
     """Declare one field of an `Options` dataclass as an option; `name` is the field's own unless given."""
-    declared = Option(name if name is not None else _FIELD, kind, default, summary, stage, unit, read_back, scales)
+    own = name if name is not None else _FIELD
+    declared = Option(own, kind, default, summary, stage, unit, read_back, scales, size)
     field: Any = dataclasses.field(default=default, metadata={_OPTION: declared})
     return field  # type: ignore[no-any-return]
 
@@ -244,6 +249,10 @@ class OptionFactor(Factor):
     def scales(self) -> bool:  # type: ignore[override]
         """Is a curve over it a scaling curve?"""
         return self.option.scales
+
+    def size(self, name: str) -> ModelSize | None:
+        """As the option declares it."""
+        return self.option.size
 
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError`."""

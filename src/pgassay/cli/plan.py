@@ -8,7 +8,7 @@ from typing import TextIO
 
 from pgassay.lab.plan import Plan
 from pgassay.postgres.builds.builder import MissingBuild
-from pgassay.report import words
+from pgassay.report import scale_model, words
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -41,6 +41,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
+        *_modelled(plan),
         *(f"  warning     {warning}" for warning in plan.warnings),
     ]
     print("\n".join(lines), file=stream)
@@ -66,6 +67,12 @@ def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:
 
 def _from(postgres: Mapping[str, str]) -> str:
     return f" from {postgres['source']}" if "source" in postgres else ""
+
+
+def _modelled(plan: Plan) -> list[str]:
+    """What a scale model keeps of its study."""
+    lines = scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()
+    return [f"  {'model' if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
 
 
 def _settled_too(plan: Plan) -> str:

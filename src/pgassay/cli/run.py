@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     add_size_options(parser)
+    add_scale_options(parser)
     add_study_options(parser)
     add_bench_options(parser)
 
@@ -37,9 +38,16 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
     size.add_argument("--as-published", action="store_true", help="the authors' levels, lengths and repetitions")
 
 
+def add_scale_options(parser: argparse.ArgumentParser) -> None:
+    """A scale model of the study."""
+    scale = parser.add_mutually_exclusive_group()
+    scale.add_argument("--scale", metavar="1/N", help="run a scale model: every size N times smaller")
+    scale.add_argument("--scale-to", metavar="SIZE", help="run the scale model whose largest data take this: 4GB")
+
+
 def add_study_options(parser: argparse.ArgumentParser) -> None:
     """How the study is changed; its size is not, unless it has several (`add_size_options`)."""
-    parser.set_defaults(quick=False, as_published=False)
+    parser.set_defaults(quick=False, as_published=False, scale=None, scale_to=None)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
@@ -195,7 +203,16 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
         )
         if value is not None
     }
-    return Overrides(size, arguments.set, arguments.levels, design, arguments.primary, arguments.weigh)
+    return Overrides(
+        size,
+        arguments.set,
+        arguments.levels,
+        design,
+        arguments.primary,
+        arguments.weigh,
+        arguments.scale or "",
+        arguments.scale_to or "",
+    )
 
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":

@@ -18,6 +18,7 @@ from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.filesystems import KINDS, Filesystem
 from pgassay.drive.sizing import AUTO
 from pgassay.study.drives import UNTIMED, DriveKind, Role, declared
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import parse_memory
 
 FRESH, AGED = "fresh", "aged"
@@ -129,6 +130,8 @@ def _bytes(value: int | str) -> str:
     return value if isinstance(value, str) else f"{value}B"
 
 
+OF_DRIVE = ModelSize(least_bytes=64 << 20, step_bytes=1 << 20)
+"""The least that holds a file system with an empty cluster and two WAL files."""
 PLACE = Kind(
     _place,
     str,
@@ -185,6 +188,7 @@ class OneDrive(Options):
         unit="bytes",
         summary="the drive's capacity (default: by the data), or auto",
         read_back=readback.at(readback.capacity),
+        size=OF_DRIVE,
     )
     over_provisioning: float | None = option(
         SHARE,
@@ -229,6 +233,7 @@ class OneDrive(Options):
         unit="bytes",
         summary="room for an emulated drive's contents and snapshots",
         read_back=readback.at(readback.described),
+        size=OF_DRIVE,
     )
 
     @property

@@ -21,7 +21,8 @@ _FILE_SYSTEM_SHARE = 0.08
 """Of ext4: blocks reserved for root, inode tables, bitmaps."""
 _JOURNAL_BYTES = 48 << 20
 _SUPERBLOCKS = 2048
-_PAGE_BYTES = 4096
+BLOCK_BYTES = 4096
+"""A logical block, and a page of the flash."""
 _PAGES_MIN, _PAGES_MAX = 16, 16384
 LEAST_SHARE = 0.04
 """Compressed blocks are taken to be no smaller than this share of 4 KiB on average: the smaller, the more of them on
@@ -48,7 +49,7 @@ def closely(needs: Needs, least_bytes: int) -> int:
 
 def scaled_pages(capacity_bytes: int) -> int:
     """Pages of a superblock that leave about two thousand superblocks, a power of two."""
-    pages = capacity_bytes // _PAGE_BYTES // _SUPERBLOCKS
+    pages = capacity_bytes // BLOCK_BYTES // _SUPERBLOCKS
     return min(max(1 << max(0, pages - 1).bit_length(), _PAGES_MIN), _PAGES_MAX)
 
 
@@ -62,7 +63,7 @@ def memory_bytes(described: DriveDescription, snapshots: int, share: float = LEA
     assert capacity_bytes is not None
     model, kept = described.table_bytes_per_block(capacity_bytes, share)
     block_bytes = _PLACE_BYTES + model + (_PLACE_BYTES + kept) * (snapshots + 1)
-    return _PROGRAM_BYTES + int(capacity_bytes / _PAGE_BYTES * block_bytes)
+    return _PROGRAM_BYTES + int(capacity_bytes / BLOCK_BYTES * block_bytes)
 
 
 def _up(wanted: int, step: int) -> int:

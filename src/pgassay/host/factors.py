@@ -15,6 +15,7 @@ from pgassay.bench.server import Server
 from pgassay.host import cpus, groups, huge_pages, messages
 from pgassay.host.changes import current
 from pgassay.study.levels import Level
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, parse_memory
 
 NONE = "none"
@@ -192,6 +193,10 @@ class Memory(HostFactor):
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
             return Level(typed, format_bytes(parse_memory(typed)))
         raise messages.not_a_host_level(name, typed, self.accepts)
+
+    def size(self, name: str) -> ModelSize:
+        """It holds a part of the data."""
+        return ModelSize(least_bytes=_LEAST_MEMORY_BYTES, step_bytes=1 << 20)
 
     def require_here(self, name: str, level: Level) -> None:
         """Not more than the machine has."""

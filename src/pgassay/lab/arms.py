@@ -7,7 +7,7 @@ built, a drive has to be attached.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import PREPARING, STOCK_BYTES, settings_of
 from pgassay.lab.setup import Setup
 from pgassay.lab.site import Site
@@ -96,8 +97,7 @@ class ResolvedArm:
     @cached_property
     def data_bytes(self) -> int:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
-        rows_bytes = self.load.estimated_bytes()
-        return int(rows_bytes * 100 / self.setup.table_fillfactor * page_overhead(self.setup.block_bytes))
+        return stored_bytes(self.setup, self.load.estimated_bytes())
 
     @property
     def snapshot_key(self) -> str:
@@ -157,18 +157,37 @@ class ResolvedStudy:
         )
 
     def _resolve(self, arm: Arm) -> ResolvedArm:
-        bound = []
-        for name, level in self.study.levels_of(arm).items():
-            factor = self.site.catalogue.find(name)
-            if factor is None:
-                raise KeyError(name)  # a parsed study holds only names that the catalogue knows
-            bound.append(Bound(name, level, factor))
-        order = list(Stage)
-        bound.sort(key=lambda each: order.index(each.factor.stage))
-        draft = SetupDraft()
-        for each in bound:
-            each.factor.prepare(each.name, each.level, draft)
-        return ResolvedArm(self, arm, tuple(bound), Setup.of(draft))
+        bound = bind(self.study, arm, self.site.catalogue)
+        return ResolvedArm(self, arm, bound, _setup(bound))
+
+
+def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:
+    """The levels of an arm with their factors, in the order of the stages."""
+    bound = []
+    for name, level in study.levels_of(arm).items():
+        factor = catalogue.find(name)
+        if factor is None:
+            raise KeyError(name)  # a parsed study holds only names that the catalogue knows
+        bound.append(Bound(name, level, factor))
+    order = list(Stage)
+    return tuple(sorted(bound, key=lambda each: order.index(each.factor.stage)))
+
+
+def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:
+    """What an arm asks of every room, without a site; raises `UsageError` for levels that do not go together."""
+    return _setup(bind(study, arm, catalogue))
+
+
+def _setup(bound: Sequence[Bound]) -> Setup:
+    draft = SetupDraft()
+    for each in bound:
+        each.factor.prepare(each.name, each.level, draft)
+    return Setup.of(draft)
+
+
+def stored_bytes(setup: Setup, rows_bytes: int) -> int:
+    """What rows of so many bytes take at a setup's FILLFACTOR and page size."""
+    return int(rows_bytes * 100 / setup.table_fillfactor * page_overhead(setup.block_bytes))
 
 
 def resolve(study: Study, site: Site) -> ResolvedStudy:

@@ -11,6 +11,7 @@ from pgassay.lab.machine import known_noise, known_trial_s
 from pgassay.lab.run import PAIRING, Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.study.model import ALTERNATE
+from pgassay.study.scale_model import ScaleModel
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Plan:
     difference_blocks: int | None
     block_s: float | None
     defaults: str
+    scale_model: ScaleModel | None
     warnings: tuple[str, ...]
 
 
@@ -107,6 +109,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
         defaults=describe_defaults(study),
+        scale_model=study.model,
         warnings=tuple(sizes.warnings),
     )
 

@@ -31,6 +31,7 @@ from pgassay.lab.machine import known_capacities, known_disk, place_of
 from pgassay.lab.pairing import settled
 from pgassay.lab.preflight import Checked, check
 from pgassay.lab.runner import Conductor, Watcher
+from pgassay.lab.scale_model import Machine, modelled, with_likeness
 from pgassay.lab.settings import check_block_counts
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load import drivers
@@ -74,11 +75,17 @@ def write_study(
     overrides = overrides or Overrides()
     catalogue = every_factor()
     written = documents.resolve(name, document, overrides, catalogue)
+    machine = Machine.here()
+    model = modelled(name, written, catalogue, machine)
+    if model is not None:
+        written = model.document
     left_out: dict[str, str] = {}
     if without_host_factors:
         left_out = unavailable(documents.names_in(written), catalogue)
         written = documents.without(written, left_out)
     written = {**written, "design": {"pairing": AUTO, **written.get("design", {})}}
+    if model is not None:
+        written = with_likeness(name, model, written, catalogue, machine)
     study = parse(name, written, catalogue, size=overrides.size)
     check_block_counts(study)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)

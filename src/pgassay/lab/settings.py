@@ -87,7 +87,7 @@ IN_BLOCKS = (
 DIRECT_IO_BYTES = 4096
 """PG_IO_ALIGN_SIZE: direct I/O of PostgreSQL goes by 4 kB."""
 _DIRECT_IO = "server.debug_io_direct"
-STOCK_SHARED_BUFFERS = "128MB"
+STOCK_SHARED_BUFFERS, STOCK_MIN_WAL = "128MB", "80MB"
 _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 """XLOGChooseNumBuffers: a thirty-second of shared_buffers, at least 8 blocks of 8 kB, at most a segment of WAL."""
 

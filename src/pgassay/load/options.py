@@ -13,9 +13,13 @@ from pgassay.bench.options import option, rows_of
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.program import parse_cores
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_time_ms
 
 PROTOCOLS = ("simple", "extended", "prepared")
+BYTES_PER_WAREHOUSE = 110_000_000
+"""Heap and indexes as filled (about 95 MB at 8 kB pages), with some air."""
+BYTES_OF_ITEMS = 12_000_000
 CLIENTS = "clients"
 """As many threads as clients."""
 
@@ -122,7 +126,12 @@ class WarehouseOptions(LoadOptions):
         stage=Stage.DATA,
         summary="warehouses of TPC-C (about 110 MB each)",
         read_back=rows_of("warehouse", "warehouse1"),
+        size=ModelSize(1, data="warehouse"),
     )
+
+    def estimated_bytes(self) -> int:
+        """By the number of warehouses."""
+        return BYTES_OF_ITEMS + self.warehouses * BYTES_PER_WAREHOUSE
 
 
 @dataclass(frozen=True, kw_only=True)

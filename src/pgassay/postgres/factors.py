@@ -12,6 +12,7 @@ from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
 from pgassay.postgres.installation import wal_segment_bytes
 from pgassay.study.levels import Level
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import canonical, format_bytes, parse_boolean
 
 _PREFIX = "server."
@@ -30,6 +31,10 @@ class ServerSetting(Factor):
         """Sizes become bytes, times milliseconds; whether PostgreSQL takes the value is checked before a run."""
         settings.require_name(name.removeprefix(_PREFIX))
         return Level(typed, canonical(typed))
+
+    def size(self, name: str) -> ModelSize | None:
+        """Of the settings that are sizes of the data, of caches of them, or of their WAL; not of a session's memory."""
+        return settings.SIZES.get(name.removeprefix(_PREFIX).lower())
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Into our configuration file, as typed."""

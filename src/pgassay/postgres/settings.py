@@ -15,6 +15,7 @@ from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.postgres import messages
 from pgassay.postgres.messages import complaint
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, canonical, parse_boolean, split_quantity
 
 FILE = "pgassay.conf"
@@ -26,6 +27,15 @@ PRIVATE = (
     "log_destination", "syslog_facility", "event_source",
 )  # fmt: skip
 """What keeps our clusters private and their log in our hands."""
+
+SIZES: Mapping[str, ModelSize] = {
+    "shared_buffers": ModelSize(least_bytes=128 << 10, step_bytes=8192, bare_bytes=8192),
+    "effective_cache_size": ModelSize(least_bytes=8192, step_bytes=8192, bare_bytes=8192),
+    "max_wal_size": ModelSize(least_bytes=32 << 20, step_bytes=1 << 20, bare_bytes=1 << 20),
+    "min_wal_size": ModelSize(least_bytes=32 << 20, step_bytes=1 << 20, bare_bytes=1 << 20),
+    "maintenance_work_mem": ModelSize(least_bytes=1 << 20, step_bytes=1 << 10, bare_bytes=1 << 10),
+}
+"""How settings shrink in a scale model. The least are PostgreSQL's own (guc_tables.c); of WAL two files of 16 MB."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)*")
 _LIBRARIES = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")

@@ -127,12 +127,13 @@ def label(findings: "Findings") -> str:
     if findings.imported:
         return "by these imported runs, which pgassay did not measure"
     levels = [findings.study.levels_of(arm) for arm in findings.study.arms]
+    model = findings.study.model.label if findings.study.model is not None else ""
     modelled = [each for each in levels if emulated(each)]
     if not modelled:
-        return ""
+        return model
     some = "" if len(modelled) == len(levels) else "partly "
     times = " with emulated service times" if any(map(timed, modelled)) else ""
-    return f"{some}on emulated drives{times}"
+    return ", ".join(filter(None, (model, f"{some}on emulated drives{times}")))
 
 
 def changes(findings: "Findings") -> Iterator[Change]:

@@ -174,6 +174,10 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     if not findings.claims:
         return
     rows = []
+    model = findings.study.model
+    here = "here" if model is None else f"here, {model.label}"
+    if model is not None:
+        yield Sentences((f"judged on a {model.label}, not at the size that was published",), small=True)
     for judged in findings.claims:
         text = judged.text.removeprefix(f"{judged.mark}: ")
         found = Cell(judged.mark, f"{text}; why: {judged.why}" if judged.why else text, badge=True)
@@ -181,7 +185,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         lines = [f"published: {judged.claim.published or 'no figure'}; {judged.text}"]
         lines += [f"why: {judged.why}"] if judged.why else []
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
-    yield Table(("claim", "published", "here"), rows, on=Surface.PAGE)
+    yield Table(("claim", "published", here), rows, on=Surface.PAGE)
 
 
 def _table(findings: "Findings") -> Iterator[Block]:
@@ -232,7 +236,8 @@ def _levels(summary: Summary) -> frozenset[str]:
 
 def _brief(findings: "Findings") -> str:
     marks = Counter(str(judged.mark) for judged in findings.claims)
-    return f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}" if marks else ""
+    model = f" (on a {findings.study.model.label})" if findings.study.model is not None else ""
+    return f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}{model}" if marks else ""
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:

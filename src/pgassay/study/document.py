@@ -5,7 +5,7 @@ Tables merge key by key; lists and plain values replace.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -22,11 +22,16 @@ SIZES = ("quick", "as-published")
 _VARIED = ("factors", "conditions", "covariates")
 _LINKED = ("treatments", "conditions")
 """What may be a list of tables of levels instead of a cross product."""
+_NAMING = ("treatment", "against")
+"""Keys of a claim or a published row that name levels."""
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`."""
+    """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`.
+
+    `scale` and `scale_to` (one of them) ask for a scale model of all that.
+    """
 
     size: str = ""
     fixed: Sequence[str] = ()
@@ -34,6 +39,8 @@ class Overrides:
     design: Mapping[str, str | int] = field(default_factory=dict)
     primary: str | None = None
     weigh: Sequence[str] = ()
+    scale: str = ""
+    scale_to: str = ""
 
 
 def read(name: str, text: str) -> Document:
@@ -72,7 +79,19 @@ def resolve(name: str, document: Document, overrides: Overrides, catalogue: Fact
         resolved = _laid_over(resolved, {"responses": {"primary": overrides.primary}})
     for text in overrides.weigh:
         resolved = _with_threshold(resolved, *split_threshold(text))
+    if overrides.scale and overrides.scale_to:
+        raise messages.scale_twice()
+    if overrides.scale or overrides.scale_to:
+        resolved = _with_scale(resolved, overrides)
     return resolved
+
+
+def _with_scale(document: Document, overrides: Overrides) -> Document:
+    """The command line's scale in place of the file's; what `[scale]` says of the original stays."""
+    said = document.get("scale", {})
+    rest = {key: value for key, value in said.items() if key not in ("by", "to")} if isinstance(said, dict) else {}
+    asked = {"by": overrides.scale} if overrides.scale else {"to": overrides.scale_to}
+    return {**document, "scale": {**rest, **asked}}
 
 
 def _with_threshold(document: Document, name: str, condition: str) -> Document:
@@ -119,6 +138,72 @@ def names_in(document: Document) -> tuple[str, ...]:
     tables = [document[key] for key in (*_VARIED, "fixed") if isinstance(document.get(key), dict)]
     tables += [each for key in _LINKED for each in _points(document, key)]
     return tuple(dict.fromkeys(name for table in tables for name in table))
+
+
+def with_fixed(document: Document, levels: Mapping[str, str]) -> Document:
+    """The document with these levels held, whatever it held before."""
+    return _laid_over(document, {"fixed": dict(levels)}) if levels else document
+
+
+Change = Callable[[str, str], str]
+"""From a factor's name and a level as typed to another level."""
+
+
+def with_changed_levels(document: Document, change: Change) -> Document:
+    """The document with every level, wherever it stands, as `change` makes it.
+
+    Levels that become equal are one, and so are linked combinations.
+    """
+    found = dict(document)
+    for key in _VARIED:
+        if isinstance(found.get(key), dict):
+            found[key] = {name: _each_changed(change, name, values) for name, values in found[key].items()}
+    for key in _LINKED:
+        if isinstance(found.get(key), list):
+            found[key] = _once([_all_changed(change, point) for point in found[key]])
+    for key, prefix in (("fixed", ""), ("load", "load.")):
+        if key in found:
+            found[key] = _all_changed(change, found[key], prefix)
+    if isinstance(found.get("design"), dict) and "baseline" in found["design"]:
+        found["design"] = {**found["design"], "baseline": _all_changed(change, found["design"]["baseline"])}
+    for key in ("claims", "published"):
+        if isinstance(found.get(key), list):
+            found[key] = [_naming_changed(change, row) for row in found[key]]
+    return found
+
+
+def _changed(change: Change, name: str, value: object) -> object:
+    if isinstance(value, list | dict):
+        return value  # a list of scripts is no level that could change; of all else parsing says what is wrong
+    text = change(name, typed(value))
+    return value if text == typed(value) else text
+
+
+def _all_changed(change: Change, table: object, prefix: str = "") -> object:
+    """A table of one level each."""
+    if not isinstance(table, dict):
+        return table
+    return {key: _changed(change, prefix + key, value) for key, value in table.items()}
+
+
+def _each_changed(change: Change, name: str, values: object) -> object:
+    """The levels of one factor; ranges are written out."""
+    listed = expand(values) if isinstance(values, str) else values
+    if not isinstance(listed, list):
+        return values
+    each = [one for value in listed for one in (expand(value) if isinstance(value, str) else [value])]
+    return _once([_changed(change, name, one) for one in each])
+
+
+def _naming_changed(change: Change, row: object) -> object:
+    """A claim, or a published row."""
+    if not isinstance(row, dict):
+        return row
+    return {**row, **{key: _all_changed(change, row[key]) for key in _NAMING if key in row}}
+
+
+def _once(values: Sequence[object]) -> list[object]:
+    return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
 def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:

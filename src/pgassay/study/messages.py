@@ -224,3 +224,61 @@ def nothing_to_change_against(text: str) -> UsageError:
 def contradicting(one: str, other: str) -> UsageError:
     """Two thresholds that no value can meet."""
     return UsageError(f'no value can meet both "{one}" and "{other}"', "remove one of them")
+
+
+def not_a_scale(text: str) -> UsageError:
+    """What is no number between 0 and 1."""
+    return UsageError(f'"{text}" is no scale', "for example 1/250, 1:250 or 0.004")
+
+
+def scale_out_of_range(text: str, *, enlarges: bool) -> UsageError:
+    """A scale of 1 or more is no model, and one of 0 or less nothing at all."""
+    if enlarges:
+        return UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
+    return UsageError(
+        f"a scale of {text} makes no model", "give a scale between 0 and 1, such as 1/250; 1 is the study itself"
+    )
+
+
+def two_scales() -> UsageError:
+    """A study file that says both how many times smaller and how large."""
+    return UsageError('"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data')
+
+
+def scale_twice() -> UsageError:
+    """Both ways to say how small."""
+    return UsageError("--scale and --scale-to exclude each other", "leave one of them out")
+
+
+def no_sizes() -> UsageError:
+    """Nothing that could shrink says how many data there are."""
+    return UsageError(
+        "the study has no scale model, since it does not say how many rows or warehouses its data have",
+        "a model shrinks load.scale, load.rows, load.warehouses, load.size or load.file_size; tables of one's own"
+        " (load.init) cannot be shrunk",
+    )
+
+
+def model_too_small(name: str, text: str, by: float, left: float, unit: str) -> UsageError:
+    """Less than one warehouse, or rows too few for a load."""
+    return UsageError(
+        f"1:{by:.4g} leaves too little data: {left:.3g} of {name}={text}",
+        f"the model needs at least one {unit}: take a larger scale, or vary fewer levels with --levels {name}=…",
+    )
+
+
+def model_not_smaller(wanted: str, there: str) -> UsageError:
+    """A model as large as the study, or larger."""
+    return UsageError(
+        f"the study's data are about {there}, so a model of {wanted} would not be smaller", "leave out --scale-to"
+    )
+
+
+def model_limit(typed: str) -> str:
+    """Why a size did not shrink so far."""
+    return f"no less than {typed}"
+
+
+def model_rounded(exact: float) -> str:
+    """A number of things that is far from whole."""
+    return f"rounded from {exact:.3g}"

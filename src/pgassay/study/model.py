@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from pgassay.study.levels import Arm, Combination, Level, Place
+from pgassay.study.scale_model import ScaleModel
 from pgassay.study.thresholds import Threshold
 
 PINNED = "pinned"
@@ -114,6 +115,8 @@ class Study:
     """`quick`, `as-published` or empty: which size of the study this is."""
     ours: tuple[str, ...] = ()
     """Factors whose levels the authors of an as-published size do not give, so that they are chosen here."""
+    model: ScaleModel | None = None
+    """What it is a scale model of; None for the study itself."""
     format: int = 1
 
     @property

@@ -24,12 +24,13 @@ from pgassay.study.model import (
     combinations,
 )
 from pgassay.study.ranges import expand
+from pgassay.study.scale_model import REQUEST, RESULT, parse_model, parse_request
 from pgassay.study.thresholds import parse_table
 
 FORMAT = 1
 _TOP = (
     "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "decide", "design",
-    "claims", "published",
+    "claims", "published", REQUEST, RESULT,
 )  # fmt: skip
 _STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
@@ -59,6 +60,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     if len(treatments) < 2 and not covariates:
         raise messages.no_treatments()
     _once_only([("[factors]", factors), ("[conditions]", conditions), ("[covariates]", covariates), ("[fixed]", fixed)])
+    parse_request(_table(document, REQUEST))
     responses = _table(document, "responses")
     _known("[responses]", responses, _RESPONSES)
     primary = _text("[responses]", responses, "primary", "tps")
@@ -81,6 +83,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
         published=parse_published(document.get("published", [])),
         regime=size,
         ours=tuple(map(str, _list("[study]", head, "ours"))),
+        model=parse_model(document[RESULT]) if RESULT in document else None,
     )
 
 

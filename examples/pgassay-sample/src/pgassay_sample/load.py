@@ -15,6 +15,7 @@ from pgassay.bench.load import BaseLoad, Driver, LoadOptions, LoadResult
 from pgassay.bench.options import option, rows_of
 from pgassay.bench.server import Server
 from pgassay.study.responses import Better, Response
+from pgassay.study.scale_model import ModelSize
 
 TABLE = "sample_rows"
 ROW_BYTES = 100
@@ -36,8 +37,13 @@ class BatchOptions(LoadOptions):
         summary="rows that are there at the start",
         stage=Stage.DATA,
         read_back=rows_of(TABLE),
+        size=ModelSize(data="row"),
     )
     batch: int = option(whole(), default=100, summary="rows that a transaction appends")
+
+    def estimated_bytes(self) -> int:
+        """The rows with their headers, and the empty cluster."""
+        return super().estimated_bytes() + self.rows * 2 * ROW_BYTES
 
 
 class BatchLoad(BaseLoad[BatchOptions]):
@@ -48,10 +54,6 @@ class BatchLoad(BaseLoad[BatchOptions]):
     def data_key(self) -> Mapping[str, str]:
         """The rows at the start."""
         return {"rows": str(self.options.rows)}
-
-    def estimated_bytes(self) -> int:
-        """The rows with their headers, and the empty cluster."""
-        return super().estimated_bytes() + self.options.rows * 2 * ROW_BYTES
 
     def create(self, server: Server) -> None:
         """One table."""

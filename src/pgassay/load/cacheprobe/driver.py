@@ -18,11 +18,8 @@ from pgassay.load import messages
 from pgassay.load import responses as shared
 from pgassay.load.cacheprobe import phases, table
 from pgassay.load.cacheprobe.options import (
-    INDEX_SHARE,
-    PAGE_BYTES,
     PLAYER,
     PUBLISHED,
-    ROWS_PER_PAGE,
     CacheprobeOptions,
 )
 from pgassay.load.cacheprobe.phases import SCRIPTS, Outcome, Phase, command, outcome
@@ -65,10 +62,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
     def data_key(self) -> Mapping[str, str]:
         """The number of rows, whichever way it was said, and the words that the data carry."""
         return {"rows": str(self.options.rows), "size": str(self.options.size)}
-
-    def estimated_bytes(self) -> int:
-        """The bytes of heap and index at 8 kB pages."""
-        return int(self.options.rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))
 
     def create(self, server: Server) -> None:
         """Create the empty table, without its index."""

@@ -14,6 +14,7 @@ from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import answer_to, option
 from pgassay.errors import UsageError
 from pgassay.load import messages
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, format_number, parse_memory
 
 PLAYER, PUBLISHED, EACH = "player", "published", "each"
@@ -82,6 +83,7 @@ class CacheprobeOptions(LoadOptions):
         stage=Stage.DATA,
         summary="the size of cacheprobe's table; 2x is twice the memory that the server may have",
         read_back=answer_to("SELECT coalesce(obj_description(to_regclass('random'), 'pg_class'), 'no table')"),
+        size=ModelSize(ROWS_MIN, least_bytes=PAGE_BYTES * ROWS_MIN // ROWS_PER_PAGE, data="thousand rows"),
     )
     probes: int = option(whole(), default=100, summary="cacheprobe: index probes before and after the scan")
     method: str = option(
@@ -104,3 +106,7 @@ class CacheprobeOptions(LoadOptions):
     def rows(self) -> int:
         """The number of rows that the table gets."""
         return self.size.in_rows(self.memory_bytes or _machine_memory_bytes())
+
+    def estimated_bytes(self) -> int:
+        """The bytes of heap and index at 8 kB pages."""
+        return int(self.rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import EMPTY_CLUSTER_BYTES, BaseLoad, LoadResult, Moment
+from pgassay.bench.load import BaseLoad, LoadResult, Moment
 from pgassay.bench.messages import no_program
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
@@ -35,10 +35,6 @@ class FioLoad(BaseLoad[FioOptions]):
             fileio.check(self.options)
         if self.options.warmup_s < 1:
             raise messages.fio_needs_warmup()
-
-    def estimated_bytes(self) -> int:
-        """The bytes of an empty cluster and of fio's file."""
-        return EMPTY_CLUSTER_BYTES + self.options.file_bytes
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         """Run it; the raw output goes to `output`. The first run in a clone lays the file out before its time."""

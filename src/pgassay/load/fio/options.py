@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.kinds import SWITCH, Kind, choice, whole
+from pgassay.bench.load import EMPTY_CLUSTER_BYTES
 from pgassay.bench.messages import not_a_choice
 from pgassay.bench.options import option
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.options import ThreadedOptions
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, parse_memory
 
 PROGRAM = "fio"
@@ -91,6 +93,7 @@ class FioOptions(ThreadedOptions):
         default=1 << 30,
         unit="bytes",
         summary="fio --size: of the file that all threads share, in the cluster's folder",
+        size=ModelSize(least_bytes=FILE_BYTES_MIN, step_bytes=1 << 20, data="file of 16MB"),
     )
     direct: bool = option(
         SWITCH, default=True, summary="fio --direct: around the page cache; WAL always goes through it"
@@ -107,6 +110,10 @@ class FioOptions(ThreadedOptions):
     def __post_init__(self) -> None:
         if self.file_bytes < self.threads * self.io_bytes * 2:
             raise messages.file_too_small(format_bytes(self.file_bytes), self.threads)
+
+    def estimated_bytes(self) -> int:
+        """The bytes of an empty cluster and of fio's file."""
+        return EMPTY_CLUSTER_BYTES + self.file_bytes
 
     @property
     def read_share(self) -> int | None:

@@ -22,19 +22,9 @@ from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages
 from pgassay.load.pgbench import options as command
-from pgassay.load.pgbench.options import BESIDE_FILLER, STORAGES, PgbenchOptions
+from pgassay.load.pgbench.options import BESIDE_FILLER, OWN_BYTES, ROWS_PER_SCALE, STORAGES, PgbenchOptions
 
-BYTES_PER_SCALE = 16_000_000
-"""Heap, keys and what a load adds, of one unit of scale: 15 MB as filled (manual, "pgbench -s"), with some air."""
 _DUMP_MAGIC = b"PGDMP"
-_INIT_GROWTH = 4
-"""Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
-_ROWS_PER_SCALE = 100_000
-OWN_BYTES = 100
-"""pgbench's own row."""
-_OVERHEAD_BYTES = 60
-"""Of a row: its header and line pointer (28), its key in the index (about 20), and some air."""
-_SMALLEST_PAGE = 1024
 BATCH_SHARE = 0.01
 """Rows of one transaction, as a share of the table: about half a row in each page."""
 VACUUM_SHARE = 0.2
@@ -66,16 +56,6 @@ def data_key(options: PgbenchOptions, hashes: FileHashes) -> dict[str, str]:
     width = {"row_bytes": str(options.row_bytes), "row_storage": str(options.row_storage)}
     wide = {name: text for name, text in width.items() if text != "None"}
     return {"scale": str(options.scale), "age": str(options.age), **wide}
-
-
-def estimated_bytes(options: PgbenchOptions) -> int:
-    """About how much room the data take; ageing leaves dead rows and a second index entry behind."""
-    if options.init is not None:
-        return options.init.stat().st_size * _INIT_GROWTH
-    fresh = options.scale * BYTES_PER_SCALE
-    if options.row_bytes is not None:
-        fresh = max(fresh, accounts_bytes(options))
-    return int(fresh * (1 + min(options.age, 1.0)))
 
 
 def create(bindir: Path, runner: Runner, server: Server, options: PgbenchOptions) -> None:
@@ -127,16 +107,9 @@ def widen(server: Server, options: PgbenchOptions) -> None:
     )
 
 
-def accounts_bytes(options: PgbenchOptions) -> int:
-    """Room of the accounts and their key. A page holds whole rows only, so wide ones may waste up to half of it."""
-    row = (options.row_bytes or OWN_BYTES) + _OVERHEAD_BYTES
-    waste = min(1.0, row / _SMALLEST_PAGE) if options.row_storage != "toasted" else 0.1
-    return int(options.scale * _ROWS_PER_SCALE * row * (1 + waste))
-
-
 def age(server: Server, scale: int, multiple: float) -> int:
     """Update `multiple` times as many rows as the table has; returns how many updates were made."""
-    rows = scale * _ROWS_PER_SCALE
+    rows = scale * ROWS_PER_SCALE
     target = round(rows * multiple)
     batch = max(1, round(rows * BATCH_SHARE))
     done = vacuumed = 0

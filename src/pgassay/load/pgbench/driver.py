@@ -68,10 +68,6 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         """The scale, age and width of the rows; for the user's own data the hash of their file alone."""
         return data.data_key(self.options, self.tools.hashes)
 
-    def estimated_bytes(self) -> int:
-        """By scale and width of the rows, or by the size of the user's file."""
-        return data.estimated_bytes(self.options)
-
     def create(self, server: Server) -> None:
         """Create the empty schema; a plain SQL `init` runs whole; raises `LoadError`."""
         data.create(self.tools.bindir, self.tools.runner, server, self.options)

@@ -21,6 +21,7 @@ from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.options import AGE, CORES, PgbenchClientOptions
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
 
 EXIT_ON_ABORT_SINCE = 17
@@ -31,6 +32,16 @@ ROW_BYTES_MIN, ROW_BYTES_MAX = 32, 31_000
 """A filler of some bytes at least; no page has more than 32 kB."""
 BESIDE_FILLER = 16
 """The bytes of a row that TPC-B counts in addition to its filler."""
+BYTES_PER_SCALE = 16_000_000
+"""Heap, keys and what a load adds, of one unit of scale: 15 MB as filled (manual, "pgbench -s"), with some air."""
+ROWS_PER_SCALE = 100_000
+OWN_BYTES = 100
+"""pgbench's own row."""
+_OVERHEAD_BYTES = 60
+"""Of a row: its header and line pointer (28), its key in the index (about 20), and some air."""
+_SMALLEST_PAGE = 1024
+_INIT_GROWTH = 4
+"""Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
 STORAGES = {"plain": "PLAIN", "toasted": "EXTERNAL"}
 """The word of `load.row_storage` to PostgreSQL's."""
 
@@ -135,6 +146,7 @@ class PgbenchOptions(PgbenchClientOptions):
         stage=Stage.DATA,
         summary="pgbench -s: 100 000 accounts (about 15 MB) each",
         read_back=rows_of("pgbench_branches"),
+        size=ModelSize(1, data="unit of scale"),
     )
     age: float = option(
         AGE, default=0.0, stage=Stage.DATA, summary="updates before the snapshot, as a multiple of the rows"
@@ -172,6 +184,23 @@ class PgbenchOptions(PgbenchClientOptions):
     def custom(self) -> bool:
         """Are all scripts the user's own?"""
         return not any(script.builtin for script in self.scripts)
+
+    @property
+    def accounts_bytes(self) -> int:
+        """Room of the accounts and their key. A page holds whole rows only, so wide ones may waste up to half of it."""
+        row = (self.row_bytes or OWN_BYTES) + _OVERHEAD_BYTES
+        waste = min(1.0, row / _SMALLEST_PAGE) if self.row_storage != "toasted" else 0.1
+        return int(self.scale * ROWS_PER_SCALE * row * (1 + waste))
+
+    def estimated_bytes(self) -> int:
+        """By scale and width of the rows, or by the size of the user's file; ageing leaves dead rows and a second index
+        entry behind."""
+        if self.init is not None:
+            return self.init.stat().st_size * _INIT_GROWTH
+        fresh = self.scale * BYTES_PER_SCALE
+        if self.row_bytes is not None:
+            fresh = max(fresh, self.accounts_bytes)
+        return int(fresh * (1 + min(self.age, 1.0)))
 
 
 def connection(endpoint: Endpoint) -> list[str]:

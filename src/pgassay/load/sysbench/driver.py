@@ -18,9 +18,6 @@ from pgassay.load import bulk, program
 from pgassay.load.sysbench import output
 from pgassay.load.sysbench.options import PROGRAM, SysbenchOptions, run_command
 
-BYTES_PER_ROW = 300
-"""Heap (about 220 as filled), both indexes, and what a load adds."""
-
 TABLE = (
     "CREATE TABLE {name} (id SERIAL, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL,"
     " pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
@@ -41,10 +38,6 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
             "secondary_index": str(self.options.secondary_index),
             "distribution": self.options.distribution,
         }
-
-    def estimated_bytes(self) -> int:
-        """By the number of rows."""
-        return self.options.tables * self.options.rows * BYTES_PER_ROW
 
     def create(self, server: Server) -> None:
         """Drop and create the tables with their indexes, empty."""

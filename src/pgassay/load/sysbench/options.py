@@ -16,6 +16,7 @@ from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.load import messages
 from pgassay.load.options import CountedOptions, RatedOptions, ThreadedOptions
+from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number
 
 PROGRAM = "sysbench"
@@ -36,6 +37,8 @@ PROTOCOLS = {"prepared": "auto", "simple": "disable"}
 """The word of `load.protocol` to sysbench's --db-ps-mode."""
 ROWS_MAX = 2**31 - 1
 """`id` is an INTEGER."""
+BYTES_PER_ROW = 300
+"""Heap (about 220 as filled), both indexes, and what a load adds."""
 _SEED_MODULUS = 2**31 - 1
 """sysbench takes a signed 32-bit seed, and one of 0 would mean the time of day."""
 _TABLES = "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ '^sbtest[0-9]+$'"
@@ -79,6 +82,7 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
         stage=Stage.DATA,
         summary="sysbench --table_size: rows of each table (about 220 bytes)",
         read_back=rows_of("sbtest1"),
+        size=ModelSize(1, data="row of a table"),
     )
     secondary_index: bool = option(
         SWITCH,
@@ -96,6 +100,10 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
     def table_names(self) -> tuple[str, ...]:
         """The names of the tables: `sbtest1`, `sbtest2` …"""
         return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
+
+    def estimated_bytes(self) -> int:
+        """By the number of rows."""
+        return self.tables * self.rows * BYTES_PER_ROW
 
 
 def run_command(program: str, endpoint: Endpoint, options: SysbenchOptions, seed: int) -> list[str]:

@@ -25,9 +25,6 @@ TABLES = ("stock", "order_line", "customer", "history", "orders", "new_order", "
 Names = Mapping[str, str]
 """Table of the specification to what it is called in the database."""
 PLAIN: Names = {name: name for name in TABLES}
-BYTES_PER_WAREHOUSE = 110_000_000
-"""Heap and indexes as filled (about 95 MB at 8 kB pages), with some air."""
-BYTES_OF_ITEMS = 12_000_000
 _DISTRICTS = (
     "SELECT d_w_id, d_id, d_next_o_id, o.last, n.first AS n_first, n.last AS n_last, n.waiting, o.lines,"
     " l.lines AS there FROM district"
@@ -61,10 +58,6 @@ class TpccTables(BaseLoad[Own]):
         """The data depend on the number of warehouses alone."""
         return {"warehouses": str(self.options.warehouses)}
 
-    def estimated_bytes(self) -> int:
-        """By the number of warehouses."""
-        return estimated_bytes(self.options.warehouses)
-
     def create(self, server: Server) -> None:
         """Create the empty tables with their indexes."""
         create(server, self.names)
@@ -80,11 +73,6 @@ class TpccTables(BaseLoad[Own]):
             return broken(server, self.names)
         except BenchError as error:
             return {"not_verified": error.message}
-
-
-def estimated_bytes(warehouses: int) -> int:
-    """About how much room the data take."""
-    return BYTES_OF_ITEMS + warehouses * BYTES_PER_WAREHOUSE
 
 
 def create(server: Server, names: Names = PLAIN) -> None:

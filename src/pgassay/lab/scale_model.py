@@ -1,0 +1,218 @@
+"""A scale model of a study on this machine: sizes that the study leaves open written out, shrunk, and compared.
+
+What a study does not set has a size all the same: stock shared_buffers, the memory of the authors' machine, a drive as
+large as its data ask for. A model that left those alone would shrink the data and keep the caches. What a model then
+keeps of its original, and what not, is said by the dimensionless numbers of both.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pgassay.bench.options import declared_options
+from pgassay.bench.store import Needs
+from pgassay.drive.options import DriveOptions, OneDrive
+from pgassay.drive.sizing import AUTO, BLOCK_BYTES, closely, scaled_pages
+from pgassay.host import cpus
+from pgassay.lab.arms import setup_of, stored_bytes
+from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.settings import STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, mode_of, settings_of
+from pgassay.lab.setup import Setup
+from pgassay.study import document as documents
+from pgassay.study import messages
+from pgassay.study.document import Document
+from pgassay.study.drives import DATA, WAL
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse
+from pgassay.study.scale_model import REQUEST, RESULT, Likeness, Request, ScaleModel, parse_request, shrink, to_table
+from pgassay.study.units import format_bytes, format_size, parse_memory, split_quantity
+
+KEPT_WITHIN = 0.1
+"""A number that differs by more is not kept."""
+_MEMORY, _CAPACITY = "host.memory", ".capacity"
+_SHARED_BUFFERS, _MAX_WAL, _MIN_WAL = "server.shared_buffers", "server.max_wal_size", "server.min_wal_size"
+_CHECKPOINT_SHARE = 0.5
+"""A checkpoint begins once this share of max_wal_size is written, at a completion target of 0.9 (manual, "WAL
+Configuration")."""
+_PAGE_BYTES = 8192
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a study runs on: physical cores and memory in bytes; None where not known."""
+
+    cores: int | None
+    memory_bytes: int | None
+
+    @classmethod
+    def here(cls) -> "Machine":
+        """This one, as far as we may use it."""
+        return cls(len(cpus.cores(cpus.usable())), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """A model's document, with the original that it was made from."""
+
+    document: Document
+    original: Document
+    request: Request
+    model: ScaleModel
+
+
+def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine: Machine) -> Modelled | None:
+    """The scale model that the document's `[scale]` asks for; None where it asks for none. Raises `UsageError`."""
+    request = parse_request(document.get(REQUEST, {}))
+    if not request.wanted:
+        return None
+    whole = _written_out(document, parse(name, document, catalogue), catalogue, request)
+    by = request.by or _fitting(parse(name, whole, catalogue), catalogue, request.to_bytes or 0)
+    fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
+    small, model = shrink(whole, catalogue, by, fewer)
+    return Modelled(small, whole, request, model)
+
+
+def with_likeness(
+    name: str, found: Modelled, document: Document, catalogue: FactorCatalogue, machine: Machine
+) -> Document:
+    """The model's `document` as it will be run, with what it keeps of its original in its `[model]`."""
+    request = found.request
+    before = _numbers(parse(name, found.original, catalogue), catalogue, Machine(request.cores, request.memory_bytes))
+    after = _numbers(parse(name, document, catalogue), catalogue, machine)
+    likeness = tuple(_alike(each, before.get(each), after.get(each)) for each in after)
+    return {**document, RESULT: to_table(replace(found.model, likeness=likeness))}
+
+
+def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, request: Request) -> Document:
+    """The document with the sizes that it leaves to PostgreSQL, to the authors' machine and to pgassay."""
+    arms = [study.levels_of(arm) for arm in study.arms]
+    named = {name for levels in arms for name in levels}
+    implied: dict[str, str] = {}
+    if request.memory_bytes is not None and all(
+        levels[_MEMORY].canonical == cpus.ALL for levels in arms if _MEMORY in levels
+    ):
+        implied[_MEMORY] = format_bytes(request.memory_bytes)
+    if _SHARED_BUFFERS not in named:
+        implied[_SHARED_BUFFERS] = STOCK_SHARED_BUFFERS
+    setups = [setup_of(study, arm, catalogue) for arm in study.arms]
+    by_wal = {settings_of(study, each)["max_wal_size"] for each in setups if mode_of(each.load) == "wal"}
+    if _MAX_WAL not in named and len(by_wal) == 1:
+        implied[_MAX_WAL] = by_wal.pop()
+    if _MIN_WAL not in named and (_MAX_WAL in named or _MAX_WAL in implied):
+        implied[_MIN_WAL] = STOCK_MIN_WAL
+    for owner, drives in ((DATA, [each.drive.data for each in setups]), (WAL, [each.drive.wal for each in setups])):
+        if owner + _CAPACITY not in named and all(each is not None and _sized_by_data(each) for each in drives):
+            implied[owner + _CAPACITY] = AUTO
+    return documents.with_fixed(document, implied)
+
+
+def _sized_by_data(drive: OneDrive) -> bool:
+    return drive.kind.emulated and drive.capacity_bytes is None
+
+
+def _fitting(study: Study, catalogue: FactorCatalogue, to_bytes: int) -> float:
+    """How many times smaller the largest data of any arm have to be to take so many bytes."""
+    largest = max(_data_bytes(setup_of(study, arm, catalogue)) for arm in study.arms)
+    if largest <= to_bytes:
+        raise messages.model_not_smaller(format_size(to_bytes), format_size(largest))
+    return largest / to_bytes
+
+
+Number = tuple[str, str]
+"""Its name, and a note that explains it."""
+
+
+def _numbers(study: Study, catalogue: FactorCatalogue, machine: Machine) -> dict[Number, list[float | None]]:
+    """The dimensionless numbers of every arm."""
+    setups = [setup_of(study, arm, catalogue) for arm in study.arms]
+    largest = max(map(_data_bytes, setups))
+    found: dict[Number, list[float | None]] = {}
+    for setup in setups:
+        for name, value in _of_one(setup, settings_of(study, setup), machine, largest).items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _of_one(
+    setup: Setup, settings: Mapping[str, str], machine: Machine, largest_bytes: int
+) -> dict[Number, float | None]:
+    data, memory = _data_bytes(setup), setup.memory_bytes or machine.memory_bytes
+    buffers = _setting_bytes(settings.get("shared_buffers", STOCK_SHARED_BUFFERS), _PAGE_BYTES)
+    wal = None
+    if mode_of(setup.load) == "wal":
+        wal = _CHECKPOINT_SHARE * _setting_bytes(settings["max_wal_size"], 1 << 20)
+    timed = "" if wal is not None else "checkpoints go by time here, so by the speed"
+    clients = setup.load.connections
+    return {
+        ("data ÷ memory", ""): _quotient(data, memory),
+        ("shared_buffers ÷ memory", ""): _quotient(buffers, memory),
+        ("data ÷ shared_buffers", "the hot set ÷ cache, of a load that reads all its data alike"): _quotient(
+            data, buffers
+        ),
+        ("WAL a checkpoint ÷ shared_buffers", timed): _quotient(wal, buffers),
+        ("WAL a checkpoint ÷ data", timed or "updates of a page between two checkpoints go by it"): _quotient(
+            wal, data
+        ),
+        ("over-provisioning", ""): _over_provisioning(setup.drive),
+        ("superblock ÷ drive", "write amplification is within 0.3 % from 1,024 superblocks on"): _superblock_share(
+            setup.drive, largest_bytes, settings
+        ),
+        ("clients ÷ core", ""): _quotient(clients, machine.cores),
+        **{
+            (f"load.{name} ÷ client", "how often clients meet at the same rows"): _quotient(count, clients)
+            for name, count in _counts(setup)
+        },
+    }
+
+
+def _counts(setup: Setup) -> list[tuple[str, float]]:
+    """The size of the data where it is a number of things."""
+    found = []
+    for field, declared in declared_options(type(setup.load)).items():
+        value = getattr(setup.load, field)
+        if declared.size is not None and declared.size.data and not declared.unit and isinstance(value, int):
+            found.append((declared.name, float(value)))
+    return found
+
+
+def _over_provisioning(drives: DriveOptions) -> float | None:
+    described = drives.data.described
+    return None if described is None else described.core.over_provisioning
+
+
+def _superblock_share(drives: DriveOptions, data: int, settings: Mapping[str, str]) -> float | None:
+    """Of an emulated drive whose superblocks follow its size; a real one does not say."""
+    drive = drives.data
+    if not drive.kind.emulated or not drive.scaled:
+        return None
+    wal = _setting_bytes(settings.get("max_wal_size", "1GB"), 1 << 20)
+    capacity = closely(Needs(data_bytes=data, wal_least_bytes=wal), drive.filesystem.least_bytes)
+    return scaled_pages(capacity) * BLOCK_BYTES / capacity
+
+
+def _data_bytes(setup: Setup) -> int:
+    return stored_bytes(setup, setup.load.estimated_bytes())
+
+
+def _setting_bytes(text: str, bare_bytes: int) -> int:
+    """A setting's bytes; a number without a unit counts `bare_bytes`."""
+    quantity = split_quantity(text)
+    return int(quantity[0]) * bare_bytes if quantity and not quantity[1] else parse_memory(text)
+
+
+def _quotient(above: float | None, below: float | None) -> float | None:
+    return None if above is None or not below else above / below
+
+
+def _alike(number: Number, before: list[float | None] | None, after: list[float | None] | None) -> Likeness:
+    original, model = _span(before), _span(after)
+    kept = None
+    if original is not None and model is not None:
+        pairs = zip(original, model, strict=True)
+        kept = all(abs(small / whole - 1) <= KEPT_WITHIN if whole else small == 0 for whole, small in pairs)
+    return Likeness(number[0], original, model, kept, number[1])
+
+
+def _span(values: list[float | None] | None) -> tuple[float, float] | None:
+    known = [value for value in values or [] if value is not None]
+    return (min(known), max(known)) if values and len(known) == len(values) else None

@@ -1,0 +1,288 @@
+"""A scale model: a study all of whose sizes are shrunk by one factor, so that a small machine can run it.
+
+What is a size says each factor's own description (`ModelSize`): rows or warehouses, caches, memory, WAL, drives. All
+else stays: row width, page, FILLFACTOR, times, over-provisioning. Where the study says how many cores its authors had,
+clients shrink with the cores, so that a core has as many as theirs.
+
+Pure: a document in, a document out. What a model keeps is measured by its dimensionless numbers, as in a wind tunnel
+(Buckingham, Phys. Rev. 4, 1914); the lab computes them (`lab.scale_model`), and they stand in the record's `[model]`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, Protocol
+
+from pgassay.study import messages
+from pgassay.study.document import Document, with_changed_levels
+from pgassay.study.quantities import typed
+from pgassay.study.units import BYTES_PER_UNIT, format_bytes, format_number, parse_memory, split_quantity
+
+REQUEST, RESULT = "scale", "model"
+"""The tables of a study file: what is asked for, and what a record has in its place."""
+_REQUEST_KEYS = ("by", "to", "cores", "memory", "ours")
+_ROUNDED = 0.01
+"""A level that rounding moves by more says so."""
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """How the levels of one factor shrink.
+
+    A level is a number of things, of bytes with their unit, or (`2x`, `all`, `auto`) no size. `least` and `least_bytes`
+    are the smallest that mean anything; `bare_bytes` is what a number without a unit counts in, where that is bytes.
+    `data` is what the study's data are counted in; a model with less than one of them is none.
+    """
+
+    least: int = 1
+    least_bytes: int = 1
+    step_bytes: int = 1
+    bare_bytes: int = 0
+    data: str = ""
+
+    def shrunk(self, text: str, by: float) -> "Shrunk | None":
+        """The level 1:`by`; None for a text that is no size, which stays."""
+        quantity = split_quantity(text)
+        if quantity is None or quantity[0] <= 0:
+            return None
+        number, unit = quantity
+        if unit in BYTES_PER_UNIT or (not unit and self.bare_bytes):
+            unit_bytes = BYTES_PER_UNIT.get(unit, self.bare_bytes)
+            return self._shrunk_bytes(number * unit_bytes, by)
+        if unit not in ("", "rows"):
+            return None
+        exact = number / by
+        kept = max(self.least, round(exact))
+        return Shrunk(f"{format_number(kept)}{unit}", exact, kept, exact < self.least and kept == self.least)
+
+    def _shrunk_bytes(self, whole: float, by: float) -> "Shrunk":
+        exact = whole / by
+        least = ceil(self.least_bytes / self.step_bytes) * self.step_bytes
+        kept = max(least, round(exact / self.step_bytes) * self.step_bytes)
+        return Shrunk(format_bytes(kept), exact, kept, exact < least)
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """A level of a model: as it is typed, what it should be, what it is, and whether it could not be smaller."""
+
+    typed: str
+    exact: float
+    kept: float
+    at_least: bool
+
+    @property
+    def note(self) -> str:
+        """Why it is not to scale; empty where it is."""
+        if self.at_least:
+            return messages.model_limit(self.typed)
+        if abs(self.kept / self.exact - 1) > _ROUNDED:
+            return messages.model_rounded(self.exact)
+        return ""
+
+
+class SizedFactor(Protocol):
+    """What a model asks of a factor."""
+
+    @property
+    def scales(self) -> bool:
+        """Is it an amount of clients or threads?"""
+
+    def size(self, name: str) -> ModelSize | None:
+        """How a level shrinks; None for what is no size."""
+
+
+class SizedFactors(Protocol):
+    """All factors by name."""
+
+    def find(self, name: str) -> SizedFactor | None:
+        """The factor that covers this name, or None."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The table `[scale]`: the model that is asked for, and what its original had that no level says.
+
+    `by` (250 for 1:250) or `to_bytes` of the largest data; neither asks for a model. `memory_bytes` is what
+    `host.memory = all` was; `ours` names what of this the authors do not give.
+    """
+
+    by: float | None = None
+    to_bytes: int | None = None
+    cores: int | None = None
+    memory_bytes: int | None = None
+    ours: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> bool:
+        """Is a model asked for?"""
+        return self.by is not None or self.to_bytes is not None
+
+
+@dataclass(frozen=True)
+class Resized:
+    """A level of the original, of the model, and why it is not to scale (empty where it is)."""
+
+    factor: str
+    original: str
+    model: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """A dimensionless number of the original and of the model, as (least, most) over the arms; None: not known."""
+
+    name: str
+    original: tuple[float, float] | None
+    model: tuple[float, float] | None
+    kept: bool | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ScaleModel:
+    """What a model is of its study: one to `by`."""
+
+    by: float
+    resized: tuple[Resized, ...] = ()
+    likeness: tuple[Likeness, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """How everything that comes of it is labelled: `scale model 1:250`."""
+        return f"scale model 1:{self.by:.4g}"
+
+
+def parse_scale(value: object) -> float:
+    """`1/250`, `1:250` or 0.004 as 250; raises `UsageError` for what is no scale of a model."""
+    text = typed(value).strip()
+    above, sign, below = text.replace(":", "/").partition("/")
+    try:
+        scale = float(above) / float(below) if sign else float(above)
+    except (ValueError, ZeroDivisionError):
+        raise messages.not_a_scale(text) from None
+    if not 0 < scale < 1:
+        raise messages.scale_out_of_range(text, enlarges=scale > 1)
+    return 1 / scale
+
+
+def parse_request(table: object) -> Request:
+    """The table `[scale]`; raises `UsageError`."""
+    if not isinstance(table, Mapping):
+        raise messages.wrong_type("the study file", REQUEST, "a table", table)
+    for key in table:
+        if key not in _REQUEST_KEYS:
+            raise messages.unknown_key(f"[{REQUEST}]", key, _REQUEST_KEYS)
+    if "by" in table and "to" in table:
+        raise messages.two_scales()
+    cores, ours = table.get("cores"), table.get("ours", [])
+    if cores is not None and (isinstance(cores, bool) or not isinstance(cores, int) or cores < 1):
+        raise messages.wrong_type(f"[{REQUEST}]", "cores", "a whole number from 1 on", cores)
+    if not isinstance(ours, list) or not all(each in table for each in ours):
+        raise messages.wrong_type(f"[{REQUEST}]", "ours", "a list of keys of this table", ours)
+    sizes = {key: _positive(key, table[key]) for key in ("to", "memory") if key in table}
+    return Request(
+        by=parse_scale(table["by"]) if "by" in table else None,
+        to_bytes=sizes.get("to"),
+        cores=cores,
+        memory_bytes=sizes.get("memory"),
+        ours=tuple(map(str, ours)),
+    )
+
+
+def _positive(key: str, value: object) -> int:
+    count = parse_memory(typed(value))
+    if count <= 0:
+        raise messages.wrong_type(f"[{REQUEST}]", key, "a size above 0", value)
+    return count
+
+
+@dataclass
+class _Shrinking:
+    """One document being shrunk: the factor's rules, and every level that it met."""
+
+    factors: SizedFactors
+    by: float
+    per_core: float
+    met: dict[tuple[str, str], Resized] = field(default_factory=dict)
+    data: bool = False
+
+    def __call__(self, name: str, text: str) -> str:
+        """The level in the model."""
+        factor = self.factors.find(name)
+        if factor is None:
+            return text
+        size = factor.size(name)
+        per_core = size is None and factor.scales and self.per_core != 1
+        found = ModelSize().shrunk(text, self.per_core) if per_core else size.shrunk(text, self.by) if size else None
+        if size is not None and size.data:
+            self.data = True
+            if found is not None and found.at_least:
+                raise messages.model_too_small(name, text, self.by, found.exact, size.data)
+        if found is None:
+            return text
+        self.met[name, text] = Resized(name, text, found.typed, found.note)
+        return found.typed
+
+
+def shrink(document: Document, factors: SizedFactors, by: float, per_core: float = 1.0) -> tuple[Document, ScaleModel]:
+    """The document 1:`by`, and what became of its sizes; `per_core` is how many times fewer cores there are here.
+
+    Levels that become equal are one. Raises `UsageError` for a study without sizes, or a model too small to be one.
+    """
+    shrinking = _Shrinking(factors, by, per_core)
+    model = with_changed_levels(document, shrinking)
+    if not shrinking.data:
+        raise messages.no_sizes()
+    return {key: value for key, value in model.items() if key != REQUEST}, ScaleModel(by, tuple(shrinking.met.values()))
+
+
+def to_table(model: ScaleModel) -> dict[str, Any]:
+    """The record's `[model]`."""
+    return {
+        "by": model.by,
+        "resized": [
+            {"factor": each.factor, "original": each.original, "model": each.model, "note": each.note}
+            for each in model.resized
+        ],
+        "likeness": [
+            {
+                "name": each.name,
+                **({"original": list(each.original)} if each.original else {}),
+                **({"model": list(each.model)} if each.model else {}),
+                **({} if each.kept is None else {"kept": each.kept}),
+                "note": each.note,
+            }
+            for each in model.likeness
+        ],
+    }
+
+
+def parse_model(table: object) -> ScaleModel:
+    """The table `[model]` of a record; raises `UsageError` for one that no run wrote."""
+    try:
+        return _model(table)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise messages.wrong_type("the study file", RESULT, "what a run of a scale model wrote", table) from None
+
+
+def _model(table: Any) -> ScaleModel:
+    return ScaleModel(
+        float(table["by"]),
+        tuple(Resized(**{key: str(value) for key, value in each.items()}) for each in table.get("resized", [])),
+        tuple(
+            Likeness(
+                str(each["name"]), _span(each.get("original")), _span(each.get("model")), each.get("kept"),
+                str(each.get("note", "")),
+            )
+            for each in table.get("likeness", [])
+        ),
+    )  # fmt: skip
+
+
+def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
+    if values is None:
+        return None
+    least, most = values
+    return float(least), float(most)

@@ -1,0 +1,150 @@
+"""Scale models of real studies: what is left open is written out, numbers are kept, bad scales are refused."""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pgassay.errors import UsageError
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.run import recorded_study, write_study
+from pgassay.lab.scale_model import Machine
+from pgassay.postgres.settings import SIZES
+from pgassay.study import builtin
+from pgassay.study.document import Document, Overrides, read
+from pgassay.study.model import Study
+from pgassay.study.parsing import parse, parse_recorded
+from pgassay.study.scale_model import ScaleModel
+
+AS_PUBLISHED = "as-published"
+
+
+@pytest.fixture(autouse=True)
+def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 2 cores and 16 GB, whatever this one is."""
+    monkeypatch.setattr(Machine, "here", classmethod(lambda cls: Machine(2, 16 << 30)))
+
+
+def shrunk(name: str, **scale: str) -> Study:
+    document = read(name, builtin.find(name)[1])
+    return write_study(name, document, Overrides(size=AS_PUBLISHED, **scale)).study  # type: ignore[arg-type]
+
+
+def model_of(study: Study) -> ScaleModel:
+    assert study.model is not None
+    return study.model
+
+
+def small(**tables: Mapping[str, Any]) -> Document:
+    usual: Document = {
+        "factors": {"server.work_mem": ["4MB", "64MB"]},
+        "load": {"scale": 1000, "duration": "10s"},
+    }
+    return {**usual, **tables}
+
+
+def test_the_tpcc_study_keeps_its_numbers() -> None:
+    study = shrunk("tpcc-fillfactor", scale="1/250")
+    model = model_of(study)
+    fixed = {name: level.typed for name, level in study.fixed.items()}
+    assert [each.typed for each in study.conditions["load.warehouses"]] == ["28", "54"]
+    assert (fixed["host.memory"], fixed["server.shared_buffers"]) == ("1049MB", "268432kB")
+    assert (fixed["load.clients"], fixed["drive.data.capacity"]) == ("4", "auto")
+    kept = {each.name: each.kept for each in model.likeness}
+    for name in ("data ÷ memory", "shared_buffers ÷ memory", "data ÷ shared_buffers", "over-provisioning"):
+        assert kept[name] is True, name
+    assert kept["clients ÷ core"] is True
+    assert kept["load.warehouses ÷ client"] is False, "fewer warehouses for each client: more conflicts"
+    assert kept["WAL a checkpoint ÷ shared_buffers"] is None, "checkpoints go by time"
+    assert study.fixed["load.duration"].typed == "600s", "a time is no size"
+
+
+def test_the_largest_data_get_the_size_that_is_asked_for() -> None:
+    model = model_of(shrunk("fillfactor-drive", scale_to="4GB"))
+    limits = {each.factor: each.note for each in model.resized if each.note}
+    assert limits["server.max_wal_size"] == "no less than 32MB"
+    data, buffers = (
+        next(each.model for each in model.likeness if each.name == name)
+        for name in ("data ÷ memory", "shared_buffers ÷ memory")
+    )
+    assert data is not None
+    assert buffers is not None
+    assert data[1] * 281 == pytest.approx(4096, rel=0.01), "host.memory is 281 MB"
+
+
+@pytest.mark.parametrize("name", ["page-size", "fillfactor", "fillfactor-sysbench", "cache", "disk", "cores"])
+def test_other_studies_have_models_too(name: str) -> None:
+    study = shrunk(name, scale="1/20")
+    assert model_of(study).resized
+    assert len(study.arms) > 1
+
+
+def test_stock_sizes_shrink_with_the_data() -> None:
+    study = write_study("x", small(load={"scale": 1000, "checkpoint": "wal"}), Overrides(scale="1/4")).study
+    fixed = {name: level.typed for name, level in study.fixed.items()}
+    assert fixed["server.shared_buffers"] == "32MB", "128MB by default"
+    assert fixed["server.max_wal_size"] == "32MB", "128MB by load.checkpoint"
+    assert fixed["load.scale"] == "250"
+    kept = {each.name: each.kept for each in model_of(study).likeness}
+    assert kept["WAL a checkpoint ÷ shared_buffers"] is True
+
+
+@pytest.mark.parametrize(
+    ("scale", "words"),
+    [
+        ({"scale": "0"}, "makes no model"),
+        ({"scale": "-1/250"}, "makes no model"),
+        ({"scale": "2"}, "would enlarge"),
+        ({"scale": "1/20000"}, "leaves too little data: 0.35 of load.warehouses=7000"),
+        ({"scale_to": "100TB"}, "would not be smaller"),
+        ({"scale_to": "0GB"}, "a size above 0"),
+        ({"scale_to": "4"}, "amount of memory"),
+    ],
+)
+def test_what_makes_no_model_is_refused(scale: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        shrunk("tpcc-fillfactor", **scale)
+
+
+@pytest.mark.parametrize("load", [{"init": "ours.sql"}, {"clients": 2}])
+def test_data_of_unknown_size_have_no_model(load: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="no scale model"):
+        write_study("x", small(load=load), Overrides(scale="1/4"))
+
+
+def test_a_study_file_asks_for_its_model_and_a_resumed_run_shrinks_nothing_again() -> None:
+    written = write_study("x", small(scale={"by": "1/4", "memory": "8GB"}))
+    assert model_of(written.study).by == 4
+    again = tomllib.loads(recorded_study(written.study, written.document))
+    assert parse("x", again, every_factor()).fixed["load.scale"].typed == "250"
+    assert parse_recorded("x", again).model == written.study.model
+    assert model_of(write_study("x", again).study) == written.study.model
+    plain = write_study("x", small(scale={"memory": "8GB"})).study
+    assert plain.model is None
+    assert plain.fixed["load.scale"].typed == "1000"
+
+
+SIZED = [
+    *(each.pattern for each in every_factor().all() if "*" not in each.pattern and each.size(each.pattern)),
+    *(f"server.{name}" for name in SIZES),
+]
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_a_shrunk_level_is_one_that_the_factor_takes(name: str) -> None:
+    factor = every_factor().find(name)
+    assert factor is not None
+    size = factor.size(name)
+    assert size is not None
+    for text in ("64GB", "2000000", "75000000rows"):
+        try:
+            factor.parse(name, text)
+        except UsageError:
+            continue
+        for by in (1.5, 250.0, 1e9):
+            found = size.shrunk(text, by)
+            assert found is not None, text
+            assert factor.parse(name, found.typed).canonical
+        return
+    pytest.fail("no sample is a level of this factor")
