@@ -15,6 +15,7 @@ from pgassay.bench.running import Runner
 from pgassay.bench.store import Ageing, Drive, Needs, Trait
 from pgassay.drive import messages, snapshots
 from pgassay.drive.block import device
+from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import Daemon, EmulatedAgeing, EmulatedVolume
@@ -56,6 +57,7 @@ class Attacher:
     """For a dry run: whatever would be refused is refused, and nothing is made."""
     _reserved_bytes: int = 0
     _smart: SmartOfMounts = field(init=False)
+    _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Ask a drive once, however many file systems lie on it."""
@@ -90,6 +92,9 @@ class Attacher:
         if drive.kind.emulated:
             self.program.require()
         if drive.kind is DriveKind.DEVICE:
+            shared = self._shared(drive)
+            if shared is not None:
+                return shared.drive(self.account, self.mount_of, self._smart)
             self._require_owned(drive)
         if self.planned:
             return self._planned(drive, options, directory, needs)
@@ -182,18 +187,27 @@ class Attacher:
 
     def _device(self, drive: OneDrive, session: Session) -> Drive:
         assert drive.path is not None
-        point = session.path / HOME / POINT
-        return device.attach(
+        mounted = device.MountedDevice(
             drive.path,
             drive.filesystem,
-            point,
+            session.path / HOME / POINT,
             self.kernel,
-            self.account,
-            self.mount_of,
             lambda: session.close(self.keep_snapshots),
-            self._smart,
             drive.precondition,
         )
+        found = mounted.drive(self.account, self.mount_of, self._smart)
+        self._mounted[drive.path.resolve()] = mounted
+        return found
+
+    def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
+        """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise."""
+        assert drive.path is not None
+        found = self._mounted.get(drive.path.resolve())
+        if found is None or not found.used:
+            return None
+        if found.asked != (drive.filesystem, drive.precondition):
+            raise block_messages.used_otherwise(drive.path)
+        return found
 
     def _reserve(self, described: Description, snapshots: int, home: Path, share: float) -> None:
         store_bytes = described.core.store_bytes

@@ -19,6 +19,7 @@ from pgassay.drive import messages
 LINK = "pg_wal"
 TOKEN = "PGASSAY_DRIVE_SET"
 _SUFFIX = "-wal"
+"""Behind a name or key: the WAL's half of it, which may lie in the same place as the data's."""
 
 
 class DriveSet:
@@ -64,7 +65,7 @@ class DriveSet:
 
     def has_snapshot(self, key: str) -> bool:
         """Whether both drives keep a whole snapshot of this key."""
-        return self._data.has_snapshot(key) and self._wal.has_snapshot(key)
+        return self._data.has_snapshot(key) and self._wal.has_snapshot(key + _SUFFIX)
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; a half that stayed alone from before is dropped first."""
@@ -73,7 +74,7 @@ class DriveSet:
         place = self._place_of(directory)
         if (directory / LINK).is_symlink():
             (directory / LINK).unlink()
-        self._wal.take_snapshot(key, place, what)
+        self._wal.take_snapshot(key + _SUFFIX, place, what)
         self._data.take_snapshot(key, directory, what)
         del self._places[directory]
 
@@ -81,7 +82,7 @@ class DriveSet:
         """A clone on each drive; returns the data's. Raises `DriveError` where the halves are of two snapshots."""
         path = self._data.clone(key, name)
         try:
-            place = self._places[path] = self._wal.clone(key, name + _SUFFIX)
+            place = self._places[path] = self._wal.clone(key + _SUFFIX, name + _SUFFIX)
             if _token(path) != _token(place):
                 self.discard(path)
                 self.forget_snapshot(key)
@@ -96,7 +97,7 @@ class DriveSet:
     def forget_snapshot(self, key: str) -> None:
         """Drop both halves; harmless where there is none."""
         self._data.forget_snapshot(key)
-        self._wal.forget_snapshot(key)
+        self._wal.forget_snapshot(key + _SUFFIX)
 
     def how_cloned(self) -> str:
         """One word where both drives clone alike, else one for data and one for WAL."""

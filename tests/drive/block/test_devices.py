@@ -109,3 +109,42 @@ def test_a_mounted_device_is_left_alone(place: Path, device: Path) -> None:
             attach(place, device, device)
     finally:
         KERNEL.unmount(point)
+
+
+def test_data_and_wal_and_several_treatments_share_a_device(place: Path, device: Path) -> None:
+    account = choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]))
+    attacher = attacher_of(places, LocalRunner(account), account)
+    named = f"device:{device}"
+
+    def drive(**levels: str) -> Drive:
+        return attacher.attach(DriveOptions.from_levels({"data": named, **levels}), place / "data", Needs())
+
+    beside, apart = drive(), drive(wal=named)
+    with pytest.raises(UsageError, match="two file systems"):
+        attacher.attach(DriveOptions.from_levels({"data": named, "data.filesystem": "xfs"}), place / "data", Needs())
+    directory = apart.workspace("prepare")
+    (directory / "pg_wal").mkdir()
+    (directory / "pg_wal" / "segment").write_text("wal")
+    apart.lay_out(directory)
+    apart.take_snapshot("k", directory)
+    beside.release()
+    clone = apart.clone("k", "trial-1")
+    assert (clone / "pg_wal" / "segment").read_text() == "wal"
+    apart.release()
+    assert left_behind(place / "data") == []
+    drive().release()  # mounted anew
+    assert left_behind(place / "data") == []
+
+
+def test_a_device_that_is_too_small_is_named_and_given_back(place: Path) -> None:
+    file = place / "small"
+    file.write_bytes(b"\0" * (64 << 10))
+    small = KERNEL.attach(file)
+    try:
+        with pytest.raises(DriveError, match="could not make ext4"):
+            attach(place, small, small)
+    finally:
+        kernel.detach_loop(small)
+    assert file.read_bytes() == b"\0" * (64 << 10)
+    assert left_behind(place / "data") == []

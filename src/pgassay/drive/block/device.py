@@ -82,45 +82,62 @@ def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
     return [each for each in found if isinstance(each, dict)]
 
 
-def attach(
-    device: Path,
-    filesystem: Filesystem,
-    point: Path,
-    kernel: Kernel,
-    account: Account,
-    mount_of: Callable[[Path], Mount],
-    closing: Release,
-    counting: Counting = nothing,
-    drive_writes: int = 0,
-) -> DeviceDrive:
-    """Write the device over so many times, make the file system, mount it at `point`, and use it.
+class MountedDevice:
+    """A device with a file system of ours, mounted for as long as a drive uses it.
 
-    `closing` comes after it is unmounted.
+    Data and WAL, and several treatments of a study, may share it: it is opened and mounted once.
     """
-    precondition(device, drive_writes)
-    kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
-    point.mkdir(mode=0o755)
-    kernel.mount(device, point, filesystem)
 
-    def give_back() -> None:
-        kernel.unmount(point)
-        point.rmdir()
-        closing()
+    def __init__(
+        self, device: Path, filesystem: Filesystem, point: Path, kernel: Kernel, closing: Release, drive_writes: int = 0
+    ) -> None:
+        """Write the device over so many times, make the file system, mount it at `point`.
 
-    try:
-        drive = DeviceDrive.attach(point, account, mount_of, keep_snapshots=True, counting=counting)
-    except BaseException:
-        kernel.unmount(point)
-        point.rmdir()
-        raise
-    drive.unmounted = give_back
-    if drive_writes:
-        drive.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
-    return drive
+        `closing` comes after it is unmounted. Raises `DriveError`.
+        """
+        self._point = point
+        self._kernel = kernel
+        self._closing = closing
+        self._users = 0
+        self.asked = (filesystem, drive_writes)
+        precondition(device, drive_writes)
+        kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
+        point.mkdir(mode=0o755)
+        kernel.mount(device, point, filesystem)
+
+    @property
+    def used(self) -> bool:
+        """Does a drive use it? If not, it is mounted no more."""
+        return self._users > 0
+
+    def drive(self, account: Account, mount_of: Callable[[Path], Mount], counting: Counting = nothing) -> DeviceDrive:
+        """One more drive on it. Raises `DriveError`; where it was to be the first, the device is unmounted then."""
+        try:
+            drive = DeviceDrive.attach(self._point, account, mount_of, keep_snapshots=True, counting=counting)
+        except BaseException:
+            if not self.used:
+                self._unmount()
+            raise
+        self._users += 1
+        drive.unmounted = self._leave
+        _, drive_writes = self.asked
+        if drive_writes:
+            drive.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
+        return drive
+
+    def _leave(self) -> None:
+        self._users -= 1
+        if not self.used:
+            self._unmount()
+            self._closing()
+
+    def _unmount(self) -> None:
+        self._kernel.unmount(self._point)
+        self._point.rmdir()
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
-    """What `attach` would mount at `point`, as far as that is known; nothing is written. Raises `DriveError`."""
+    """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written. Raises `DriveError`."""
     try:
         descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as failure:

@@ -33,3 +33,11 @@ def carries_unknown_data(device: Path, place: int) -> DriveError:
         f'"{device}" carries data that pgassay did not make (byte {place} is not zero): it is left alone',
         f"if you do not need them: {_MARKED.format(device)}",
     )
+
+
+def used_otherwise(device: Path) -> UsageError:
+    """Two treatments want another file system, or another preparation, of one device."""
+    return UsageError(
+        f'"{device}" is used with two file systems or preparations in one study',
+        "give all its uses the same filesystem, mkfs, mount_options and precondition",
+    )
