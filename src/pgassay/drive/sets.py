@@ -126,7 +126,8 @@ class DriveSet:
 
     def ageing(self) -> Ageing | None:
         """See `Drive`: both at once, if any is to be aged."""
-        found = [each for each in (self._data.ageing(), self._wal.ageing()) if each is not None]
+        both = ((self._data.ageing(), ""), (self._wal.ageing(), _SUFFIX))
+        found = [(ageing, suffix) for ageing, suffix in both if ageing is not None]
         return _AgeingOfBoth(found) if found else None
 
     def write_back(self, directory: Path) -> None:
@@ -171,21 +172,21 @@ class DriveSet:
 
 
 class _AgeingOfBoth:
-    """See `bench.store.Ageing`; several as one."""
+    """See `bench.store.Ageing`; several as one, each with what stands behind its drive's keys."""
 
-    def __init__(self, parts: list[Ageing]) -> None:
+    def __init__(self, parts: list[tuple[Ageing, str]]) -> None:
         self._parts = parts
 
     def begin(self) -> None:
-        for part in self._parts:
+        for part, _ in self._parts:
             part.begin()
 
     def finish(self, key: str) -> None:
-        for part in self._parts:
-            part.finish(key)
+        for part, suffix in self._parts:
+            part.finish(key + suffix)
 
     def abandon(self) -> None:
-        for part in self._parts:
+        for part, _ in self._parts:
             part.abandon()
 
 
