@@ -132,10 +132,12 @@ def measured(kind: str, arms: int, studies: int, rng: np.random.Generator, *, al
     return np.asarray(np.log((transactions * kept).sum(axis=2) / kept.sum(axis=2)) + own)
 
 
-def rows(studies: int, seed: int, machines: tuple[str, ...] = MACHINES) -> Iterator[Row]:
+def rows(
+    studies: int, seed: int, machines: tuple[str, ...] = MACHINES, numbers: tuple[int, ...] = ARMS
+) -> Iterator[Row]:
     """Every machine with every number of arms, by both ways."""
     for place, kind in enumerate(machines):
-        for arms in ARMS:
+        for arms in numbers:
             for alternating in (False, True):
                 rng = np.random.default_rng([seed, place, arms, alternating])
                 values = measured(kind, arms, studies, rng, alternating=alternating)

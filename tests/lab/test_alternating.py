@@ -4,6 +4,7 @@ The same study is run as in `test_crashes`, with the same events: here they befa
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from pgassay.design.blocks import turns
 from pgassay.errors import UsageError
 from pgassay.lab.alternation import TRANSACTIONS_MIN
 from pgassay.lab.decisions import disagreements
+from pgassay.lab.site import Site
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Status
+from pgassay.testing.fakes.player import FakeMetronome
 from tests.lab.machine import Event, Planned
 from tests.lab.simulation import EVENTS, SEED, Simulation, ending, simulate, study_of
 
@@ -160,3 +163,21 @@ def test_ctrl_c_in_a_block_gives_everything_back(place: Path, alone: Simulation,
 def test_sequential_is_what_a_study_without_the_word_is() -> None:
     assert study_of().design.pairing == "sequential"
     assert study_of(**ALTERNATE).design.pairing == "alternate"
+
+
+class WithMetronome(Simulation):
+    """The machine itself is measured between turns, which takes time."""
+
+    def site(self) -> Site:
+        return replace(super().site(), metronome=lambda place: FakeMetronome(self.machine.clock))
+
+
+def test_the_budget_pays_for_all_that_a_block_takes(place: Path) -> None:
+    """Steps of servers in turns do not overlap, and what is measured of the machine after each turn is among them."""
+    simulation = WithMetronome(simulate(place).machine, study_of(**ALTERNATE), {})
+    simulation.carry_on()
+    trials = of_block(simulation, 2).values()
+    took_s = (max(each.finished_wall_ns for each in trials) - min(each.started_wall_ns for each in trials)) / 1e9
+    slices = [one for each in trials for one in read_slices(simulation.run, each.number)]
+    assert {one.covariates["metronome_ns"] for one in slices} == {1e6}
+    assert sum(each.length_s for each in trials) == pytest.approx(took_s, abs=0.004), "but for the first measurement"

@@ -77,12 +77,16 @@ class LiveTrial(Trial):
         """Play one turn: go on, lead in, play, drain, write back, stand still."""
         self._try(lambda: self.turns.append(self._turn(round_, position, self._arm.study.design.slice_s)))
 
-    def note_machine(self, before: Beat, after: Beat) -> None:
-        """How fast the machine was before and after its last turn."""
+    def note_machine(self, before: Beat, metronome: Metronome) -> Beat:
+        """Measure how fast the machine is after its turn, note it with `before`, and return it; its time counts as the
+        turn's, since the budget pays for it."""
+        with self._notes.laps("measure"):
+            after = metronome.beat()
         if self.turns:
             sooner, later = before.covariates(), after.covariates()
             means = {name: (sooner[name] + later[name]) / 2 for name in sooner.keys() & later.keys()}
             self.turns[-1] = replace(self.turns[-1], machine=means)
+        return after
 
     @property
     def place(self) -> Path:
@@ -351,9 +355,7 @@ class AlternatingBlock:
                 trial = living[name]
                 trial.take_turn(round_, position)
                 if before is not None and metronome is not None:
-                    after = metronome.beat()
-                    trial.note_machine(before, after)
-                    before = after  # nothing happens before the next turn
+                    before = trial.note_machine(before, metronome)  # nothing happens before the next turn
                 if trial.over:
                     self._discarded[round_] = messages.round_ended(name)
                     break
