@@ -49,7 +49,7 @@ from pgassay.load.player import PlayedLoad, PlayedScript
 TIMED = {"cpu": 2000, "delay": 400, "read": 1000}
 """How much of each is planted while its cost is measured; every load that is offered is here."""
 CLIENTS = {"cpu": 4, "delay": 1, "read": 4}
-LEAST_DELAY_US = 10
+LEAST_DELAY_US = 5
 """A shorter one is none: the sleep itself lasts longer."""
 
 

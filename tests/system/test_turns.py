@@ -1,6 +1,8 @@
 """Servers that take turns, on a real PostgreSQL: the record of a small study, and what a killed one leaves."""
 
 import json
+import os
+import signal
 from itertools import pairwise
 from pathlib import Path
 
@@ -64,3 +66,43 @@ def test_servers_that_a_killed_run_left_frozen_are_ended(journey: Place) -> None
     assert journey.left_behind() == []
     assert [trial.number for trial in journey.record("killed").trials] == [1, 2, 3, 4]
     assert journey.pgassay("check", str(path)).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_in_its_block_is_an_outcome_and_the_other_goes_on(journey: Place) -> None:
+    """Killed while it stands still: the round of its next turn ends, and the slices of the other stay."""
+    path = journey.runs / "dead"
+    process = journey.start(
+        "run", "fillfactor", *TURNS, "--set", "load.duration=3s", "--out", str(path), "--json"
+    )  # fmt: skip
+    stopped: list[int] = []
+
+    def both_live_and_one_stands_still() -> bool:
+        stopped[:] = frozen(journey)
+        return len({cluster(pid) for pid in journey.servers()} - {""}) == 2 and bool(stopped)
+
+    wait_until(both_live_and_one_stands_still, process)
+    victim = cluster(stopped[0])
+    for pid in journey.servers():
+        if cluster(pid) == victim:
+            os.kill(pid, signal.SIGKILL)
+    done = finished(process)
+    assert done.returncode == 0, done.stderr
+    run = journey.record("dead")
+    first, second = ([trial for trial in run.trials if trial.block == block] for block in (1, 2))
+    assert sorted(trial.status.value for trial in first) == ["outcome", "valid"]
+    assert {trial.status.value for trial in second} == {"valid"}, "it is in play again"
+    (failed,) = [trial for trial in first if trial.status.value == "outcome"]
+    (other,) = [trial for trial in first if trial.status.value == "valid"]
+    assert failed.reasons
+    kept = [each for each in read_slices(run, other.number) if not each.discarded]
+    assert len(kept) >= 8, "of ten rounds one ended early"
+    assert journey.left_behind() == []
+
+
+def cluster(pid: int) -> str:
+    """The data directory of a process of PostgreSQL; empty where it has ended."""
+    try:
+        return str((Path("/proc") / str(pid) / "cwd").readlink())
+    except OSError:
+        return ""

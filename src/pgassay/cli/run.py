@@ -62,7 +62,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairing",
         choices=("auto", "alternate", "sequential"),
-        help="servers of a block at once and in turns, or one after the other; auto: in turns where that is valid",
+        help="servers of a block at once and in turns, or one after the other (default: auto, in turns where valid)",
     )
     parser.add_argument("--slice", metavar="TIME", help="how long a server's turn lasts: 200ms to 10s (default: 1s)")
     add_weigh_option(parser)
