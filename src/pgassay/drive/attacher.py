@@ -194,6 +194,7 @@ class Attacher:
             self.kernel,
             lambda: session.close(self.keep_snapshots),
             drive.precondition,
+            device.state_of(drive.path, self.runner),
         )
         found = mounted.drive(self.account, self.mount_of, self._smart)
         self._mounted[drive.path.resolve()] = mounted

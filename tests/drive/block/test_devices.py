@@ -9,9 +9,9 @@ from pgassay._core import stored_bytes
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.block import kernel
-from pgassay.drive.block.device import precondition
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.block.preparation import precondition
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose

@@ -5,29 +5,37 @@ label, no partition, no mount, no swap, no holder, and without our label nothing
 directory drive: snapshots are copied inside the file system.
 """
 
+import errno
 import json
-import mmap
 import os
-import random
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DATA
+from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
+from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Trait
 from pgassay.drive import messages
-from pgassay.drive.block import filesystems
+from pgassay.drive.block import daemon, filesystems, mounts
 from pgassay.drive.block import messages as block_messages
 from pgassay.drive.block.drive import OVERHEAD_SHARE
+from pgassay.drive.block.emulated import neutral
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
+from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, overwrite, precondition, prove
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.study.drives import DriveKind
 
 Release = Callable[[], None]
+AGED_LABEL = "aged"
+"""Behind ours, the label of a device that `pgassay drive precondition` brought to a steady state."""
+_ERASE_S = 3600.0
+_STATS_PATIENCE_S = 5.0
+SETTLED = "preconditioned until write amplification settled"
 
 
 class DeviceDrive(DirectoryDrive):
@@ -82,6 +90,92 @@ def signatures(runner: Runner, device: Path) -> list[dict[str, object]]:
     return [each for each in found if isinstance(each, dict)]
 
 
+def counters_of(device: Path) -> DriveCounters | None:
+    """The counters of the emulated drive whose disk lies under this loop device; None for any other device."""
+    file = mounts.backing_file(device.resolve())
+    if file is None or (file.parent.name, file.name) != (daemon.FUSE, daemon.DISK):
+        return None
+    control = daemon.SocketControl(file.parents[1])
+
+    def read() -> Counted:
+        try:
+            stats = control.ask("stats", patience_s=_STATS_PATIENCE_S)
+        except DriveError:
+            return {}
+        return neutral(stats, compressing=stats.get("kind") == "compressing")
+
+    return read
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How a device is to be prepared; sizes in bytes, `drive_writes` of random overwriting at most."""
+
+    erase: bool
+    compressed_to: float
+    drive_writes: int
+    proof_bytes: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was done to a device. `not_erased` says why it was not; `label` is what its file system is called now."""
+
+    not_erased: str
+    proof: Proof
+    overwritten: Overwritten
+    label: str
+
+
+def prepare(
+    device: Path,
+    wanted: Preparation,
+    runner: Runner,
+    kernel: Kernel,
+    counters: DriveCounters | None,
+    pause: Callable[[float], None],
+    tell: Tell,
+) -> Prepared:
+    """Erase, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
+
+    Raises `UsageError` or `DriveError` for a device that is not ours, in use, too small, or fails; nothing is written
+    to one that is refused. One that was written to stays marked as ours, unless it fails.
+    """
+    require_ours(device, runner)
+    filesystem = Filesystem()
+    size = size_bytes(device)
+    if size < filesystem.least_bytes:
+        raise messages.too_small(size, filesystem.least_bytes)
+    read = counters or (dict)
+    label = f"{filesystems.LABEL}-own"
+    try:
+        not_erased = _erase(device, runner) if wanted.erase else "not asked for"
+        with RawDevice(device, wanted.compressed_to) as raw:
+            tell("proving its counters", 0, 2 * min(wanted.proof_bytes, raw.size_bytes // 2), None)
+            proof = prove(raw, read, pause, wanted.proof_bytes)
+            tell("filling in sequence", 0, raw.size_bytes, None)
+            raw.fill(0, raw.size_bytes)
+            found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
+        if found.settled:
+            label = f"{filesystems.LABEL}-{AGED_LABEL}"
+    except DriveError:
+        raise
+    except BaseException:
+        kernel.make(device, filesystem, label)
+        raise
+    kernel.make(device, filesystem, label)
+    return Prepared(not_erased, proof, found, label)
+
+
+def _erase(device: Path, runner: Runner) -> str:
+    """Discard all of it; returns why that was not possible, or nothing."""
+    outcome = runner.run(["blkdiscard", str(device)], timeout_s=_ERASE_S)
+    if outcome.status == 0:
+        return ""
+    said = (outcome.stderr or outcome.stdout).strip().splitlines()
+    return said[-1] if said else f"blkdiscard ended with status {outcome.status}"
+
+
 class MountedDevice:
     """A device with a file system of ours, mounted for as long as a drive uses it.
 
@@ -89,12 +183,22 @@ class MountedDevice:
     """
 
     def __init__(
-        self, device: Path, filesystem: Filesystem, point: Path, kernel: Kernel, closing: Release, drive_writes: int = 0
+        self,
+        device: Path,
+        filesystem: Filesystem,
+        point: Path,
+        kernel: Kernel,
+        closing: Release,
+        drive_writes: int = 0,
+        start: str = DeviceDrive.start,
     ) -> None:
         """Write the device over so many times, make the file system, mount it at `point`.
 
-        `closing` comes after it is unmounted. Raises `DriveError`.
+        `closing` comes after it is unmounted, `start` is the state in which the device was found. Raises `DriveError`.
         """
+        self._start = start
+        if drive_writes:
+            self._start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
         self._point = point
         self._kernel = kernel
         self._closing = closing
@@ -120,9 +224,7 @@ class MountedDevice:
             raise
         self._users += 1
         drive.unmounted = self._leave
-        _, drive_writes = self.asked
-        if drive_writes:
-            drive.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
+        drive.start = self._start
         return drive
 
     def _leave(self) -> None:
@@ -136,25 +238,38 @@ class MountedDevice:
         self._point.rmdir()
 
 
+def state_of(device: Path, runner: Runner) -> str:
+    """In which state a device of ours is found: as it is, or as `pgassay drive precondition` left it."""
+    labels = [str(each.get("label") or "") for each in signatures(runner, device)]
+    return SETTLED if f"{filesystems.LABEL}-{AGED_LABEL}" in labels else DeviceDrive.start
+
+
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path) -> Mount:
     """What `MountedDevice` would mount at `point`, as far as that is known; nothing is written. Raises `DriveError`."""
+    size = size_bytes(device)
+    free = int(size * (1 - OVERHEAD_SHARE))
+    options = filesystem.all_mount_options()
+    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, False)
+
+
+def size_bytes(device: Path) -> int:
+    """The device's size; raises `DriveError` where it cannot be opened."""
     try:
         descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as failure:
         raise messages.system_failed("open", device, failure) from failure
     try:
-        size = os.lseek(descriptor, 0, os.SEEK_END)
+        return os.lseek(descriptor, 0, os.SEEK_END)
     finally:
         os.close(descriptor)
-    free = int(size * (1 - OVERHEAD_SHARE))
-    options = filesystem.all_mount_options()
-    return Mount(point / NAME, point, filesystem.name, str(device), options, size, free, False)
 
 
 def _require_free(device: Path, sys: Path) -> None:
     try:
         os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))  # busy while mounted, swapped on or held
     except OSError as failure:
+        if failure.errno != errno.EBUSY:
+            raise messages.system_failed("open", device, failure) from failure
         raise block_messages.device_in_use(device, (failure.strerror or str(failure)).lower()) from None
     folder = sys / device.resolve().name
     held = [path.name for path in (folder / "holders").glob("*")]
@@ -196,45 +311,3 @@ def _stretches(size: int) -> Iterator[tuple[int, int]]:
     step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
     for number in range(STRETCHES if step else 0):
         yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)
-
-
-SEQUENTIAL_BYTES = 1 << 20
-RANDOM_BYTES = 64 << 10
-_NOISE_BYTES = 16 << 20
-_ALIGNED_BYTES = 4096
-
-
-def precondition(device: Path, drive_writes: int, seed: int = 1) -> int:
-    """Write the device over so many times; returns bytes written. Raises `DriveError`. All that was on it is gone."""
-    if drive_writes <= 0:
-        return 0
-    chance = random.Random(seed)
-    with mmap.mmap(-1, _NOISE_BYTES) as noise:
-        noise.write(os.urandom(_NOISE_BYTES))
-        try:
-            descriptor = os.open(device, os.O_WRONLY | os.O_DIRECT | os.O_EXCL | os.O_CLOEXEC)
-        except OSError as failure:
-            raise messages.system_failed("open", device, failure) from failure
-        try:
-            size = os.lseek(descriptor, 0, os.SEEK_END) // _ALIGNED_BYTES * _ALIGNED_BYTES
-            written = sum(_write(descriptor, noise, place, SEQUENTIAL_BYTES, size, chance)
-                          for place in range(0, size, SEQUENTIAL_BYTES))  # fmt: skip
-            places = size // RANDOM_BYTES
-            for _ in range((drive_writes - 1) * places):
-                written += _write(
-                    descriptor, noise, chance.randrange(places) * RANDOM_BYTES, RANDOM_BYTES, size, chance
-                )
-            os.fsync(descriptor)
-        except OSError as failure:
-            raise messages.system_failed("write over", device, failure) from failure
-        finally:
-            os.close(descriptor)
-    return written
-
-
-def _write(descriptor: int, noise: mmap.mmap, place: int, length: int, size: int, chance: random.Random) -> int:
-    """Some stretch of the noise, another each time: drives may find what repeats."""
-    length = min(length, size - place)
-    start = chance.randrange((_NOISE_BYTES - length) // _ALIGNED_BYTES + 1) * _ALIGNED_BYTES
-    with memoryview(noise) as view, view[start : start + length] as part:
-        return os.pwrite(descriptor, part, place)

@@ -1,0 +1,257 @@
+"""Bringing a device to a state that a trial can start from: its counters proven, filled, overwritten until it settles.
+
+The order is that of SNIA's Performance Test Specification: erase, fill in sequence, then overwrite at random in rounds
+until the last five differ by at most a fifth of their mean and show no trend. Counters are believed only after they
+moved as a known write must move them: zeros, which a drive that compresses hardly stores, and noise, which it must.
+"""
+
+import mmap
+import os
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pgassay.bench.drive_counters import Counted, DriveCounters
+from pgassay.drive import messages
+from pgassay.drive.block import messages as block_messages
+from pgassay.study.drives import Role
+
+SEQUENTIAL_BYTES = 1 << 20
+RANDOM_BYTES = 64 << 10
+_NOISE_BYTES = 16 << 20
+_ALIGNED_BYTES = 4096
+PROOF_BYTES = 8 << 30
+"""Written of zeros and of noise each: many times what the coarsest counter (32 MiB) counts at once."""
+HOST_TOLERANCE = 0.1
+NOISE_LEAST = 0.9
+NOISE_MOST = 20.0
+"""NAND writes for a byte of noise: flash cannot store it in less, nor does garbage collection cost so much more."""
+COMPRESSING_MOST = 0.5
+"""NAND writes for zeros, as a share of those for noise, that only a drive that compresses has."""
+PATIENCE_S = 300.0
+"""How long a drive may take to bring its log up to date."""
+_POLL_S = 5.0
+ROUNDS = 5
+ROUNDS_A_DRIVE = 10
+SPREAD_MAX, TREND_MAX = 0.2, 0.1
+"""Of the mean of the last rounds: SNIA's bounds for a steady state."""
+
+Tell = Callable[[str, int, int, float | None], None]
+"""What is being done, bytes written, bytes at most, and the write amplification of the last round where it is known."""
+
+
+class RawDevice:
+    """A device opened for us alone and past the page cache; use it in a `with`. All that was on it is gone.
+
+    `filling` blocks compress to `compressed_to` of their size; noise does not compress. Raises `DriveError`.
+    """
+
+    def __init__(self, device: Path, compressed_to: float = 1.0, seed: int = 1) -> None:
+        self._device = device
+        self._kept_bytes = round(_ALIGNED_BYTES * compressed_to)
+        self._chance = random.Random(seed)
+        self._descriptor = -1
+        self.size_bytes = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._descriptor = os.open(self._device, os.O_WRONLY | os.O_DIRECT | os.O_EXCL | os.O_CLOEXEC)
+        except OSError as failure:
+            raise messages.system_failed("open", self._device, failure) from failure
+        self.size_bytes = os.lseek(self._descriptor, 0, os.SEEK_END) // _ALIGNED_BYTES * _ALIGNED_BYTES
+        self._zeros = mmap.mmap(-1, SEQUENTIAL_BYTES)
+        self._noise = mmap.mmap(-1, _NOISE_BYTES)
+        self._noise.write(os.urandom(_NOISE_BYTES))
+        self._filling = mmap.mmap(-1, _NOISE_BYTES)
+        for place in range(0, _NOISE_BYTES, _ALIGNED_BYTES):
+            self._filling[place : place + self._kept_bytes] = self._noise[place : place + self._kept_bytes]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+        for each in (self._zeros, self._noise, self._filling):
+            each.close()
+
+    def zeros(self, place: int, length: int) -> int:
+        """Write zeros in sequence; returns bytes written."""
+        return self._sequence(self._zeros, place, length)
+
+    def noise(self, place: int, length: int) -> int:
+        """Write what does not compress in sequence; returns bytes written."""
+        return self._sequence(self._noise, place, length)
+
+    def fill(self, place: int, length: int) -> int:
+        """Write the filling in sequence; returns bytes written."""
+        return self._sequence(self._filling, place, length)
+
+    def overwrite(self, length: int) -> int:
+        """Write so many bytes of the filling at random places; returns bytes written."""
+        places = max(1, self.size_bytes // RANDOM_BYTES)
+        written = 0
+        while written < length:
+            place = self._chance.randrange(places) * RANDOM_BYTES
+            written += self._write(self._filling, place, min(RANDOM_BYTES, self.size_bytes))
+        self._sync()
+        return written
+
+    def _sequence(self, source: mmap.mmap, start: int, length: int) -> int:
+        end = min(self.size_bytes, start + length)
+        written = sum(
+            self._write(source, place, min(SEQUENTIAL_BYTES, end - place))
+            for place in range(start, end, SEQUENTIAL_BYTES)
+        )
+        self._sync()
+        return written
+
+    def _write(self, source: mmap.mmap, place: int, length: int) -> int:
+        """Some stretch of the source, another each time: drives may find what repeats."""
+        start = self._chance.randrange((len(source) - length) // _ALIGNED_BYTES + 1) * _ALIGNED_BYTES
+        try:
+            with memoryview(source) as view, view[start : start + length] as part:
+                return os.pwrite(self._descriptor, part, place)
+        except OSError as failure:
+            raise messages.system_failed("write over", self._device, failure) from failure
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        except OSError as failure:
+            raise messages.system_failed("write over", self._device, failure) from failure
+
+
+def precondition(device: Path, drive_writes: int) -> int:
+    """Write the device over so many times, first in sequence, then at random, with what does not compress.
+
+    Returns bytes written. Raises `DriveError`. All that was on it is gone.
+    """
+    if drive_writes <= 0:
+        return 0
+    with RawDevice(device) as raw:
+        return raw.fill(0, raw.size_bytes) + sum(raw.overwrite(raw.size_bytes) for _ in range(drive_writes - 1))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What was written, and by how much the counters moved for it; None for one that the drive does not have."""
+
+    written: int
+    host_bytes: float | None
+    nand_bytes: float | None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Counters after a known write of zeros and one of noise."""
+
+    zeros: Moved
+    noise: Moved
+
+    @property
+    def problem(self) -> str:
+        """Why the counters are not trusted, in words for users; empty where they moved as they must."""
+        for what, each in (("zeros", self.zeros), ("random data", self.noise)):
+            if each.host_bytes is None:
+                return block_messages.COUNTS_NOTHING
+            if not 1 - HOST_TOLERANCE <= each.host_bytes / each.written <= 1 + HOST_TOLERANCE:
+                return block_messages.moved_wrongly("host_bytes_written", each.host_bytes, each.written, what)
+        if self.noise.nand_bytes is None or self.zeros.nand_bytes is None:
+            return block_messages.COUNTS_NO_NAND
+        if not NOISE_LEAST <= self.noise.nand_bytes / self.noise.written <= NOISE_MOST:
+            moved, written = self.noise.nand_bytes, self.noise.written
+            return block_messages.moved_wrongly("nand_bytes_written", moved, written, "random data")
+        return ""
+
+    @property
+    def role(self) -> Role | None:
+        """What the drive is, by what zeros cost it; None while its counters are not trusted."""
+        if self.problem or self.zeros.nand_bytes is None or self.noise.nand_bytes is None:
+            return None
+        share = (self.zeros.nand_bytes / self.zeros.written) / (self.noise.nand_bytes / self.noise.written)
+        return Role.COMPRESSING if share <= COMPRESSING_MOST else Role.NORMAL
+
+
+def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int) -> Proof:
+    """Write zeros, then noise behind them, `amount_bytes` each, and see how the counters move.
+
+    A log may be late: it is asked again for up to `PATIENCE_S` until it shows what was written.
+    """
+    amount = min(amount_bytes, raw.size_bytes // 2) // SEQUENTIAL_BYTES * SEQUENTIAL_BYTES
+    return Proof(
+        _moved(lambda: raw.zeros(0, amount), read, pause, ("host_bytes_written",)),
+        _moved(lambda: raw.noise(amount, amount), read, pause, ("host_bytes_written", "nand_bytes_written")),
+    )
+
+
+def _moved(
+    write: Callable[[], int], read: DriveCounters, pause: Callable[[float], None], awaited: Sequence[str]
+) -> Moved:
+    before = read()
+    written = write()
+    after = read()
+    waited_s = 0.0
+    while waited_s < PATIENCE_S and any(
+        name in before and after.get(name, 0.0) - before[name] < NOISE_LEAST * written for name in awaited
+    ):
+        pause(_POLL_S)
+        waited_s += _POLL_S
+        after = read()
+
+    def difference(name: str) -> float | None:
+        return after[name] - before[name] if name in before and name in after else None
+
+    return Moved(written, difference("host_bytes_written"), difference("nand_bytes_written"))
+
+
+@dataclass(frozen=True)
+class Overwritten:
+    """Rounds of random overwriting: bytes in all, write amplification of each where counted, whether it settled."""
+
+    written: int
+    amplification: tuple[float, ...]
+    settled: bool
+
+
+def overwrite(raw: RawDevice, read: DriveCounters | None, drive_writes: int, tell: Tell) -> Overwritten:
+    """Overwrite at random, a tenth of the drive a round, until write amplification settles, `drive_writes` at most.
+
+    At least one whole drive write is made. Without counters (None) all of them are, and nothing is said to settle.
+    """
+    round_bytes = max(RANDOM_BYTES, raw.size_bytes // ROUNDS_A_DRIVE)
+    most = drive_writes * ROUNDS_A_DRIVE
+    written, found = 0, list[float]()
+    for number in range(most):
+        before = read() if read is not None else {}
+        written += raw.overwrite(round_bytes)
+        after = read() if read is not None else {}
+        found += amplification(before, after)
+        tell("overwriting at random", written, most * round_bytes, found[-1] if found else None)
+        if number + 1 >= ROUNDS_A_DRIVE and steady(found):
+            return Overwritten(written, tuple(found), settled=True)
+    return Overwritten(written, tuple(found), settled=False)
+
+
+def amplification(before: Counted, after: Counted) -> list[float]:
+    """NAND over host bytes between two readings; empty where one of them did not move."""
+    names = ("host_bytes_written", "nand_bytes_written")
+    if not all(name in before and name in after for name in names):
+        return []
+    host, nand = (after[name] - before[name] for name in names)
+    return [nand / host] if host > 0 and nand > 0 else []
+
+
+def steady(rounds: Sequence[float]) -> bool:
+    """Do the last five rounds differ little, and without a trend?"""
+    last = rounds[-ROUNDS:]
+    if len(last) < ROUNDS:
+        return False
+    mean = sum(last) / ROUNDS
+    middle = (ROUNDS - 1) / 2
+    slope = sum((place - middle) * value for place, value in enumerate(last)) / sum(
+        (place - middle) ** 2 for place in range(ROUNDS)
+    )
+    return max(last) - min(last) <= SPREAD_MAX * mean and abs(slope) * (ROUNDS - 1) <= TREND_MAX * mean
