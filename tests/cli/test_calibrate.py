@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.cli import main
+from pgassay.cli import calibrate, main
+from pgassay.errors import UsageError
+from pgassay.lab.workbench import BenchOptions
+from pgassay.record.calibrations import STUDY, WAYS, Calibration, Setting, read_beside_run, write_beside_run
+from pgassay.record.directory import RunDirectory
+from pgassay.record.disk import RealDisk
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.report.calibrated_turns import in_turns
 from pgassay.testing import real
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s", "--clusters", "2", "--blocks", "2"]
@@ -31,6 +39,55 @@ def test_a_place_that_is_taken_is_refused_before_anything_starts(
 ) -> None:
     assert main(["calibrate", "--out", str(tmp_path)]) != 0
     assert str(tmp_path) in capsys.readouterr().err
+
+
+SETTING = Setting("host", "ext4", "/dev/a", "15", {"driver": "pgbench"})
+OPTIONS = BenchOptions()
+
+
+def begun(path: Path) -> Path:
+    """A calibration whose servers ran one after the other, and have not taken turns yet."""
+    with RunDirectory.create(path, RunHeader(STUDY, "2026-01-02T03:04:05Z", 1, (), (), "0.1.0"), "", {}) as run:
+        run.finish("done")
+    write_beside_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, 5.0, {}, pending=WAYS))
+    return path
+
+
+def kept(path: Path) -> Calibration:
+    found = read_beside_run(RealDisk(), path)
+    assert found is not None
+    return found
+
+
+def test_a_load_that_cannot_take_turns_leaves_the_rest_of_a_calibration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play_turns(run: Run, way: str, options: BenchOptions, watch: object) -> None:
+        raise UsageError(f"no {way}")
+
+    monkeypatch.setattr("pgassay.lab.calibration.play_turns", play_turns)
+    path = begun(tmp_path / "run")
+    assert calibrate.take_turns(path, OPTIONS, quiet=True) == 0
+    assert kept(path).refused == {way: f"no {way}" for way in WAYS}
+    assert (kept(path).pending, dict(kept(path).turns)) == ((), {})
+    assert "Two equal servers in turns: not known, no turns" in list(in_turns({}, kept(path).refused))
+
+
+def test_ways_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = []
+
+    def play_turns(run: Run, way: str, options: BenchOptions, watch: object) -> None:
+        played.append(way)
+        if played == list(WAYS):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgassay.lab.calibration.play_turns", play_turns)
+    path = begun(tmp_path / "run")
+    assert calibrate.take_turns(path, OPTIONS, quiet=True) == 130
+    assert kept(path).pending == WAYS[1:]
+    assert calibrate.take_turns(path, OPTIONS, quiet=True) == 0
+    assert played == [*WAYS, WAYS[1]]
+    assert kept(path).pending == ()
 
 
 @pytest.mark.system
@@ -60,10 +117,19 @@ def test_a_calibration_is_kept_shown_and_used(
         assert main(["resume", str(out)]) == 2
         capsys.readouterr()
 
+        assert beside["pending"] == []
+        for way in ("turns", "turns-realtime"):
+            assert way in beside["refused"] or main(["check", str(out / way)]) == 0
+        assert "turns" not in beside["refused"]
+        capsys.readouterr()
+
         compare = ["compare", "server.work_mem=4MB", "server.work_mem=8MB", "-s", "1", "-c", "1", "-j", "1", "-T", "1"]
-        assert main([*compare, "--dry-run", "--json", *BUSY, "--data-dir", str(data)]) == 0
+        alone = [*compare, "--pairing", "sequential"]
+        assert main([*alone, "--dry-run", "--json", *BUSY, "--data-dir", str(data)]) == 0
         plan = json.loads(capsys.readouterr().out)
         assert plan["noise"] == beside["noise"]["tps"]["noise"]
         assert "with warmup=0s" in plan["noise_source"]
+        ways = {"one-after-the-other", *beside["turns"]}
+        assert {each["way"] for each in plan["forecasts"]} == ways
         assert main([*compare, "-S", "--dry-run", *BUSY, "--data-dir", str(data)]) == 0
         assert "noise       not known here" in capsys.readouterr().out

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.places import Mount
 from pgassay.host import doctor_checks as checks
-from pgassay.host.doctor_checks import CpuTimes, Neighbour, busy_neighbour, neighbours
+from pgassay.host.doctor_checks import CpuTimes, Neighbour, busy_neighbour, client_clock, neighbours
 from pgassay.host.processes import Process
 from pgassay.host.storage import BlockDevice
 from pgassay.study.findings import Severity
@@ -215,3 +215,14 @@ def test_only_busy_ones_stop_a_run() -> None:
     assert (busy.code, busy.severity) == ("busy_neighbour", "error")
     assert '200 in "/srv/pg" uses 50%' in busy.text
     assert "300" not in busy.text
+
+
+def test_a_clock_that_gives_impossible_latencies_is_named() -> None:
+    unknown = client_clock(None, 5, "")
+    assert (unknown.severity, unknown.remedy) == ("note", "pgassay calibrate counts them")
+    fine = client_clock(0.0004, 5, "2026-01-02")
+    assert (fine.code, fine.severity) == ("client_clock", "ok")
+    late = client_clock(0.014, 5, "2026-01-02")
+    assert late.severity == "warning"
+    assert "(2026-01-02), up to 1.40% of pgbench's latencies in a trial were at most 5 µs" in late.text
+    assert "low quantiles and means" in late.text

@@ -7,19 +7,24 @@ from typing import Any
 
 import pytest
 
+from pgassay.analysis.forecast import resolution
 from pgassay.bench.places import Mount
+from pgassay.cli.plan import forecast_lines
 from pgassay.lab.arms import resolve
-from pgassay.lab.machine import known_noise, known_trial_s, setting_of, user_file
+from pgassay.lab.machine import best_slice_s, known_noise, known_trial_s, known_turns, setting_of, user_file
+from pgassay.lab.pairing import settled
+from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
-from pgassay.record.calibrations import Calibration, NoiseRecord
+from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
 from pgassay.record.disk import RealDisk
 from pgassay.study.model import Study
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, study_of
 
 MOUNT = Mount(Path("/data"), Path("/"), "ext4", "/dev/sda1", "rw", 1 << 40, 1 << 39, False)
+NOISE = {"tps": NoiseRecord(0.03, 0.02, 0.05, 0.0, 0.0, 0.03)}
 WORK: Mapping[str, Any] = {"transactions": "1000", "duration": "1s"}
 
 
@@ -33,8 +38,7 @@ def calibrated(study: Study, site: Site, **load: str) -> None:
     """As `pgassay calibrate` of the study's load, with other options."""
     setting = setting_of(resolve(study, site).arms[0], MOUNT)
     setting = replace(setting, load={**setting.load, **load})
-    noise = {"tps": NoiseRecord(0.03, 0.02, 0.05, 0.0, 0.0, 0.03)}
-    found = Calibration("2026-01-02T03:04:05Z", setting, 3, 5, 2, 17.5, 12.0, 9.0, noise)
+    found = Calibration("2026-01-02T03:04:05Z", setting, 3, 5, 2, 17.5, 12.0, 9.0, NOISE)
     calibrations.remember(site.disk, user_file(), found)
 
 
@@ -53,8 +57,7 @@ def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_loa
     needed = ("driver", "script")
     given = {name: text for name, text in whole.load.items() if name in needed or text != defaults.get(name)}
     assert "cache" not in given
-    noise = {"tps": NoiseRecord(0.03, 0.02, 0.05, 0.0, 0.0, 0.03)}
-    old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, 9.0, noise)
+    old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, 9.0, NOISE)
     calibrations.remember(site.disk, user_file(), old)
     assert known_trial_s(resolve(study, site), MOUNT) == 17.5
     cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), site), MOUNT)
@@ -71,3 +74,95 @@ def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(site: S
     assert found.source == "calibrated 2026-01-02, with clients=8"
     assert known_trial_s(resolve(study, site), MOUNT) is None
     assert known_noise(resolve(study, site), replace(MOUNT, device="/dev/sdb1")) is None
+
+
+def in_turns(study: Study, site: Site, host: str = "", mount: Mount = MOUNT, **ways: TurnsRecord) -> None:
+    """As a calibration of the study's load that took turns in these ways (`turns`, `realtime`)."""
+    setting = setting_of(resolve(study, site).arms[0], mount)
+    names = {"turns": TURNS, "realtime": REALTIME}
+    found = Calibration(
+        "2026-01-02T03:04:05Z", replace(setting, host=host or setting.host), 3, 5, 2, 17.5, 12.0, 9.0, NOISE,
+        turns={names[way]: record for way, record in ways.items()},
+    )  # fmt: skip
+    calibrations.remember(site.disk, user_file(), found)
+
+
+USUAL = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0, 0.5)
+QUICK = replace(USUAL, noise=0.007, noise_low=0.005, noise_high=0.012, best_slice_s=2.0)
+
+
+def test_turns_are_known_by_way_with_the_slice_that_was_best(site: Site) -> None:
+    study = study_of()
+    assert known_turns(resolve(study, site), MOUNT) == {}
+    assert best_slice_s(resolve(study, site), MOUNT) is None
+    in_turns(study, site, turns=USUAL, realtime=QUICK)
+    found = known_turns(resolve(study, site), MOUNT)
+    assert {way: each.turns for way, each in found.items()} == {TURNS: USUAL, REALTIME: QUICK}
+    assert found[TURNS].source == "calibrated 2026-01-02, this load"
+    assert best_slice_s(resolve(study, site), MOUNT) == 0.5
+    realtime = study_of(fixed={"host.scheduling": "realtime"})
+    assert best_slice_s(resolve(realtime, site), MOUNT) == 2.0
+    other = study_of(responses={"primary": "latency_ms"})
+    assert known_turns(resolve(other, site), MOUNT) == {}, "calibrations tell of tps alone"
+
+
+def test_slices_are_as_long_as_calibrated_where_that_is_asked_for(site: Site) -> None:
+    asked = study_of(design={"pairing": "auto", "slice": "auto"})
+    before, _ = settled(resolve(asked, site))
+    assert (before.study.design.pairing, before.study.design.slice_s) == ("alternate", 1.0), "not calibrated"
+    mount = resolve(asked, site).arms[0].drive.mount()
+    in_turns(asked, site, mount=mount, turns=USUAL)
+    after, _ = settled(resolve(asked, site))
+    assert (after.study.design.slice_s, after.study.design.slice_calibrated) == (0.5, False)
+    given, _ = settled(resolve(study_of(design={"pairing": "auto", "slice": "2s"}), site))
+    assert given.study.design.slice_s == 2.0
+    alone, _ = settled(resolve(study_of(design={"pairing": "sequential", "slice": "auto"}), site))
+    assert alone.study.design.slice_s == 1.0
+
+
+def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(site: Site) -> None:
+    study = study_of()
+    in_turns(study, site, host="another machine", turns=USUAL)
+    assert known_turns(resolve(study, site), MOUNT) == {}
+    in_turns(study, site, turns=USUAL)
+    assert known_turns(resolve(study, site), replace(MOUNT, device="/dev/sdb1")) == {}
+    assert list(known_turns(resolve(study, site), MOUNT)) == [TURNS]
+    user_file().write_bytes(user_file().read_bytes()[:-20])
+    assert known_turns(resolve(study, site), MOUNT) == {}
+
+
+def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(site: Site) -> None:
+    study = study_of()
+    resolved = resolve(study, site)
+    assert known_ways(resolved, MOUNT) == ()
+    calibrated(study, site)
+    (alone,) = known_ways(resolved, MOUNT)
+    assert (alone.way, alone.noise) == (SEQUENTIAL_WAY, 0.03)
+    in_turns(study, site, turns=USUAL, realtime=QUICK)
+    _, usual, realtime = known_ways(resolved, MOUNT)
+    assert [usual.way, realtime.way] == [TURNS, REALTIME]
+    assert usual.noise == USUAL.noise_with(8, 1.0), "eight rounds of this study, not those that were calibrated"
+    for each in (usual, realtime):
+        found = forecast_of(study, each, 5)
+        widths = [width for width in (found.low, found.width, found.high) if width is not None]
+        assert len(widths) == 3
+        assert widths == sorted(widths)
+        assert found.width == resolution(each.noise, 5, comparisons=2)
+        assert forecast_of(study, each, 4).width is None, "too few for an interval"
+    assert forecast_of(study, replace(usual, high=None), 5).high is None
+    held = resolve(study_of(fixed={"host.scheduling": "realtime"}), site)
+    assert [each.way for each in known_ways(held, MOUNT)] == [SEQUENTIAL_WAY, REALTIME]
+    refused = resolve(study_of(load={"checkpoint": "cycle"}), site)
+    assert [each.way for each in known_ways(refused, MOUNT)] == [SEQUENTIAL_WAY]
+
+
+def test_a_plan_says_its_forecasts_a_line_a_way() -> None:
+    alone = WayForecast(SEQUENTIAL_WAY, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
+    assert forecast_lines([alone]) == [], "the noise's own line says it"
+    lines = forecast_lines([alone, WayForecast(TURNS, 5, 0.0213, 0.011, 0.0512, "calibrated 2026-01-02, this load")])
+    assert lines[0].startswith(
+        "  forecast    one server after the other: about ±10 % (between ±5 and more) after 5 blocks"
+    )
+    assert "servers in turns: about ±2.1 % (between ±1.1 and 5.1 %) after 5 blocks; calibrated 2026-01-02" in lines[1]
+    few = forecast_lines([WayForecast(REALTIME, 3, None, None, None, "calibrated")])
+    assert "host.scheduling=realtime: too few blocks for an interval after 3 blocks" in few[0]

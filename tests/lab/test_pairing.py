@@ -9,12 +9,14 @@ import pytest
 from pgassay.design.blocks import cells, order, rounds_of, turns
 from pgassay.errors import UsageError
 from pgassay.lab.arms import WAL_BYTES, resolve
+from pgassay.lab.calibration import document_of, turns_document
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.results import RESPONSES
+from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.drive import FakeDrive
 from pgassay.testing.fakes.load import BoundFakeLoad
@@ -152,5 +154,23 @@ def test_words_and_lengths_are_checked(key: str, value: str) -> None:
 
 def test_lengths_are_read() -> None:
     design = study_of(design={"slice": "500ms", "lead_in": "0"}).design
-    assert (design.slice_s, design.lead_in_s) == (0.5, 0.0)
+    assert (design.slice_s, design.lead_in_s, design.slice_calibrated) == (0.5, 0.0, False)
+    calibrated = study_of(design={"slice": "auto"}).design
+    assert (calibrated.slice_s, calibrated.slice_calibrated) == (1.0, True)
     assert parse("x", {"factors": {"table.fillfactor": ["100", "90"]}}, every_factor()).design.slice_s == 1.0
+
+
+def test_equal_servers_of_a_calibration_may_take_turns() -> None:
+    load = {"driver": "pgbench", "scale": "1", "checkpoint": "wal"}
+    calibration = document_of({**load, "duration": "8s"}, 3, 2, (5, 30), "8min", 7)
+    for way, fixed in ((TURNS, {}), (REALTIME, {"host.scheduling": "realtime"})):
+        study = parse("x", turns_document(calibration, way), every_factor())
+        resolved = resolve(study, fake_site())
+        assert refusals(resolved) == ()
+        assert len({arm.snapshot_key for arm in resolved.arms}) == 1, "one snapshot for both"
+        assert {name: level.typed for name, level in study.fixed.items() if name.startswith("host.")} == fixed
+        assert (study.design.blocks_min, study.design.blocks_max, study.design.budget_s) == (10, 10, 240.0)
+    few = document_of({**load, "duration": "8s"}, 2, 2, (2, 2), "60s", 7)
+    assert parse("x", turns_document(few, TURNS), every_factor()).design.blocks_max == 2
+    counted = document_of({**load, "transactions": "100"}, 2, 2, (2, 2), "60s", 7)
+    assert refusals(resolve(parse("x", turns_document(counted, TURNS), every_factor()), fake_site())) != ()

@@ -1,20 +1,26 @@
 """The user's file of calibrations: what is found for which load, what replaces what, what a damaged file means."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pgassay.analysis.spectrum import Deviation
 from pgassay.record.calibrations import (
     FILE,
+    TURNS,
     Calibration,
     Known,
     NoiseRecord,
     Setting,
+    TurnsRecord,
     nearest,
     read,
+    read_beside_run,
     remember,
     user_file,
+    worst_clock,
     write_beside_run,
 )
 from pgassay.record.errors import RecordError
@@ -92,3 +98,51 @@ def test_a_full_disk_keeps_the_old_file() -> None:
     with pytest.raises(RecordError):
         remember(disk, path, _calibration(_with_load(clients="8")))
     assert read(disk, path).calibrations == (_calibration(),)
+
+
+SPECTRUM = (Deviation(0.5, 0.03, 40), Deviation(1.0, 0.02, 20), Deviation(2.0, 0.02, 10))
+IN_TURNS = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0, 0.5, SPECTRUM)
+
+
+def test_what_turns_came_to_is_kept_and_an_older_file_has_none() -> None:
+    disk = FakeDisk()
+    disk.make_root(HOME)
+    new = replace(_calibration(), turns={TURNS: IN_TURNS}, refused={"turns-realtime": "not permitted"}, pending=())
+    write_beside_run(disk, HOME, new)
+    assert read_beside_run(disk, HOME) == new
+    remember(disk, user_file({}, HOME), new)
+    assert read(disk, user_file({}, HOME)).calibrations == (new,)
+    written = json.loads(disk.read(HOME / FILE))
+    older = {name: value for name, value in written.items() if name not in ("turns", "refused", "pending")}
+    disk.make_root(HOME / "older")
+    disk.tool_writes(HOME / "older" / FILE, json.dumps(older).encode())
+    found = read_beside_run(disk, HOME / "older")
+    assert found is not None
+    assert (dict(found.turns), dict(found.refused), found.pending) == ({}, {}, ())
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"turns": 1}', b"\xff\xfe"])
+def test_a_damaged_file_beside_a_run_counts_as_missing(damage: bytes) -> None:
+    disk = FakeDisk()
+    disk.make_root(HOME)
+    assert read_beside_run(disk, HOME) is None
+    disk.tool_writes(HOME / FILE, damage)
+    assert read_beside_run(disk, HOME) is None
+
+
+def test_more_rounds_average_slices_out_and_leave_what_belongs_to_a_start() -> None:
+    assert IN_TURNS.noise_with(16, 1.0) == pytest.approx((0.01**2 + 0.04**2 / 16) ** 0.5)
+    assert IN_TURNS.noise_with(10**6, 1.0) == pytest.approx(0.01, rel=1e-3)
+    assert IN_TURNS.noise_with(16, 0.5) == pytest.approx((0.01**2 + 0.06**2 / 16) ** 0.5)
+    assert IN_TURNS.noise_with(16, 5.0) == IN_TURNS.noise_with(16, 1.0), "that length was not measured"
+    assert replace(IN_TURNS, spectrum=()).noise_with(16, 0.5) == IN_TURNS.noise_with(16, 1.0)
+
+
+def test_the_worst_clock_of_a_place_is_known_with_its_day() -> None:
+    place = replace(HERE, postgres="", load={})
+    worse = replace(_calibration(when="2026-02-02T00:00:00Z"), impossible_latency_share=0.02)
+    better = replace(_calibration(_with_load(clients="8")), impossible_latency_share=0.0)
+    assert worst_clock([better, worse, _calibration()], place) == (0.02, "2026-02-02")
+    assert worst_clock([better], place) == (0.0, "2026-01-02")
+    assert worst_clock([_calibration()], place) == (None, ""), "it was not counted"
+    assert worst_clock([worse], replace(place, device="/dev/b")) == (None, "")

@@ -1,5 +1,7 @@
 """`pgassay calibrate`: one treatment again and again, to learn this machine's noise and what it can resolve when.
 
+First one server after the other, then equal servers that take turns, as usual and in real time where that is allowed.
+
 What it finds is kept in a run directory, and in a small file of the user's that `pgassay run` looks into for its plan.
 Cut short, it goes on with `pgassay resume`.
 """
@@ -8,6 +10,7 @@ import argparse
 import os
 import secrets
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +19,13 @@ from pgassay.cli import messages
 from pgassay.cli.compare import PGBENCH, USUAL, add_load_options
 from pgassay.cli.parser import whole
 from pgassay.cli.run import run_path
+from pgassay.errors import PgassayError
 from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
     from pgassay.lab.run import Prepared
-    from pgassay.lab.workbench import BenchOptions, Workbench
+    from pgassay.lab.workbench import BenchOptions
+    from pgassay.record.calibrations import Calibration
     from pgassay.record.directory import RunDirectory
 
 BLOCKS_MAX = 30
@@ -60,15 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
 def _calibrate(arguments: argparse.Namespace) -> int:
     from pgassay.host.capacity import measure
     from pgassay.lab.arms import resolve
-    from pgassay.lab.calibration import CalibrationBench, document_of
+    from pgassay.lab.calibration import SEQUENTIAL_SHARE, CalibrationBench, document_of
     from pgassay.lab.run import WrittenStudy, begin, prepare
     from pgassay.study.parsing import parse
+    from pgassay.study.quantities import seconds
 
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
-    document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, arguments.budget, seed)
+    budget = f"{SEQUENTIAL_SHARE * seconds('[design]', arguments.budget):.0f}s"
+    document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, budget, seed)
     path = run_path(arguments, STUDY)
-    with CalibrationBench(_bench_options(arguments)) as bench:
+    options = _bench_options(arguments)
+    with CalibrationBench(options) as bench:
         site = bench.site()
         study = parse(STUDY, document, site.catalogue)
         prepared = prepare(resolve(study, site), bench)
@@ -78,20 +86,24 @@ def _calibrate(arguments: argparse.Namespace) -> int:
         written = WrittenStudy(study, document, seed, {})
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), capacities)
         status = _conduct(prepared, directory, quiet=arguments.json)
-    return _end(status, path, bench, as_json=arguments.json)
+    return _end(status, path, options, as_json=arguments.json)
 
 
 def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
     """The rest of a calibration that was cut short, on the same clusters."""
     from pgassay.lab.calibration import CalibrationBench
     from pgassay.lab.run import mark_resumed, reopen
+    from pgassay.record import calibrations
+    from pgassay.record.disk import RealDisk
 
-    with CalibrationBench(options) as bench:
-        reopened = reopen(arguments.run, bench)
-        _warn(reopened.prepared)
-        mark_resumed(reopened)
-        status = _conduct(reopened.prepared, reopened.run, quiet=arguments.json)
-    return _end(status, arguments.run, bench, as_json=arguments.json)
+    status, found = messages.SUCCESS, calibrations.read_beside_run(RealDisk(), arguments.run)
+    if found is None or not found.pending:
+        with CalibrationBench(options) as bench:
+            reopened = reopen(arguments.run, bench)
+            _warn(reopened.prepared)
+            mark_resumed(reopened)
+            status = _conduct(reopened.prepared, reopened.run, quiet=arguments.json)
+    return _end(status, arguments.run, options, as_json=arguments.json)
 
 
 def _warn(prepared: "Prepared") -> None:
@@ -100,11 +112,11 @@ def _warn(prepared: "Prepared") -> None:
 
 
 def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
-    """Run it to its end and keep what it found; returns the exit status."""
+    """Run one server after the other to the end and keep what it found; returns the exit status."""
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import conduct
-    from pgassay.lab.machine import setting_of, user_file
-    from pgassay.record import calibrations
+    from pgassay.lab.machine import setting_of
+    from pgassay.record.calibrations import WAYS
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
@@ -116,18 +128,54 @@ def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
             messages.tell_calibration_interrupted(run.path)
             return messages.INTERRUPTED
     setting = setting_of(resolved.arms[0], prepared.checked.mount)
-    found = CalibrationFindings(Run.open(run.path)).calibration(setting)
-    calibrations.write_beside_run(resolved.site.disk, run.path, found)
-    if found.noise:
-        calibrations.remember(resolved.site.disk, user_file(), found)
+    _keep(replace(CalibrationFindings(Run.open(run.path)).calibration(setting), pending=WAYS), run.path)
     return messages.SUCCESS
 
 
-def _end(status: int, path: Path, bench: "Workbench", *, as_json: bool) -> int:
+def _keep(found: "Calibration", path: Path) -> None:
+    """Write what is known beside the run, and into the user's file where it tells a noise."""
+    from pgassay.lab.machine import user_file
+    from pgassay.record import calibrations
+    from pgassay.record.disk import RealDisk
+
+    calibrations.write_beside_run(RealDisk(), path, found)
+    if found.noise:
+        calibrations.remember(RealDisk(), user_file(), found)
+
+
+def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> int:
+    """Measure every way of taking turns that is pending, each kept as soon as it is known; returns the exit status."""
+    from pgassay.cli.progress import watcher_for
+    from pgassay.lab.calibration import play_turns
+    from pgassay.record import calibrations
+    from pgassay.record.disk import RealDisk
+    from pgassay.record.reading import Run
+    from pgassay.report.calibration import CalibrationFindings
+
+    kept = calibrations.read_beside_run(RealDisk(), path)
+    refused = dict(kept.refused) if kept is not None else {}
+    while kept is not None and kept.pending:
+        way, *rest = kept.pending
+        try:
+            play_turns(Run.open(path), way, options, lambda study: watcher_for(study, sys.stderr, quiet=quiet))
+        except KeyboardInterrupt:
+            messages.tell_calibration_interrupted(path)
+            return messages.INTERRUPTED
+        except PgassayError as error:
+            refused[way] = error.message
+        found = CalibrationFindings(Run.open(path)).calibration(kept.setting)
+        kept = replace(found, refused=refused, pending=tuple(rest))
+        _keep(kept, path)
+    return messages.SUCCESS
+
+
+def _end(status: int, path: Path, options: "BenchOptions", *, as_json: bool) -> int:
     from pgassay.lab.calibration import discard_clusters
 
     if status == messages.SUCCESS:
-        discard_clusters(bench.options)
+        status = take_turns(path, options, quiet=as_json)
+    if status == messages.SUCCESS:
+        discard_clusters(options)
         _show(path, as_json=as_json)
     return status
 

@@ -35,15 +35,19 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pgassay.host.changes import Ledger, LocalHost, boot_of
     from pgassay.host.doctor import examine
-    from pgassay.host.doctor_checks import changes_owed
+    from pgassay.host.doctor_checks import changes_owed, client_clock
+    from pgassay.host.storage import mount_of
+    from pgassay.lab.machine import known_clock
     from pgassay.lab.places import default_directory, state_directory
+    from pgassay.load.responses import IMPOSSIBLE_US
 
     ledger = Ledger(state_directory(os.environ), boot_of())
     if arguments.repair:
         for path in LocalHost(ledger).repair():
             messages.tell_put_back(path)
     places = [arguments.data_dir or default_directory(os.environ)]
-    findings = [*examine(places), changes_owed(ledger), *plugin_findings()]
+    clocks = [client_clock(known[0], IMPOSSIBLE_US, known[1]) for known in map(known_clock, map(mount_of, places))]
+    findings = [*examine(places), *clocks, changes_owed(ledger), *plugin_findings()]
     if arguments.json:
         print(json.dumps([_plain(finding) for finding in findings], indent=2))
         return strict_status(arguments, findings)

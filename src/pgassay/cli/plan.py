@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from pgassay.lab.plan import Plan
+from pgassay.lab.plan import SEQUENTIAL_WAY, Plan, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
+from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import scale_model, words
 
 LISTED = 8
@@ -38,6 +39,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
         f"  pairing     {plan.pairing}",
         f"  noise       {_noise(plan)}",
+        *forecast_lines(plan.forecasts),
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
@@ -103,6 +105,29 @@ def lengths(plan: Plan) -> str:
     prepared = f", {words.duration(first)} of it for snapshots" if first >= _SHOWN_S else ""
     ageing = f", {words.duration(plan.ageing_s)} for ageing the drives" if plan.ageing_s else ""
     return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
+
+
+_WAYS: Mapping[str, str] = {
+    SEQUENTIAL_WAY: "one server after the other",
+    TURNS: "servers in turns",
+    REALTIME: "servers in turns with host.scheduling=realtime",
+}
+
+
+def forecast_lines(forecasts: Sequence[WayForecast]) -> list[str]:
+    """A line a way that this machine was calibrated in; none where only one way is known: then `noise` says it."""
+    if not any(each.way != SEQUENTIAL_WAY for each in forecasts):
+        return []
+    lines = []
+    for each in forecasts:
+        if each.width is None:
+            found = "too few blocks for an interval"
+        else:
+            high = "more" if each.high is None else f"{each.high * 100:.2g} %"
+            low = "less" if each.low is None else f"{each.low * 100:.2g}"
+            found = f"about ±{each.width * 100:.2g} % (between ±{low} and {high})"
+        lines.append(f"{_WAYS[each.way]}: {found} after {words.counted(each.blocks, 'block')}; {each.source}")
+    return [f"  {'forecast' if place == 0 else '':<10}  {line}" for place, line in enumerate(lines)]
 
 
 def _noise(plan: Plan) -> str:

@@ -64,7 +64,11 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "alternate", "sequential"),
         help="servers of a block at once and in turns, or one after the other (default: auto, in turns where valid)",
     )
-    parser.add_argument("--slice", metavar="TIME", help="how long a server's turn lasts: 200ms to 10s (default: 1s)")
+    parser.add_argument(
+        "--slice",
+        metavar="TIME",
+        help="how long a server's turn lasts: 200ms to 10s, or auto: as calibrated here (default: 1s)",
+    )
     add_weigh_option(parser)
     add_check_option(parser)
     parser.add_argument("--seed", type=whole(0), metavar="N", help="seed of the order and the load (default: random)")

@@ -332,6 +332,36 @@ def _in(place: str | None) -> str:
     return f' in "{place}"' if place else ""
 
 
+IMPOSSIBLE_WARNING = 0.001
+"""Share of latencies that no answer can have from which on low quantiles and means are doubted."""
+
+
+def client_clock(share: float | None, limit_us: int, measured: str) -> Finding:
+    """`client_clock`: does pgbench's clock give latencies that no answer can have? `share` of the worst trial so far.
+
+    pgbench reads its clock only when it must, so an answer that is there at once seems to take no time.
+    """
+    if share is None:
+        return Finding(
+            "client_clock",
+            Severity.NOTE,
+            f"it is not known how many of pgbench's latencies here are at most {limit_us} µs, which no answer can have",
+            "pgassay calibrate counts them",
+        )
+    text = (
+        f"when this machine was calibrated ({measured}), up to {share:.2%} of pgbench's latencies in a trial were"
+        f" at most {limit_us} µs, which no answer can have"
+    )
+    if share > IMPOSSIBLE_WARNING:
+        return Finding(
+            "client_clock",
+            Severity.WARNING,
+            f"{text}: low quantiles and means of latency are too low",
+            "compare transactions per second, or let servers take turns: pgassay's own player times each statement",
+        )
+    return Finding("client_clock", Severity.OK, text)
+
+
 def changes_owed(ledger: Ledger) -> Finding:
     """`host_changes`: none, those of a running lab, or what a killed lab left and must be restored."""
     owed = ledger.owed()

@@ -5,8 +5,8 @@ after a restart (`calibration.run`), so that every tool that reads a run reads i
 in the design's random order. Kalibera and Jones (ISMM 2013).
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,18 +20,24 @@ from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
+from pgassay.lab.machine import SCHEDULING
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import prepare
-from pgassay.lab.run import committed, journalled
+from pgassay.lab.run import committed, continue_run, journalled, run_study, write_study
 from pgassay.lab.runner import Watcher, journal_preparation, keep_trial, trial_seed
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Cluster, Trial
 from pgassay.lab.workbench import BenchOptions, Workbench
-from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, STUDY
+from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, REALTIME, STUDY, WAYS
 from pgassay.record.decisions import Decision, Step, inputs_sha256
 from pgassay.record.directory import RunDirectory
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm, Level
+from pgassay.study.model import ALTERNATE, Study
+from pgassay.study.parsing import parse_recorded
+from pgassay.study.quantities import seconds
 from pgassay.study.responses import Status
 
 SERIES = f"{STUDY}.series"
@@ -90,7 +96,7 @@ def discard_clusters(options: BenchOptions) -> None:
 def document_of(
     load: Mapping[str, Any], clusters: int, runs: int, blocks: tuple[int, int], budget: str, seed: int
 ) -> dict[str, Any]:
-    """The study document of a calibration."""
+    """The study document of a calibration; the budget is that of one server after the other."""
     return {
         "study": {
             "format": 1,
@@ -105,6 +111,59 @@ def document_of(
         "responses": {"primary": "tps"},
         "design": {"blocks": {"min": blocks[0], "max": blocks[1]}, "budget": budget, "seed": seed},
     }
+
+
+SEQUENTIAL_SHARE = 0.5
+"""Of a calibration's time, what one server after the other gets; the rest is for the ways of taking turns, alike."""
+TURNS_BLOCKS = 10
+"""Blocks of equal servers in turns, at most."""
+TWINS = "server.cluster_name"
+"""A setting that changes a process's title and nothing else: servers that differ in it are equal."""
+TURNS_STUDY = "calibration-turns"
+
+
+def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
+    """The study of two equal servers that take turns under the load of a calibration's document."""
+    design = calibration["design"]
+    budget_s = seconds("[design]", design["budget"]) * (1.0 - SEQUENTIAL_SHARE) / SEQUENTIAL_SHARE / len(WAYS)
+    blocks = min(TURNS_BLOCKS, design["blocks"]["max"])
+    return {
+        "study": {
+            "format": 1,
+            "name": TURNS_STUDY,
+            "title": "Equal servers in turns",
+            "question": "How much do two equal servers differ when they take turns?",
+        },
+        "factors": {TWINS: ["a", "b"]},
+        "fixed": {SCHEDULING: "realtime"} if way == REALTIME else {},
+        "load": dict(calibration["load"]),
+        "responses": {"primary": "tps"},
+        "design": {
+            "blocks": {"min": blocks, "max": blocks},
+            "budget": f"{budget_s:.0f}s",
+            "seed": design["seed"],
+            "pairing": ALTERNATE,
+        },
+    }
+
+
+def play_turns(
+    calibration: Run, way: str, options: BenchOptions, watch: Callable[[Study], AbstractContextManager[Watcher]]
+) -> None:
+    """Run one way of taking turns into its folder of a calibration's run; one that was cut short goes on.
+
+    Raises `PgassayError` where this load cannot be played so here, or the bench fails; then the way stays unknown.
+    """
+    path = calibration.path / way
+    if not path.exists():
+        written = write_study(TURNS_STUDY, turns_document(calibration.study, way))
+        with watch(written.study) as watcher:
+            run_study(written, path, options, watcher, calibration.header.command)
+        return
+    begun = Run.open(path)
+    if begun.journal[-1].kind != Kind.FINISHED:
+        with watch(parse_recorded(begun.header.study, begun.study)) as watcher:
+            continue_run(path, options, watcher)
 
 
 @dataclass

@@ -5,7 +5,7 @@ It comes from calibrations and disk studies that the user has made here, kept in
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,12 @@ from pgassay.host.facts import host_id
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.load import drivers
 from pgassay.record import calibrations, disk_capacities
-from pgassay.record.calibrations import Calibration, NoiseRecord, Setting
+from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, NoiseRecord, Setting, TurnsRecord
 from pgassay.record.disk import RealDisk
+
+SCHEDULING = "host.scheduling"
+TPS = "tps"
+"""What a calibration's turns are told of."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,12 @@ class KnownNoise:
     @property
     def source(self) -> str:
         """In words: `calibrated 2026-01-02, this load`."""
-        load = f"with {', '.join(self.differences)}" if self.differences else "this load"
-        return f"calibrated {self.calibration.measured_utc[:10]}, {load}"
+        return _source(self.calibration, self.differences)
+
+
+def _source(calibration: Calibration, differences: Sequence[str]) -> str:
+    load = f"with {', '.join(differences)}" if differences else "this load"
+    return f"calibrated {calibration.measured_utc[:10]}, {load}"
 
 
 def setting_of(arm: ResolvedArm, mount: Mount) -> Setting:
@@ -68,6 +76,41 @@ def known_noise(resolved: ResolvedStudy, mount: Mount) -> KnownNoise | None:
     return max(found, key=lambda each: each.noise.noise)
 
 
+@dataclass(frozen=True)
+class KnownTurns:
+    """What equal servers in turns came to where a study's load was calibrated: the noisiest of its arms."""
+
+    turns: TurnsRecord
+    calibration: Calibration
+    differences: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """In words, as that of a noise."""
+        return _source(self.calibration, self.differences)
+
+
+def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, KnownTurns]:
+    """By way of taking turns; without those that were not measured for one of the arms. Only `tps` was."""
+    if resolved.study.primary != TPS:
+        return {}
+    nearest = list(_nearest(resolved, mount))
+    found: dict[str, KnownTurns] = {}
+    for way in WAYS:
+        known = [KnownTurns(each.turns[way], each, differ) for each, differ in nearest if each and way in each.turns]
+        if known and len(known) == len(nearest):
+            found[way] = max(known, key=lambda each: each.turns.noise)
+    return found
+
+
+def best_slice_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
+    """The length of slice that a calibration of this load found best here; None without one."""
+    known = known_turns(resolved, mount)
+    levels = resolved.study.fixed
+    way = REALTIME if SCHEDULING in levels and levels[SCHEDULING].canonical == "realtime" else TURNS
+    return known[way].turns.best_slice_s if way in known else None
+
+
 def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
     """How long a trial took on average where this very load was calibrated; None unless it was for every arm."""
     lengths = []
@@ -91,6 +134,12 @@ def known_capacities(mount: Mount) -> dict[str, str | float]:
     """What the drive can do, from the last calibration of this place; empty without one."""
     place = Setting(host_id(), mount.filesystem, mount.device, "", {})
     return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, place)
+
+
+def known_clock(mount: Mount) -> tuple[float | None, str]:
+    """The greatest share of impossible latencies that calibrations of this place counted, and when."""
+    place = Setting(**place_of(mount), postgres="", load={})
+    return calibrations.worst_clock(calibrations.read(RealDisk(), user_file()).calibrations, place)
 
 
 def place_of(mount: Mount) -> dict[str, str]:

@@ -14,10 +14,11 @@ from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
 from pgassay.lab import messages
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
+from pgassay.lab.machine import best_slice_s
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
-from pgassay.study.model import ALTERNATE, AUTO, SEQUENTIAL
+from pgassay.study.model import ALTERNATE, SEQUENTIAL
 from pgassay.study.units import parse_memory
 
 CYCLE = "cycle"
@@ -37,21 +38,23 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
 
 
 def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
-    """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`.
+    """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; slices as long as
+    calibrated where that was asked for and this load was.
 
     Raises `UsageError` where it asks for `alternate` by name and that cannot be.
     """
-    asked = resolved.study.design.pairing
-    if asked == SEQUENTIAL:
-        return resolved, ()
-    reasons = refusals(resolved)
-    if asked == ALTERNATE:
-        if reasons:
-            raise messages.no_turns(reasons)
-        return resolved, ()
-    assert asked == AUTO
-    design = replace(resolved.study.design, pairing=SEQUENTIAL if reasons else ALTERNATE)
-    return resolve(replace(resolved.study, design=design), resolved.site), reasons
+    design = resolved.study.design
+    reasons = refusals(resolved) if design.pairing != SEQUENTIAL else ()
+    if design.pairing == ALTERNATE and reasons:
+        raise messages.no_turns(reasons)
+    pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
+    slice_s = None
+    if design.slice_calibrated and pairing == ALTERNATE:
+        slice_s = best_slice_s(resolved, resolved.arms[0].drive.mount())
+    found = replace(design, pairing=pairing, slice_s=slice_s or design.slice_s, slice_calibrated=False)
+    if found == design:
+        return resolved, reasons
+    return resolve(replace(resolved.study, design=found), resolved.site), reasons
 
 
 def _refusals(resolved: ResolvedStudy) -> Iterator[str]:

@@ -3,15 +3,52 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pgassay.analysis.forecast import resolution
+from pgassay.bench.places import Mount
 from pgassay.design.blocks import cells, order, rounds_of
 from pgassay.design.plan import plan as size_up
+from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.forecast import forecast, length_known, window_s
-from pgassay.lab.machine import known_noise, known_trial_s
+from pgassay.lab.machine import SCHEDULING, known_noise, known_trial_s, known_turns
+from pgassay.lab.pairing import refusals
 from pgassay.lab.run import PAIRING, Prepared, installations
 from pgassay.lab.settings import describe_defaults
-from pgassay.study.model import ALTERNATE
+from pgassay.record.calibrations import REALTIME, TURNS
+from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.scale_model import ScaleModel
+
+SEQUENTIAL_WAY = "one-after-the-other"
+"""Beside the ways of `record.calibrations`."""
+
+
+@dataclass(frozen=True)
+class WayNoise:
+    """The noise that a way of running a block's servers leaves, by a calibration of this machine: one arm's, a share,
+    with its interval; `high` is None where that has no end."""
+
+    way: str
+    noise: float
+    low: float
+    high: float | None
+    source: str
+
+
+@dataclass(frozen=True)
+class WayForecast:
+    """What a way of running a block's servers would resolve after so many blocks, by a calibration of this machine.
+
+    `width` is ± a share around an effect, None where blocks are too few for an interval. `low` and `high` are the same
+    with the ends of the noise's own interval, as far as the calibration knows it.
+    """
+
+    way: str
+    blocks: int
+    width: float | None
+    low: float | None
+    high: float | None
+    source: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +94,7 @@ class Plan:
     equivalence_blocks: int | None
     difference_blocks: int | None
     block_s: float | None
+    forecasts: tuple[WayForecast, ...]
     defaults: str
     scale_model: ScaleModel | None
     warnings: tuple[str, ...]
@@ -66,12 +104,14 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     """The plan of a study that passed the checks, in the order that `seed` gives."""
     resolved, checked = prepared.resolved, prepared.checked
     study, mount = resolved.study, checked.mount
-    noise = known_noise(resolved, mount)
+    ways = known_ways(resolved, mount)
+    noise = next((each for each in ways if each.way == _own_way(study, study.design.pairing)), None)
     timed = length_known(study)
     ahead = forecast(resolved)
     trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
     first_s = ahead.preparation_s + ahead.ageing_s
-    sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise.noise if noise else None)
+    sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
+    affordable = sizes.blocks_affordable or study.design.blocks_max
     return Plan(
         study=study.name,
         title=study.title,
@@ -102,16 +142,53 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         time_min_s=sizes.time_min_s,
         time_max_s=sizes.time_max_s,
         budget_s=study.design.budget_s,
-        noise=None if noise is None else noise.noise.noise,
+        noise=None if noise is None else noise.noise,
         noise_source=None if noise is None else noise.source,
         resolution=study.design.resolution,
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
+        forecasts=tuple(forecast_of(study, each, affordable) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
         warnings=tuple(sizes.warnings),
     )
+
+
+def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[WayNoise, ...]:
+    """Each way of running a block's servers that was calibrated and may answer this study."""
+    study, found = resolved.study, []
+    alone = known_noise(resolved, mount)
+    if alone is not None:
+        noise = alone.noise
+        found.append(WayNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
+    if study.design.pairing != ALTERNATE and refusals(resolved):
+        return tuple(found)
+    rounds = rounds_of(window_s(study), study.design.slice_s)
+    for way, each in known_turns(resolved, mount).items():
+        if SCHEDULING not in study.fixed or way == _own_way(study, ALTERNATE):
+            turns = each.turns
+            expected = turns.noise_with(rounds, study.design.slice_s)
+            low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
+            found.append(WayNoise(way, expected, low, high, each.source))
+    return tuple(found)
+
+
+def _own_way(study: Study, pairing: str) -> str:
+    """How a study's own servers would be run with this pairing."""
+    if pairing != ALTERNATE:
+        return SEQUENTIAL_WAY
+    return REALTIME if SCHEDULING in study.fixed and study.fixed[SCHEDULING].canonical == "realtime" else TURNS
+
+
+def forecast_of(study: Study, known: WayNoise, blocks: int) -> WayForecast:
+    """What a way would resolve after so many blocks of this study."""
+    comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
+    width, low, high = (
+        None if noise is None else resolution(noise, blocks, comparisons=comparisons)
+        for noise in (known.noise, known.low, known.high)
+    )
+    return WayForecast(known.way, blocks, width, low, high, known.source)
 
 
 def _pairing(prepared: Prepared) -> str:

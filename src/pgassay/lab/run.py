@@ -216,8 +216,10 @@ def recorded_study(study: Study, document: Document) -> str:
     recorded = documents.with_baseline(
         document, {name: level.typed for name, level in study.design.baseline.levels.items()}
     )
-    if "pairing" in recorded.get("design", {}):
-        recorded["design"] = {**recorded["design"], "pairing": study.design.pairing}
+    design = recorded.get("design", {})
+    found = {"pairing": study.design.pairing, "slice": f"{study.design.slice_s:g}s"}
+    if held := {name: text for name, text in found.items() if name in design}:
+        recorded["design"] = {**design, **held}
     return documents.write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
 
 

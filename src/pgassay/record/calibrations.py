@@ -5,12 +5,14 @@ device), one PostgreSQL and one load; a later calibration of the same replaces i
 as missing: a study then says nothing about noise.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from pathlib import Path
 
 import msgspec
 
+from pgassay.analysis.spectrum import Deviation, Turns, deviation_at
 from pgassay.record import formats
 from pgassay.record.disk import Disk, keep_file, replace_file
 from pgassay.record.errors import as_record_error
@@ -21,6 +23,11 @@ CLUSTER = f"{STUDY}.cluster"
 """The factor of a calibration: a cluster of its own."""
 AFTER_RESTART = f"{STUDY}.run"
 """The covariate of a calibration: which run after a restart it is, from 1."""
+TURNS = "turns"
+REALTIME = "turns-realtime"
+"""The ways in which equal servers take turns in a calibration: as usual, and before other programs of the machine
+(`host.scheduling`). The run of each lies in a folder of this name inside the calibration's run."""
+WAYS = (TURNS, REALTIME)
 FORMAT = 1
 FILE = "calibration.json"
 
@@ -68,6 +75,57 @@ class NoiseRecord:
 
 
 @dataclass(frozen=True)
+class TurnsRecord:
+    """Equal servers that took turns of `slice_s`: what noise that left, as standard deviations of logarithms.
+
+    `noise` is one arm's value in a block, with its interval; beside it those of what its slices share (`machine`), of a
+    server's start (`instance`) and of one slice (`slice`), of which a block had `rounds` an arm. `best_slice_s` is the
+    length of slice that the `spectrum` speaks for.
+    """
+
+    noise: float
+    noise_low: float
+    noise_high: float
+    machine: float
+    instance: float
+    slice: float
+    rounds: float
+    blocks: int
+    slice_s: float
+    best_slice_s: float
+    spectrum: tuple[Deviation, ...] = ()
+
+    def noise_with(self, rounds: int, slice_s: float) -> float:
+        """The noise that so many rounds would leave: a start's stays, slices average out.
+
+        Slices of another length are taken to scatter as the spectrum has it, where it covers both.
+        """
+        before, after = (deviation_at(self.spectrum, length_s) for length_s in (self.slice_s, slice_s))
+        change = after / before if before and after else 1.0
+        return sqrt(self.instance**2 + (self.slice * change) ** 2 / rounds)
+
+
+def turns_record(
+    found: Turns, spectrum: Sequence[Deviation], blocks: int, slice_s: float, best_slice_s: float
+) -> TurnsRecord:
+    """As the file keeps it."""
+    shares = found.shares
+    return TurnsRecord(
+        noise=found.noise,
+        noise_low=found.noise_low,
+        noise_high=found.noise_high,
+        machine=sqrt(shares.machine),
+        instance=sqrt(shares.instance),
+        slice=sqrt(shares.slice),
+        rounds=shares.rounds,
+        blocks=blocks,
+        slice_s=slice_s,
+        best_slice_s=best_slice_s,
+        spectrum=tuple(spectrum),
+    )
+
+
+@dataclass(frozen=True)
 class Calibration:
     """One calibration. `trial_s` is the length of a trial (restart and one run), `prepare_s` that of a new cluster."""
 
@@ -83,6 +141,15 @@ class Calibration:
     run_directory: str = ""
     capacities: Mapping[str, float] = field(default_factory=dict)
     """What the drive can do in a second, by resource (see `analysis.capacities`)."""
+    turns: Mapping[str, TurnsRecord] = field(default_factory=dict)
+    """What servers in turns came to, by way (`TURNS`, `REALTIME`); empty in calibrations of versions before 0.2."""
+    impossible_latency_share: float | None = None
+    """The share of latencies that no answer can have, by the client's own clock, in the worst trial; None where single
+    latencies were not counted."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Ways that were not measured, with the reason."""
+    pending: tuple[str, ...] = ()
+    """Ways that are still to be measured; `pgassay resume` goes on with them."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +189,16 @@ def capacities_of(calibrations: Iterable[Calibration], place: Setting) -> dict[s
     return {"measured_utc": latest.measured_utc, **latest.capacities}
 
 
+def worst_clock(calibrations: Iterable[Calibration], place: Setting) -> tuple[float | None, str]:
+    """The greatest share of impossible latencies of a place's calibrations, and the day; None if not counted."""
+    known = [
+        (each.impossible_latency_share, each.measured_utc[:10])
+        for each in calibrations
+        if each.impossible_latency_share is not None and each.setting.same_place(place)
+    ]
+    return max(known, default=(None, ""))
+
+
 def user_file(environment: Mapping[str, str], home: Path) -> Path:
     """Where the user's file is (XDG Base Directory Specification)."""
     named = environment.get("XDG_STATE_HOME", "")
@@ -142,6 +219,14 @@ def remember(disk: Disk, path: Path, new: Calibration) -> None:
     """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep the calibration"):
         keep_file(disk, path, formats.encode(read(disk, path).with_one(new)))
+
+
+def read_beside_run(disk: Disk, run: Path) -> Calibration | None:
+    """What a run directory has in `calibration.json`; None where that is missing or cannot be read."""
+    try:
+        return msgspec.json.decode(disk.read(run / FILE), type=Calibration)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def write_beside_run(disk: Disk, run: Path, new: Calibration) -> Path:

@@ -16,11 +16,22 @@ from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shar
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
-from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, Calibration, NoiseRecord, Setting
+from pgassay.record.calibrations import (
+    AFTER_RESTART,
+    CLUSTER,
+    WAYS,
+    Calibration,
+    NoiseRecord,
+    Setting,
+    read_beside_run,
+    turns_record,
+)
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
+from pgassay.report.calibrated_turns import WAY_NAMES, Way, in_turns, way_of
+from pgassay.report.doubts import IMPOSSIBLE
 from pgassay.report.json_values import finite
 from pgassay.study.responses import Response, Scale, Status
 
@@ -28,6 +39,7 @@ PRIMARY = "tps"
 MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
 WIDTHS = (0.05, 0.02, 0.01)
 SHOWN_OTHERS = 8
+_COLUMN = 24
 _HOUR_NS = 3.6e12
 _ROUNDING = 1e-12
 """The logarithms of equal numbers and their mean may differ by as much."""
@@ -102,6 +114,15 @@ class CalibrationFindings:
             found.append(Resolved(minutes, blocks, resolution(noise.noise, blocks)))
         return tuple(found)
 
+    def resolutions_in_turns(self, way: Way) -> tuple[Resolved, ...]:
+        """The same of two treatments whose servers take turns."""
+        found = []
+        for minutes in MINUTES:
+            blocks = blocks_in(minutes * 60.0, way.block_s, 1)
+            width = None if way.found is None else resolution(way.found.noise, blocks)
+            found.append(Resolved(minutes, blocks, width))
+        return tuple(found)
+
     def plans(self, noise: Noise) -> Mapping[float, RepetitionPlan | None]:
         """Width to the cheapest repetition of one treatment."""
         parts, lengths = noise.components, self.lengths
@@ -127,7 +148,29 @@ class CalibrationFindings:
             noise={name: _record(noise) for name, noise in self.noises.items()},
             run_directory=str(self.run.path),
             capacities=self.capacities,
+            impossible_latency_share=self.impossible_latency_share,
+            turns={
+                name: turns_record(way.found, way.spectrum, way.blocks, way.slice_s, way.best_slice_s)
+                for name, way in self.ways.items()
+                if way.found is not None
+            },
         )
+
+    @cached_property
+    def impossible_latency_share(self) -> float | None:
+        """The share of latencies that no answer can have, in the worst trial; None where they were not counted."""
+        shares = (trial.responses.get(IMPOSSIBLE) for trial in self.run.trials if trial.status is Status.VALID)
+        return max((share for share in shares if share is not None), default=None)
+
+    @cached_property
+    def ways(self) -> Mapping[str, Way]:
+        """How equal servers took turns, by the name of the way; only those that were begun. Raises `RecordError`."""
+        return {name: way_of(name, Run.open(path)) for name in WAYS if (path := self.run.path / name).is_dir()}
+
+    @cached_property
+    def kept(self) -> Calibration | None:
+        """What this calibration kept when it was made, as far as it came."""
+        return read_beside_run(self.run.disk, self.run.path)
 
     @cached_property
     def capacities(self) -> Mapping[str, float]:
@@ -214,14 +257,17 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
         yield f"  drive        {_drive(found.capacities)} a second, one stream each"
     session = words.duration(noise.hours * 3600)
     yield f"  drift        {_change(noise.drift)} over the session of {session}; comparing within blocks removes it"
+    if found.impossible_latency_share is not None:
+        yield (
+            f"  clock        {found.impossible_latency_share:.2%} of latencies were impossible (5 µs at most) in the"
+            " worst trial"
+        )
     yield f"  first run    {_change(noise.first_run)} against the later ones of a restart"
     yield from (f"  left out     {reason}" for reason in noise.left_out)
     yield ""
     yield "The smallest difference between two treatments from one snapshot that a study can show"
-    yield "(95 % interval, looked at after every block)"
-    for row in found.resolutions(noise):
-        width = "too few blocks" if row.width is None else f"±{row.width * 100:.2g} %"
-        yield f"  {row.minutes:>4} min  {row.blocks:>5} blocks  {width}"
+    yield "(95 % interval, looked at after every block; forecasts from the noise measured here)"
+    yield from _resolutions(found, noise)
     yield f"  Treatments that need clusters of their own: clusters alone differ by {_percent(parts.cluster**0.5)} (CV)."
     yield ""
     yield "The cheapest repetition of one treatment, new clusters included (Kalibera and Jones)"
@@ -233,12 +279,29 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
                 f"  ±{aim:.0%}  {plan.clusters} clusters × {plan.restarts} restarts × {plan.runs} runs:"
                 f" {words.duration(plan.seconds)}"
             )
+    yield from in_turns(found.ways, found.kept.refused if found.kept is not None else {})
     others = [each for name, each in found.noises.items() if name != PRIMARY]
     if others:
         yield ""
         yield "Noise of other responses"
         for each in sorted(others, key=lambda each: each.noise)[:SHOWN_OTHERS]:
             yield f"  {_noise(each)}  {found.responses[each.response].title}"
+
+
+def _resolutions(found: CalibrationFindings, noise: Noise) -> Iterator[str]:
+    """A line for each time that a study may have: one server after the other, and each way of taking turns."""
+    columns = {"one after the other": found.resolutions(noise)}
+    known = [way for way in found.ways.values() if way.found is not None]
+    columns |= {WAY_NAMES[way.name]: found.resolutions_in_turns(way) for way in known}
+    heads = [f"{name:<{_COLUMN}}" for name in columns]
+    yield f"  {'':>8}  {'  '.join(heads)}".rstrip()
+    for row in zip(*columns.values(), strict=True):
+        cells = (f"{each.blocks:>5} blocks  {_width(each)}" for each in row)
+        yield f"  {row[0].minutes:>4} min  {'  '.join(f'{cell:<{_COLUMN}}' for cell in cells)}".rstrip()
+
+
+def _width(row: Resolved) -> str:
+    return "too few" if row.width is None else f"±{row.width * 100:.2g} %"
 
 
 def document(found: CalibrationFindings) -> Mapping[str, Any]:
@@ -249,6 +312,12 @@ def document(found: CalibrationFindings) -> Mapping[str, Any]:
         "run": str(found.run.path),
         "lengths": asdict(found.lengths),
         "noise": {name: asdict(each) for name, each in found.noises.items()},
+        "turns": {
+            name: {**asdict(way), "resolution": [asdict(row) for row in found.resolutions_in_turns(way)]}
+            for name, way in found.ways.items()
+        },
+        "impossible_latency_share": found.impossible_latency_share,
+        "turns_refused": dict(found.kept.refused) if found.kept is not None else {},
     }
     if isinstance(noise, str):
         return {**plain, "cannot_tell": noise}

@@ -34,6 +34,7 @@ from pgassay.report import (
     space,
     tradeoff,
     trials,
+    turns,
     verdict,
 )
 from pgassay.report.section import Block, Section, Sentences
@@ -63,6 +64,7 @@ SECTIONS: tuple[Section, ...] = (
     scale_model.SECTION,
     published.SECTION,
     adoption.SECTION,
+    turns.SECTION,
     trials.SECTION,
     configuration.SECTION,
     provenance.MACHINE,

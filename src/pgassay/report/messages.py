@@ -73,3 +73,8 @@ def key_taken(section: str, key: str) -> UsageError:
 def constant(title: str, value: str) -> str:
     """What a figure would show as a single value."""
     return f"{title}: {value} in every valid trial"
+
+
+def unread_slices(number: int, reason: str) -> str:
+    """A trial whose result counts, though nothing can be said of its slices."""
+    return f"the slices of trial {number} cannot be read and are left out here: {reason}"

@@ -42,7 +42,9 @@ _SHADES = {MEASURED: PALETTE[0], WARMING_UP: GREY, "discarded trial": PALETTE[1]
 _DASHES = {MEASURED: [1, 0], WARMING_UP: [1, 0], "discarded trial": [5, 3], "failed trial": [2, 2]}
 POINTS_FOR_A_LINE = 3
 """A series shorter than this is marked by points, since a line needs two of them to be seen at all."""
-SOURCE = "pgbench"
+SLICES = "slices"
+SOURCES = ("pgbench", SLICES)
+"""Of the series that are drawn: a load's own seconds, or the slices of a server that took turns."""
 _HEIGHT = 110
 
 
@@ -174,9 +176,16 @@ def drawing(findings: "Findings") -> Drawing | None:
     chart = charts.layered(layers, drawn, _HEIGHT, "panel", shown)
     return Drawing(
         "Transactions per second, second by second",
-        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}Dips that recur are checkpoints.",
+        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}{_dips(rows)}",
         chart.resolve_scale(y="independent") if len(shown) > 1 and charts.apart(rows, "panel") else chart,
     )
+
+
+def _dips(rows: Iterable[Mapping[str, Any]]) -> str:
+    """What a reader may see in the lines."""
+    if any(row["slices"] for row in rows):
+        return "Where servers took turns, a point is a slice: between two of them the other servers had their turns."
+    return "Dips that recur are checkpoints."
 
 
 def _notes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -218,14 +227,14 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
     table = seconds.gather(
         lambda series: (
             series.filter(pl.col("trial").is_in(sorted(chosen)) & (pl.col("name") == TPS))
-            .filter(pl.col("source").is_in([SOURCE, f"{SOURCE}_warmup"]))
+            .filter(pl.col("source").is_in([f"{each}{ending}" for each in SOURCES for ending in ("", WARM_UP)]))
             .select("trial", "source", "monotonic_ns", "value")
             .drop_nulls()
         )
     )
     rows: list[dict[str, Any]] = []
     for (number,), part in table.group_by("trial", maintain_order=True):
-        measured = part.filter(pl.col("source") == SOURCE)
+        measured = part.filter(pl.col("source").is_in(SOURCES))
         if measured.is_empty():
             continue
         origin = int(str(measured["monotonic_ns"].min()))
@@ -245,7 +254,8 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
                 "block": trial.block,
                 "second": round(second, 2),
                 "value": round(value, 1),
-                "phase": LEFT_OUT.get(trial.status, MEASURED) if source == SOURCE else WARMING_UP,
+                "slices": source.startswith(SLICES),
+                "phase": LEFT_OUT.get(trial.status, MEASURED) if source in SOURCES else WARMING_UP,
             }
             for source, second, value in means.select("source", "second", "value").iter_rows()
         ]

@@ -13,6 +13,7 @@ from pgassay.study.claims import parse_claims, parse_published
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import (
+    AUTO,
     DEFAULTS,
     PAIRINGS,
     PINNED,
@@ -253,6 +254,7 @@ def _design(
         defaults=_word(table, "defaults", DEFAULTS, PINNED),
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=_slice_s(table),
+        slice_calibrated=table.get("slice") == AUTO,
         lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
@@ -267,7 +269,7 @@ def _word(table: Mapping[str, Any], key: str, words: Sequence[str], default: str
 
 
 def _slice_s(table: Mapping[str, Any]) -> float:
-    if "slice" not in table:
+    if table.get("slice", AUTO) == AUTO:
         return Design.slice_s
     length = quantities.seconds("[design]", table["slice"], key="slice")
     if not SLICE_S_MIN <= length <= SLICE_S_MAX:

@@ -1,0 +1,311 @@
+"""What the machine did while servers took turns: its speed over time, where the noise came from, what turns took out.
+
+From the slices that trials keep (docs/record.md); a run whose servers had the machine to themselves has none. That one
+server after the other would have been as noisy as told is an estimate, and is called so: nobody ran it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from pgassay.analysis.alternation import SliceRow, block_values
+from pgassay.analysis.messages import rounded
+from pgassay.analysis.spectrum import Deviation, Turns, blocks_as_narrow, spectrum, turns_of
+from pgassay.errors import PgassayError
+from pgassay.record.slices import SliceRecord, read_slices
+from pgassay.record.values import TrialRecord
+from pgassay.report import messages, words
+from pgassay.report.colours import GREY, PALETTE
+from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Table
+from pgassay.study.responses import Status
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+PANELS_MAX = 6
+"""Blocks that are drawn, the last ones."""
+LEFT_OUT = "left out"
+_HEIGHT = 110
+_LINE_PX = 4
+
+
+@dataclass(frozen=True)
+class Played:
+    """The slices of a valid trial."""
+
+    trial: TrialRecord
+    slices: Sequence[SliceRecord]
+
+
+@dataclass(frozen=True)
+class TurnsAt:
+    """What turns came to among the arms that were compared with each other at one place (condition, covariate).
+
+    `blocks` are those in which rounds enough were left, `lost` the rounds that count for no arm. `turns` is None where
+    blocks are too few to tell.
+    """
+
+    place: str
+    rows: Sequence[SliceRow]
+    blocks: int
+    rounds: int
+    lost: int
+    turns: Turns | None
+    spectrum: Sequence[Deviation]
+
+    @property
+    def as_narrow(self) -> int | None:
+        """Blocks of one server after the other for an interval as narrow; None where it is not known."""
+        known = self.turns
+        if known is None or known.sequential is None:
+            return None
+        return blocks_as_narrow(known.noise, self.blocks, known.sequential)
+
+
+@dataclass(frozen=True)
+class Read:
+    """All slices of a run, and what could not be read of them, a sentence each."""
+
+    played: Sequence[Played]
+    unread: Sequence[str]
+
+
+def slices_of(findings: "Findings") -> Read:
+    """The slices of every valid trial that has any."""
+    played, unread = [], []
+    for trial in findings.trials:
+        if trial.status is not Status.VALID or trial.number in dict(findings.run.left_out):
+            continue
+        try:
+            slices = read_slices(findings.run, trial.number)
+        except PgassayError as error:
+            unread.append(messages.unread_slices(trial.number, error.message))
+            continue
+        if slices:
+            played.append(Played(trial, slices))
+    return Read(played, unread)
+
+
+def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
+    """One for each condition and covariate point at which servers took turns."""
+    cells: dict[tuple[str, str], list[Played]] = {}
+    for each in findings.once(slices_of).played:
+        cells.setdefault((each.trial.condition, each.trial.covariate), []).append(each)
+    found = []
+    for (condition, covariate), mine in cells.items():
+        rows = [one.row(each.trial.block, each.trial.treatment) for each in mine for one in each.slices]
+        values = block_values(rows)
+        rounds = {(row.block, row.round) for row in rows}
+        found.append(
+            TurnsAt(
+                words.place(condition, covariate),
+                rows,
+                len({value.block for value in values.values}),
+                len(rounds),
+                len(values.lost),
+                turns_of(rows, findings.baseline),
+                spectrum(rows),
+            )
+        )
+    return tuple(found)
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    read, places = findings.once(slices_of), findings.once(places_of)
+    yield Sentences(read.unread)
+    if not places:
+        return
+    yield Sentences(tuple(sentence for place in places for sentence in _sentences(place, len(places) > 1)))
+    yield Figure("slices", lambda: _drawing(findings))
+    known = [(place, place.turns) for place in places if place.turns is not None]
+    yield from (_sources(place, turns, len(places) > 1) for place, turns in known)
+    yield from (_spectrum(place, len(places) > 1) for place in places if place.spectrum)
+
+
+def _sentences(place: TurnsAt, named: bool) -> Iterator[str]:
+    at = f"{place.place}: " if named and place.place else ""
+    lost = f"; {place.lost} more were left out, for all of them" if place.lost else ""
+    yield (
+        f"{at}the servers of a block lived at once and took turns: {place.rounds - place.lost} rounds in"
+        f" {words.counted(place.blocks, 'block')}, each with a slice of every server{lost}"
+    )
+    turns = place.turns
+    if turns is None:
+        yield f"{at}where the noise came from is not known: that takes two blocks with two rounds each"
+        return
+    yield (
+        f"{at}comparisons of a block scattered by {_contrast(turns.noise)} in turns"
+        f" [{_contrast(turns.noise_low)}, {_contrast(turns.noise_high)}]"
+    )
+    yield at + _without(place, turns)
+
+
+def _without(place: TurnsAt, turns: Turns) -> str:
+    """What the same servers would have needed one after the other, an estimate."""
+    if turns.sequential is None:
+        return "what one server after the other would have come to is not known: that takes three blocks in a row"
+    scatter = (
+        f"one server after the other would have scattered by about {_contrast(turns.sequential)}: an estimate, from how"
+        " much each treatment differed between neighbouring blocks"
+    )
+    if turns.sequential <= turns.noise:
+        return f"{scatter}; so turns are not shown to have helped here"
+    needed = place.as_narrow
+    if needed is None:
+        return f"{scatter}; an interval as narrow would have been out of reach"
+    return (
+        f"{scatter}; an interval as narrow would have needed about {words.counted(needed, 'block')} instead of"
+        f" {place.blocks}"
+    )
+
+
+def _contrast(noise: float) -> str:
+    """A trial's noise as that of a comparison of two."""
+    return _percent(noise * sqrt(2.0))
+
+
+def _percent(share: float) -> str:
+    return f"{rounded(100.0 * share)} %"
+
+
+def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
+    """Variances of a slice's speed by source."""
+    shares = turns.shares
+    parts = [
+        ("the machine over time: turns take it out", shares.machine),
+        ("the start of a server: stays", shares.instance),
+        ("from slice to slice: averaged", shares.slice - (shares.residual or 0.0)),
+    ]
+    if shares.residual is not None:
+        parts.append(("within a slice: averaged", shares.residual))
+    whole = sum(variance for _, variance in parts)
+    rows = [
+        (source, _percent(sqrt(variance)), _percent(variance / whole) if whole > 0.0 else words.MISSING)
+        for source, variance in parts
+    ]
+    title = "Where the noise of a slice comes from"
+    return Table(
+        ("source", "standard deviation", "share of variance"),
+        rows,
+        f"{title}: {place.place}" if named and place.place else title,
+        (
+            f"estimated from {words.counted(place.blocks, 'block')}; a share that came out negative is 0;"
+            " only more blocks narrow what the start of a server brings",
+        ),
+        whole=True,
+    )
+
+
+def _spectrum(place: TurnsAt, named: bool) -> Table:
+    rows = [(f"{rounded(each.length_s)} s", _percent(each.deviation), f"{each.jumps:,}") for each in place.spectrum]
+    title = "Speed over time, by length"
+    return Table(
+        ("length", "neighbours differ by", "neighbours compared"),
+        rows,
+        f"{title}: {place.place}" if named and place.place else title,
+        (
+            "standard deviation of the difference of two neighbouring stretches of that length, divided by √2; the"
+            " longest is a whole block against the next one, whose servers were started anew",
+        ),
+        whole=True,
+    )
+
+
+def _drawing(findings: "Findings") -> Drawing | None:
+    """Every slice as a line from its beginning to its end, a panel a block, in its treatment's colour."""
+    rows = rows_of(findings)
+    if not rows:
+        return None
+    import altair as alt
+
+    from pgassay.report import charts
+
+    treatments = tuple(each.name for each in findings.study.treatments)
+    panels = tuple(dict.fromkeys(str(row["panel"]) for row in rows))
+    left_out = any(row["shown"] == LEFT_OUT for row in rows)
+    names = [*treatments, *([LEFT_OUT] if left_out else [])]
+    shades = [*(PALETTE[place % len(PALETTE)] for place in range(len(treatments))), *([GREY] if left_out else [])]
+    x = alt.X("from:Q", title="seconds since the block's first slice", axis=alt.Axis(grid=False, format="~g"))
+    y = alt.Y("value:Q", title="tps", axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=False))
+    colour = alt.Color(
+        "shown:N",
+        scale=alt.Scale(domain=names, range=shades),
+        sort=names,
+        legend=charts.legend_of(names, "treatment"),
+    )
+    tips = [charts.tip(each) for each in ("treatment:N", "block:Q", "round:Q", "value:Q", "why:N")]
+    line = alt.Chart().mark_rule(strokeWidth=_LINE_PX).encode(x=x, x2="to:Q", y=y, color=colour, tooltip=tips)
+    blocks = len({(each.trial.block, each.trial.condition) for each in findings.once(slices_of).played})
+    last = f" The last {len(panels)} of {blocks} blocks." if blocks > len(panels) else ""
+    return Drawing(
+        f"Speed over time, slice by slice{charts.by(treatments)}",
+        "A line is a slice, from its beginning until its last transaction had ended; its height is its speed, with the"
+        f" time for writing back what it left dirty. What moves all colours alike is the machine.{last}",
+        charts.layered([line], rows, _HEIGHT, "panel", panels),
+    )
+
+
+def rows_of(findings: "Findings") -> list[dict[str, Any]]:
+    """A row for each slice of the last blocks: its treatment, when it began and ended in the block (s), its tps."""
+    blocks: dict[tuple[int, int, str], list[Played]] = {}
+    for each in findings.once(slices_of).played:
+        trial = each.trial
+        key = (trial.block, trial.attempt, words.place(trial.condition, trial.covariate))
+        blocks.setdefault(key, []).append(each)
+    rows: list[dict[str, Any]] = []
+    for (block, _, place), mine in list(blocks.items())[-PANELS_MAX:]:
+        origin_ns = min(one.opened_ns for each in mine for one in each.slices)
+        rows += [
+            {
+                "panel": f"block {block}" + (f", {place}" if place else ""),
+                "treatment": each.trial.treatment,
+                "shown": LEFT_OUT if one.discarded else each.trial.treatment,
+                "block": block,
+                "round": one.round,
+                "from": round((one.opened_ns - origin_ns) / 1e9, 3),
+                "to": round((one.drained_ns - origin_ns) / 1e9, 3),
+                "value": round(one.tps, 1),
+                "why": one.discarded,
+            }
+            for each in mine
+            for one in each.slices
+        ]
+    return rows
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    places = findings.once(places_of)
+    if not places and not findings.once(slices_of).unread:
+        return {}
+    return {
+        "turns": [
+            {
+                "place": place.place,
+                "blocks": place.blocks,
+                "rounds": place.rounds,
+                "rounds_left_out": place.lost,
+                "noise": None if place.turns is None else asdict(place.turns),
+                "blocks_one_after_the_other": place.as_narrow,
+                "spectrum": [asdict(each) for each in place.spectrum],
+            }
+            for place in places
+        ],
+        "slices_unread": list(findings.once(slices_of).unread),
+    }
+
+
+def _brief(findings: "Findings") -> str:
+    """The line that a page shows while the section is folded."""
+    known = [place for place in findings.once(places_of) if place.turns is not None]
+    if not known:
+        return "speed over time, slice by slice"
+    widest = max(known, key=lambda place: place.turns.noise if place.turns is not None else 0.0)
+    assert widest.turns is not None
+    found = f"a comparison scattered by {_contrast(widest.turns.noise)} from block to block in turns"
+    if widest.turns.sequential is None:
+        return found
+    return f"{found}; one after the other it would have been about {_contrast(widest.turns.sequential)} (estimated)"
+
+
+SECTION = Section("turns", "What the machine did", _blocks, _plain, link="What the machine did", brief=_brief)

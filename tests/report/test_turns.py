@@ -1,0 +1,183 @@
+"""The section on what the machine did: slices on the page, where noise came from, and records that lack some of it."""
+
+import random
+from collections.abc import Callable
+from math import exp
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pgassay.record import slices
+from pgassay.record.reading import Run
+from pgassay.record.slices import SliceRecord
+from pgassay.record.values import TrialRecord
+from pgassay.report import seconds, turns
+from pgassay.report.findings import Findings
+from pgassay.report.section import Sentences, Surface
+from pgassay.study.responses import Status
+from pgassay.testing.planted import BLOCKS, make_run
+from tests.report.blocks import body, drawing, plain, tables
+
+ROUNDS = 6
+MACHINE, START, OWN = 0.15, 0.01, 0.02
+"""Standard deviations of the logarithm: of a block's moment for all its servers, of a server's start, of a slice."""
+NS = 10**9
+
+
+def played(trial: TrialRecord, *, discarded: int = 0) -> list[SliceRecord]:
+    """A trial's slices of a second, beside those of the two other servers of its block."""
+    place = ("100", "75", "50").index(trial.treatment.partition("=")[2])
+    common = random.Random(f"block {trial.block}").gauss(0.0, MACHINE)
+    chance = random.Random(f"trial {trial.number}")
+    start = chance.gauss(0.0, START)
+    found = []
+    for round_ in range(1, ROUNDS + 1):
+        opened_ns = (trial.block * 1000 + round_ * 4 + place) * NS
+        parts = tuple(round(1000 * exp(common + start + chance.gauss(0.0, OWN))) for _ in range(10))
+        found.append(
+            SliceRecord(
+                round=round_, position=place + 1, wall_ns=opened_ns, thawed_ns=opened_ns, opened_ns=opened_ns,
+                closed_ns=opened_ns + NS, drained_ns=opened_ns + NS, flush_ns=0, transactions=sum(parts), parts=parts,
+                discarded="steal 40 %" if round_ == discarded else "",
+            )
+        )  # fmt: skip
+    return found
+
+
+def in_turns(
+    path: Path, lines: Callable[[TrialRecord], bytes] = lambda trial: slices.encode(played(trial))
+) -> Findings:
+    """The planted run as if its servers had taken turns."""
+    run = make_run(path)
+    for trial in run.trials:
+        if trial.status is Status.VALID:
+            (run.trial_directory(trial.number) / slices.FILE).write_bytes(lines(trial))
+    return Findings(Run.open(path))
+
+
+def said(findings: Findings) -> str:
+    shown = turns.SECTION.shown(findings, Surface.PAGE)
+    return " ".join(text for block in shown if isinstance(block, Sentences) for text in block.texts)
+
+
+@pytest.fixture
+def findings(tmp_path: Path) -> Findings:
+    return in_turns(tmp_path / "run")
+
+
+def test_a_run_without_slices_has_no_such_section(tmp_path: Path) -> None:
+    findings = Findings(make_run(tmp_path / "run"))
+    assert [block for block in turns.SECTION.shown(findings, Surface.BOTH) if not isinstance(block, Sentences)] == []
+    assert said(findings) == ""
+    assert "turns" not in plain(findings)
+    assert 'id="turns"' not in body(findings)
+
+
+def test_it_says_what_turns_took_out_and_what_one_after_the_other_would_have_needed(findings: Findings) -> None:
+    (place,) = turns.places_of(findings)
+    assert (place.blocks, place.rounds, place.lost) == (BLOCKS, BLOCKS * ROUNDS, 0)
+    assert place.turns is not None
+    assert place.turns.sequential is not None
+    assert place.turns.noise < 2 * (START**2 + OWN**2 / ROUNDS) ** 0.5
+    assert place.turns.sequential > 0.5 * MACHINE
+    assert place.as_narrow is not None
+    assert place.as_narrow > 10 * BLOCKS
+    text = said(findings)
+    assert f"{BLOCKS * ROUNDS} rounds in {BLOCKS} blocks" in text
+    assert "an estimate" in text
+    assert f"would have needed about {place.as_narrow} blocks instead of {BLOCKS}" in text
+    assert "(estimated)" in turns.SECTION.brief(findings)
+
+
+def test_shares_of_variance_are_whole(findings: Findings) -> None:
+    found, spectrum = tables(turns.SECTION, findings)
+    shares = [float(str(row[2]).removesuffix(" %")) for row in found.rows]
+    assert sum(shares) == pytest.approx(100, abs=1)
+    assert [row[0] for row in found.rows][1] == "the start of a server: stays"
+    assert spectrum.rows[0][0] == "0.1 s"
+
+
+def test_the_figure_has_every_slice_in_its_treatment_s_colour(tmp_path: Path) -> None:
+    findings = in_turns(tmp_path / "run", lambda trial: slices.encode(played(trial, discarded=2)))
+    rows = turns.rows_of(findings)
+    assert len(rows) == turns.PANELS_MAX * ROUNDS * 3
+    assert {row["shown"] for row in rows} == {*(each.name for each in findings.study.treatments), turns.LEFT_OUT}
+    assert {row["shown"] for row in rows if row["round"] == 2} == {turns.LEFT_OUT}
+    assert all(row["why"] == ("steal 40 %" if row["round"] == 2 else "") for row in rows)
+    first = [row for row in rows if row["panel"] == "block 3"]
+    assert min(row["from"] for row in first) == 0
+    assert all(row["to"] == pytest.approx(row["from"] + 1) for row in rows)
+    drawn = drawing(turns.SECTION, findings, "slices")
+    assert f"The last {turns.PANELS_MAX} of {BLOCKS} blocks" in drawn.caption
+    (colour,) = {str(layer["encoding"]["color"]["scale"]["domain"]) for layer in drawn.chart.to_dict()["spec"]["layer"]}
+    assert turns.LEFT_OUT in colour
+    assert f"{BLOCKS} more were left out, for all of them" in said(findings)
+    assert findings.once(turns.places_of)[0].lost == BLOCKS
+
+
+def test_slices_that_cannot_be_read_are_named_and_take_nothing_from_the_others(tmp_path: Path) -> None:
+    findings = in_turns(tmp_path / "run", lambda trial: b"{torn" if trial.number == 2 else slices.encode(played(trial)))
+    text = said(findings)
+    assert "the slices of trial 2 cannot be read" in text
+    assert len(findings.once(turns.slices_of).played) == 3 * BLOCKS - 1
+    (place,) = findings.once(turns.places_of)
+    assert place.turns is not None
+    assert len(plain(findings)["slices_unread"]) == 1
+
+
+def test_an_older_record_without_parts_says_what_it_can(tmp_path: Path) -> None:
+    def older(trial: TrialRecord) -> bytes:
+        kept = ("round", "position", "wall_ns", "thawed_ns", "opened_ns", "closed_ns", "drained_ns", "flush_ns")
+        lines = [{name: getattr(each, name) for name in (*kept, "transactions")} for each in played(trial)]
+        return b"".join(repr(line).replace("'", '"').encode() + b"\n" for line in lines)
+
+    findings = in_turns(tmp_path / "run", older)
+    found, spectrum = tables(turns.SECTION, findings)
+    assert [row[0] for row in found.rows][-1] == "from slice to slice: averaged"
+    assert len(spectrum.rows) == 1, "from block to block"
+
+
+def test_one_arm_that_died_takes_the_rounds_that_it_missed(tmp_path: Path) -> None:
+    def lines(trial: TrialRecord) -> bytes:
+        mine = played(trial)
+        dies = trial.block == 1 and trial.treatment.endswith("=50")
+        return slices.encode(mine[:3] if dies else mine)
+
+    (place,) = turns.places_of(in_turns(tmp_path / "run", lines))
+    assert place.lost == ROUNDS - 3
+    assert place.turns is not None
+
+
+def test_a_single_block_tells_no_noise(tmp_path: Path) -> None:
+    findings = in_turns(tmp_path / "run", lambda trial: slices.encode(played(trial)) if trial.block == 1 else b"")
+    assert "where the noise came from is not known" in said(findings)
+    assert plain(findings)["turns"][0]["noise"] is None
+    assert turns.SECTION.brief(findings) == "speed over time, slice by slice"
+
+
+class Given(seconds.Seconds):
+    """Series that a test wrote."""
+
+    def __init__(self, run: Run, rows: list[tuple[int, str, str, int, float]]) -> None:
+        super().__init__(run)
+        columns = ("trial", "source", "name", "monotonic_ns", "value")
+        self._frame = pl.DataFrame(rows, schema=columns, orient="row")
+
+    def gather(self, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+        """The rows that a query asks for."""
+        return query(self._frame.lazy()).collect()
+
+
+def test_seconds_of_servers_in_turns_are_drawn_from_their_slices(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    trial = next(each for each in run.trials if each.status is Status.VALID)
+    written = [(trial.number, "slices", "tps", (10 + 4 * each) * NS, 100.0 + each) for each in range(5)]
+    before = (trial.number, "slices_warmup", "tps", 8 * NS, 90.0)
+    other = (trial.number, "elsewhere", "tps", 9 * NS, 1.0)
+    rows = seconds.rows_of(run.trials, Given(run, [before, other, *written]), [trial.place.name])
+    assert [(row["second"], row["value"]) for row in rows if row["phase"] == seconds.MEASURED] == [
+        (4.0 * each, 100.0 + each) for each in range(5)
+    ]
+    assert [(row["second"], row["value"]) for row in rows if row["phase"] == seconds.WARMING_UP] == [(-2.0, 90.0)]
+    assert len(rows) == 6
