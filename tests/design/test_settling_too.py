@@ -10,8 +10,9 @@ import pytest
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, Kind, Verdict
 from pgassay.design.history import History
+from pgassay.design.horizon import ruled
 from pgassay.design.schedule import next_decision, own_baseline
-from pgassay.design.stopping import merged, verdicts_of
+from pgassay.design.stopping import family, merged, verdicts_of
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Study, combinations
 from pgassay.study.responses import Better, Response
@@ -75,6 +76,15 @@ def test_nothing_is_waited_for_once_the_own_baseline_has_left() -> None:
     found = verdicts_of(asked(), QPS, seen(SPEED, 0.3), gone={CSD})
     assert found[CSD_75].kind is Kind.NOT_COMPARED
     assert found[CSD_75].settled
+
+
+def test_all_that_is_settled_beside_the_primary_shares_one_error_rate() -> None:
+    plain = replace(asked(), design=replace(asked().design, settle=("qps", "wal", "space")))
+    shared = {
+        rule: [family(ruled(plain, rule, None), name) for name in ("space", "qps", "wal", "tps")] for rule in (2, 3)
+    }
+    assert shared[2] == [3, 1, 1, None], "three arms are compared with the baseline"
+    assert shared[3] == [3, 6, 6, None]
 
 
 def test_an_arm_is_open_while_any_of_its_responses_is() -> None:

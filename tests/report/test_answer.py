@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import rounded
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
 from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Disturbed, Standing
@@ -62,7 +61,7 @@ def test_no_difference_in_speed_and_a_price_in_space() -> None:
         ],
     )  # fmt: skip
     assert said(case) == [
-        "no difference in throughput was shown with ff=75 (between -16 and +18 %)",
+        "no difference in throughput was shown with ff=75 (95 % interval -16 to +18 %)",
         "each transaction writes 48 % less WAL, p99 is 17 % lower and the database is 26.3 % larger",
         "decide by space, or run on: about 14 more blocks (8 min) may settle throughput",
     ]
@@ -71,7 +70,7 @@ def test_no_difference_in_speed_and_a_price_in_space() -> None:
 def test_a_clear_winner_is_taken_and_its_price_is_named() -> None:
     won = judged("ff=75", 1.2013, 1.184, 1.219)
     assert said(Case(TPS, "ff=100", [won])) == [
-        "ff=75 is better than ff=100: throughput is 20.1 % higher (between +18.4 and +21.9 %)",
+        "ff=75 is better than 100: throughput is 20.1 % higher (95 % interval 18.4 to 21.9 %)",
         "take ff=75",
     ]
     dear = Change(SPACE, effect("ff=75", 2.25, 2.2, 2.3, response=SPACE))
@@ -89,15 +88,53 @@ def test_what_is_still_unknown_is_named_beside_what_moved() -> None:
     assert said(case)[1:] == [
         "with ff=75 the database is 25 % larger; with ff=50 the database is 2 times as large; p99 latency and"
         " checkpoints begun in the window are unresolved",
-        "take ff=75 or ff=50, by how much space counts",
+        "take ff=75 or 50, by how much space counts",
     ]
     assert said(replace(case, changes=()))[1] == "p99 latency and checkpoints begun in the window are unresolved"
+
+
+def test_two_of_one_verdict_are_told_in_one_phrase_and_name_their_factor_once() -> None:
+    """The demo's answer took eight lines and named its factor five times."""
+    names, wal, space = ("table.fillfactor=90", "table.fillfactor=75"), (0.703, 0.616), (1.077, 1.245)
+    won = [
+        of(effect(name, value, value - 0.005, value + 0.005, response=WAL, blocks=5), WAL)
+        for name, value in zip(names, wal, strict=True)
+    ]
+    changes = [
+        Change(response, effect(name, value, value - 0.002, value + 0.002, response=response))
+        for response, values in ((SPACE, space), (HOT, (0.752, 0.752)), (TPS, (1.2, 1.3)))
+        for name, value in zip(names, values, strict=True)
+    ]
+    assert said(Case(WAL, "table.fillfactor=100", won, changes, [(P99, set(names))])) == [
+        "table.fillfactor=90 and 75 are better than 100: each transaction writes 29.7 % (95 % interval 29.2 to 30.2 %)"
+        " and 38.4 % (37.9 to 38.9 %) less WAL",
+        "with table.fillfactor=90 and 75 the database is 7.7 % and 24.5 % larger and throughput is 20 % and 30 %"
+        " higher; p99 latency is unresolved",
+        "take table.fillfactor=90 or 75, by how much space counts",
+    ]
+
+
+def test_two_that_differ_are_told_apart() -> None:
+    won, lost = judged("ff=75", 1.2, 1.15, 1.25), judged("ff=50", 0.8, 0.75, 0.85)
+    moved = [
+        Change(SPACE, effect("ff=75", 1.25, 1.24, 1.26, response=SPACE)),
+        Change(SPACE, effect("ff=50", 2.5, 2.4, 2.6, response=SPACE)),
+        Change(P99, effect("ff=50", 0.9, 0.85, 0.95, response=P99)),
+    ]
+    first, costs, _ = said(Case(TPS, "ff=100", [won, lost], moved))
+    assert first == (
+        "ff=75 is better than 100: throughput is 20 % higher (95 % interval 15 to 25 %);"
+        " ff=50 is worse than 100: throughput is 20 % lower (15 to 25 %)"
+    )
+    assert costs == (
+        "with ff=75 the database is 25 % larger; with ff=50 the database is 2.5 times as large and p99 is 10 % lower"
+    )
 
 
 def test_what_is_not_crash_safe_is_never_recommended() -> None:
     case = Case(TPS, "server.fsync=on", [judged("server.fsync=off", 3.0, 2.9, 3.1)], unsafe=["server.fsync=off"])
     assert said(case) == [
-        "server.fsync=off is better than server.fsync=on: throughput is 3 times as high (between ×2.9 and ×3.1)",
+        "server.fsync=off is better than on: throughput is 3 times as high (95 % interval ×2.9 to ×3.1)",
         "server.fsync=off is not crash-safe: measured here, and never recommended",
     ]
 
@@ -105,12 +142,12 @@ def test_what_is_not_crash_safe_is_never_recommended() -> None:
 def test_a_loser_and_an_equal() -> None:
     lost = judged("ff=50", 0.8, 0.7, 0.9)
     assert said(Case(TPS, "ff=100", [lost])) == [
-        "ff=50 is worse than ff=100: throughput is 20 % lower (between -30 and -10 %)",
+        "ff=50 is worse than 100: throughput is 20 % lower (95 % interval 10 to 30 %)",
         "keep ff=100",
     ]
     same = judged("ff=75", 1.001, 0.99, 1.012)
     assert said(Case(TPS, "ff=100", [same])) == [
-        "ff=75 is equivalent to ff=100 within ±2 %: throughput is 0.1 % higher (between -1 and +1.2 %)",
+        "ff=75 is equivalent to 100 within ±2 %: throughput is 0.1 % higher (95 % interval -1 to +1.2 %)",
         "keep ff=100: no gain was shown",
     ]
     smaller = Change(SPACE, effect("ff=75", 0.5, 0.49, 0.51, response=SPACE))
@@ -142,11 +179,11 @@ def test_of_many_the_best_the_worst_and_the_open_ones() -> None:
     ]  # fmt: skip
     changes = [Change(P99, effect("m=3", 1.4, 1.3, 1.5, response=P99))]
     assert said(Case(TPS, "m=1", many, changes)) == [
-        "of 6 treatments 2 are better than m=1, most of all m=3: throughput is 30 % higher (between +25 and +35 %);"
-        " 1 is worse than m=1, m=4: throughput is 30 % lower (between -40 and -20 %); 1 is equivalent; 1 is unresolved;"
+        "of 6 treatments 2 are better than m=1, most of all m=3: throughput is 30 % higher (95 % interval 25 to"
+        " 35 %); 1 is worse, namely m=4: throughput is 30 % lower (20 to 40 %); 1 is equivalent; 1 is unresolved;"
         " 1 is not judged yet",
         "with m=3 p99 is 40 % higher",
-        "take m=2 or m=3, by how much latency counts",
+        "take m=2 or 3, by how much latency counts",
     ]
     assert said(Case(TPS, "m=1", many))[-1] == (
         "take m=3, which gained most; 1 more is better, too, and they were not compared with each other"
@@ -156,7 +193,7 @@ def test_of_many_the_best_the_worst_and_the_open_ones() -> None:
 def test_all_of_many_are_better_and_a_section_recommends_by_its_own_rules() -> None:
     many = [judged(f"m={each}", 1.0 + each / 10, 1.0 + each / 20, 1.0 + each / 5) for each in (1, 2, 3)]
     assert said(Case(TPS, "m=0", many, recommended="m=2 is recommended")) == [
-        "all 3 treatments are better than m=0, most of all m=3: throughput is 30 % higher (between +15 and +60 %)",
+        "all 3 treatments are better than m=0, most of all m=3: throughput is 30 % higher (95 % interval 15 to 60 %)",
         "m=2 is recommended",
     ]
 
@@ -164,7 +201,7 @@ def test_all_of_many_are_better_and_a_section_recommends_by_its_own_rules() -> N
 def test_many_without_a_difference_give_the_widest_interval() -> None:
     many = [judged(f"m={each}", 1.0, 0.9 - each / 20, 1.2 + each / 10) for each in (1, 2, 3)]
     first, *_ = said(Case(TPS, "m=0", many))
-    assert first == ("no difference in throughput was shown in any of 3 treatments (intervals between -25 and +50 %)")
+    assert first == ("no difference in throughput was shown in any of 3 treatments (intervals from -25 to +50 %)")
 
 
 def test_what_depends_on_the_condition_is_not_recommended_everywhere() -> None:
@@ -173,8 +210,8 @@ def test_what_depends_on_the_condition_is_not_recommended_everywhere() -> None:
         judged("jit=on", 0.8, 0.7, 0.9, condition="load.clients=8"),
     ]
     assert said(Case(TPS, "jit=off", mixed, varied=["load.clients"])) == [
-        "jit=on at load.clients=1 is better than jit=off: throughput is 30 % higher (between +20 and +40 %);"
-        " jit=on at load.clients=8 is worse than jit=off: throughput is 20 % lower (between -30 and -10 %)",
+        "jit=on at load.clients=1 is better than off: throughput is 30 % higher (95 % interval 20 to 40 %);"
+        " jit=on at load.clients=8 is worse than off: throughput is 20 % lower (10 to 30 %)",
         "take jit=on only where it is better: at other levels of load.clients it is worse",
     ]
 
@@ -228,7 +265,7 @@ def test_neither_direction_is_better() -> None:
     moved = effect("wal=2GB", -3.0, -4.0, -2.0, response=CHECKPOINTS)
     found = Judged(moved, verdict(moved, CHECKPOINTS, resolution=0.02, blocks_max=30))
     assert said(Case(CHECKPOINTS, "wal=1GB", [found])) == [
-        "with wal=2GB checkpoints begun in the window: 3 lower (between -4 and -2)",
+        "with wal=2GB checkpoints begun in the window: 3 lower (95 % interval 2 to 4)",
         "neither direction is better by itself: decide by what you need",
     ]
 
@@ -236,15 +273,6 @@ def test_neither_direction_is_better() -> None:
 def test_nothing_compared_is_no_case() -> None:
     with pytest.raises(ValueError, match="nothing was compared"):
         headline(Case(TPS, "", []))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(48.64, "48.6"), (0.0, "0"), (-26.83, "-26.8"), (1234567.0, "1,230,000"), (0.012345, "0.0123"), (99.96, "100"),
-     (186.6, "187"), (inf, "∞")],
-)  # fmt: skip
-def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
-    assert rounded(value) == text
 
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
@@ -347,7 +375,7 @@ def test_a_change_is_rounded_as_in_the_tables() -> None:
     """+7.8 % in a table and 7.84 % in the answer were two numbers."""
     larger = Change(SPACE, effect("ff=90", 1.0784, 1.078, 1.0788, response=SPACE))
     first, price, _ = said(Case(TPS, "ff=100", [judged("ff=90", 1.8664, 1.8412, 1.9)], [larger]))
-    assert first == "ff=90 is better than ff=100: throughput is 86.6 % higher (between +84.1 and +90 %)"
+    assert first == "ff=90 is better than 100: throughput is 86.6 % higher (95 % interval 84.1 to 90 %)"
     assert price == "the database is 7.8 % larger"
 
 

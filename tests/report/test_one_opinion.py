@@ -6,6 +6,7 @@ a limit below what was measured, a front that the verdicts do not bear, and one 
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from pgassay.analysis.claims import needed_parts, treatment_of
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount
 from pgassay.analysis.verdicts import Kind
+from pgassay.design.schedule import RULE
+from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
 from pgassay.report import bounds, sensitivity, text, tradeoff, words
 from pgassay.report.findings import Findings, Judged
@@ -28,6 +31,7 @@ from tests.report.blocks import body, plain, tables
 SPECIMENS: dict[str, Callable[[Path], Run]] = {
     "planted": make_run,
     "driven": driven.make_driven,
+    "driven by today's rule": lambda path: by_rule(driven.make_driven(path), RULE),
     "crossed": crossed.make_crossed,
     "scaled": scaled.make_scaled,
     "cache": cacherun.make_run,
@@ -35,6 +39,13 @@ SPECIMENS: dict[str, Callable[[Path], Run]] = {
     "decided by a cost": lambda path: undecided.make_undecided(path, primary="wal_bytes_per_transaction"),
     "decided by a little": lambda path: undecided.make_undecided(path, undecided.CLEAR_75),
 }
+
+
+def by_rule(run: Run, rule: int) -> Run:
+    """The run as if another rule had decided it."""
+    return replace(run, header=replace(run.header, rule=rule))
+
+
 _MORE = re.compile(r"(about|at least) ([\d,]+) more blocks?")
 _PER_CENT = re.compile(r"([\d,.]+) %")
 _USED = re.compile(r"([\d,]+) ?% of (?:it was in use|what )")
@@ -77,7 +88,13 @@ def intervals(findings: Findings) -> Iterator[str]:
     """A comparison has one estimate and one interval wherever it stands."""
     found = plain(findings)
     seen: dict[tuple[str, ...], set[tuple[float | None, ...]]] = {}
-    for each in (*found["verdicts"], *found["secondary"], *found["costs"]):
+    alone = [
+        {**pair, **effect, "response": response}
+        for pair in found["one_factor"]
+        if pair["against"] == findings.baseline
+        for response, effect in pair["effects"].items()
+    ]
+    for each in (*found["verdicts"], *found["secondary"], *found["costs"], *alone):
         key = (each["response"], each["treatment"], each["condition"], each["covariate"])
         seen.setdefault(key, set()).add((each["estimate"], each["low"], each["high"]))
     yield from (f"{key}: {values}" for key, values in seen.items() if len(values) > 1)
@@ -97,6 +114,17 @@ def intervals(findings: Findings) -> Iterator[str]:
             ends == {_like(claimed.text, value) for value in values if value is not None} for values in mine
         ):
             yield f"claim: {claimed.text}; elsewhere: {mine}"
+
+
+def settled_otherwise(findings: Findings) -> Iterator[str]:
+    """The run is ended by the intervals that the page shows, of all responses that decide when it ends."""
+    for name in (findings.study.primary, *findings.study.design.settle):
+        response = findings.responses[name]
+        ended = effects_of(findings.study, response, findings.observations(name))
+        shown = {each.place.name: (each.low, each.high) for each in findings.effects(response)}
+        for effect in ended.values():
+            if not effect.refused and shown[effect.place.name] != (effect.low, effect.high):
+                yield f"{name} {effect.place.name}: {effect.low, effect.high}, on the page {shown[effect.place.name]}"
 
 
 def _like(told: str, value: float) -> float:
@@ -183,6 +211,7 @@ def figures_like_tables(findings: Findings) -> Iterator[str]:
 
 
 WALKS = (
+    settled_otherwise,
     asks_of_claims,
     asks_of_the_headline,
     intervals,

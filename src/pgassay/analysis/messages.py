@@ -94,7 +94,7 @@ def percent(effect: float) -> str:
 def change(effect: float) -> str:
     """The size of an effect, rounded as the tables beside it: 0.136 is `13.6 %`, 0.2 is `20 %`."""
     value = abs(effect) * 100.0
-    return f"{value:,.1f}".removesuffix(".0") + " %" if value >= 0.05 else f"{value:.2g} %"
+    return f"{tenths(value).removesuffix('.0')} %" if value >= 0.05 else f"{value:.2g} %"
 
 
 def needs(blocks: int | None, seconds: float | None) -> str:
@@ -174,6 +174,11 @@ def refused(reason: str) -> str:
 def failed(reason: str) -> str:
     """The verdict on a treatment without results."""
     return f"failed: {reason}" if reason else "failed: no valid trial"
+
+
+def tenths(value: float) -> str:
+    """Per cents and points: one decimal, and three significant digits from a hundred on: `86.6`, `187`."""
+    return f"{value:.1f}" if abs(value) < 99.95 else f"{float(f'{value:.3g}'):,.0f}"
 
 
 def rounded(value: float) -> str:

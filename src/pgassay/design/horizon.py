@@ -22,6 +22,9 @@ NEARLY = 0.1
 FROM_RULE = 2
 """The first rule (`schedule.RULE`) with horizons from the budget, and with moderated variances."""
 
+TOGETHER_FROM_RULE = 3
+"""The first rule by which the comparisons of all responses in `design.settle` share one error rate."""
+
 
 @dataclass(frozen=True)
 class Horizon:
@@ -66,10 +69,11 @@ def _reach(
 
 
 def ruled(study: Study, rule: int, horizon: Horizon | None) -> Study:
-    """The study as a record's rule judges it: with the fixed horizon (None: not fixed yet) and moderated variances."""
+    """The study as a record's rule judges it: with the fixed horizon (None: not fixed yet), moderated variances, and
+    one error rate for all that is to be settled beside the primary response."""
     if rule < FROM_RULE:
         return study
-    design = replace(study.design, moderated=True)
+    design = replace(study.design, moderated=True, together=rule >= TOGETHER_FROM_RULE)
     if horizon is not None:
         stage = horizon.first if horizon.first < horizon.last else None
         design = replace(design, blocks_max=horizon.last, stage=stage)

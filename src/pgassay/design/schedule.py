@@ -32,12 +32,12 @@ INVALID_BLOCKS_MAX = 3
 GRACE = 0.1
 """Until the least number of blocks is done, a block may overrun the budget by this share: a verdict is worth it."""
 
-RULE = 2
+RULE = 3
 """The number of the rule by which all this is decided, `stopping` included. It goes up with every change that could
 make other decisions from the same record; each record says by which rule it was made. 2: horizons from the budget and
-moderated variances (see `horizon`)."""
+moderated variances (see `horizon`). 3: responses in `design.settle` share one error rate (see `stopping.family`)."""
 
-RULES = frozenset({1, 2})
+RULES = frozenset({1, 2, 3})
 """The rules that can be decided by: a record goes on, and is checked, by the rule that it began with."""
 
 HOPELESS = 2.0

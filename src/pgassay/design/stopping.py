@@ -25,18 +25,34 @@ from pgassay.study.model import Study
 from pgassay.study.responses import Response, Scale
 
 
+def family(study: Study, response: str) -> int | None:
+    """How many comparisons with the baseline share an error rate with those of a response that decides; else None.
+
+    The primary's are one family, those of all responses in `design.settle` another one (by the rules before 3 each
+    comparison stood for itself). A report takes the same, so that no page calls open what the run called settled.
+    """
+    compared = sum(arm.treatment.name != baseline_name(study) for arm in study.arms)
+    if response == study.primary:
+        return compared
+    beside = {*study.design.settle} - {study.primary}
+    if response not in beside:
+        return None
+    return compared * len(beside) if study.design.together else 1
+
+
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:
     """The effects on a response by the arm's label, for every arm but the baselines."""
-    arms = {arm.place: arm for arm in study.arms}
+    arms, primary = {arm.place: arm for arm in study.arms}, response.name == study.primary
     compared = compare(
         observations,
         response,
         baseline_name(study),
         blocks_max=study.design.blocks_max,
-        primary=response.name == study.primary,
+        comparisons=family(study, response.name),
+        primary=primary,
         arms=list(arms),
         stage=study.design.stage,
-        moderated=study.design.moderated,
+        moderated=study.design.moderated and primary,
     )
     effects = without_refused(compared, study, response, baseline_name(study))
     return {arms[effect.place].name: effect for effect in effects}

@@ -8,7 +8,19 @@ from collections.abc import Callable, Sequence
 
 from pgassay.analysis.messages import duration, plural
 from pgassay.analysis.verdicts import Kind
-from pgassay.report.case import EACH_MAX, Case, Change, Standing, Text, joined, moved_of, not_judged, place_of, size_of
+from pgassay.report.case import (
+    EACH_MAX,
+    Case,
+    Change,
+    Standing,
+    Text,
+    joined,
+    listed,
+    moved_of,
+    not_judged,
+    place_of,
+    size_of,
+)
 from pgassay.report.phrases import of
 
 LISTED_MAX = 3
@@ -35,7 +47,7 @@ def by_thresholds(standings: Sequence[Standing], text: Text) -> str:
     still = [each for each in standings if each.unknown and not each.failed]
     parts = []
     if 0 < len(passing) <= LISTED_MAX:
-        parts.append(f"{joined(passing)} {'passes' if len(passing) == 1 else 'pass'}")
+        parts.append(f"{listed(passing)} {'passes' if len(passing) == 1 else 'pass'}")
     elif passing:
         parts.append(f"{text.count(len(passing), 'that pass')} pass")
     parts += [f"{each.treatment} fails ({', '.join(each.failed)})" for each in failing[:LISTED_MAX]]
@@ -66,7 +78,7 @@ def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
     allowed = [name for name in better if name not in case.unsafe]
     if not allowed:
         verb = "is" if len(better) == 1 else "are"
-        return f"{joined(better)} {verb} not crash-safe: measured here, and never recommended"
+        return f"{listed(better)} {verb} not crash-safe: measured here, and never recommended"
     safe = [name for name in allowed if kinds[name] <= {Kind.BETTER, Kind.EQUIVALENT}]
     if not safe:
         mixed = [name for name in allowed if Kind.WORSE in kinds[name]]
@@ -84,7 +96,7 @@ def _among(case: Case, safe: Sequence[str], text: Text) -> str:
         return f"take {safe[0]}{unless}"
     if against:
         which = (
-            " or ".join(safe)
+            listed(safe, "or")
             if len(safe) <= LISTED_MAX
             else f"one of the {text.count(len(safe), 'better ones')} better"
         )
@@ -134,7 +146,7 @@ def _open(case: Case, subjects: Sequence[str], text: Text) -> str:
         first = "" if len(case.verdicts) == 1 else f" with {place_of(nearest.effect)}"
         more = f"{about} may settle {of(case.primary).name}{first}"
     if worse:
-        keep = f"keep {case.baseline} rather than {joined(list(dict.fromkeys(worse))[:EACH_MAX])}"
+        keep = f"keep {case.baseline} rather than {listed(list(dict.fromkeys(worse))[:EACH_MAX], 'or')}"
         return f"{keep}; {more}" if more else keep
     if against:
         return f"decide by {joined(against)}{f', or run on: {more}' if more else ''}"

@@ -7,11 +7,11 @@ there is not shown here, what was refused is not compared, and what is not crash
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.messages import plural, rounded
+from pgassay.analysis.messages import plural, rounded, tenths
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.advice import advice
 from pgassay.report.case import (
@@ -21,13 +21,15 @@ from pgassay.report.case import (
     Headline,
     Text,
     joined,
+    listed,
     moved_of,
     not_judged,
     place_of,
+    short,
     shortened,
     size_of,
 )
-from pgassay.report.phrases import Phrase, of
+from pgassay.report.phrases import of
 from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def headline(case: Case) -> Headline:
     """The headline of a study that compares treatments; raises ValueError where there is no comparison."""
     if not case.verdicts:
         raise ValueError("nothing was compared")
-    text = Text()
+    text = Text(level=case.verdicts[0].effect.level)
     subjects = _subjects(case)
     parts = (_found(case, text), _costs(case, subjects, text), advice(case, subjects, text))
     return Headline([part for part in parts if part][:SENTENCES_MAX], text.figures)
@@ -86,15 +88,45 @@ def _and_refused(case: Case, text: Text) -> str:
 
 
 def _one_by_one(case: Case, text: Text) -> str:
-    """Each comparison by itself; those that show no difference in one phrase."""
+    """Each comparison by itself; those with the same verdict, and those that show no difference, in one phrase."""
     still = [each for each in case.verdicts if each.verdict.kind is Kind.UNRESOLVED and not not_judged(each)]
-    parts = [_said(case, each, text) for each in case.verdicts if each not in still]
+    judged = [each for each in case.verdicts if each not in still]
+    parts = [_both(case, judged, text)] if _alike(case, judged) else [_said(case, each, text) for each in judged]
     if still:
+        names = [place_of(each.effect) for each in still]
         listed = " or ".join(
-            f"with {place_of(each.effect)} ({_between(each.effect, case.primary, text)})" for each in still
+            f"with {short(name, beside=names[0]) if place else name} ({_interval(each.effect, case.primary, text)})"
+            for place, (name, each) in enumerate(zip(names, still, strict=True))
         )
         parts.append(f"no difference in {of(case.primary).name} was shown {listed}")
     return "; ".join(parts)
+
+
+def _alike(case: Case, judged: Sequence["Judged"]) -> bool:
+    """Can these be told in one phrase: the same verdict in the same direction at one place, both in per cent?"""
+    effects = [each.effect for each in judged]
+    return (
+        len(judged) > 1
+        and len({each.verdict.kind for each in judged}) == 1
+        and judged[0].verdict.kind in (Kind.BETTER, Kind.WORSE)
+        and len({each.place.cell for each in effects}) == 1
+        and _same_words(effects)
+    )
+
+
+def _same_words(effects: Sequence[Effect]) -> bool:
+    """Do these changes go the same way, and all in per cent (or all as times, or all in a unit)?"""
+    times = {each.scale is Scale.RATIO and each.estimate >= _TIMES_FROM for each in effects}
+    return len({each.estimate > each.none for each in effects}) == 1 and len(times) == 1
+
+
+def _both(case: Case, judged: Sequence["Judged"], text: Text) -> str:
+    """Several comparisons with the same verdict."""
+    effects = [each.effect for each in judged]
+    names, cell = listed([each.treatment for each in effects]), effects[0].place.cell.name
+    than = f"{short(case.baseline, beside=effects[0].treatment)}{f' at {cell}' if cell else ''}"
+    amounts = [f"{_value(case.primary, each, text)} ({_interval(each, case.primary, text)})" for each in effects]
+    return f"{names} are {judged[0].verdict.kind.value} than {than}: {_phrased(case, case.primary, effects, amounts)}"
 
 
 def _said(case: Case, judged: "Judged", text: Text) -> str:
@@ -106,13 +138,17 @@ def _said(case: Case, judged: "Judged", text: Text) -> str:
         return f"{place} was not compared with {case.baseline} ({shortened(effect.refused)})"
     if kind is Kind.UNRESOLVED:
         return _not_yet(case, [judged], text)
-    amount = f"{_amount(case, case.primary, effect, text)} ({_between(effect, case.primary, text)})"
+    baseline = short(case.baseline, beside=effect.treatment)
     if kind is Kind.EQUIVALENT:
-        within = judged.verdict.text.removeprefix("equivalent ").partition(" (")[0]
-        return f"{place} is equivalent to {case.baseline} {within}: {amount}"
+        return f"{place} is equivalent to {baseline} {_within(judged)}: {_amount(case, effect, text)}"
     if kind is Kind.DIFFERENT:
-        return f"with {place} {amount}"
-    return f"{place} is {kind.value} than {case.baseline}: {amount}"
+        return f"with {place} {_amount(case, effect, text)}"
+    return f"{place} is {kind.value} than {baseline}: {_amount(case, effect, text)}"
+
+
+def _within(judged: "Judged") -> str:
+    """`within ±2 %`, of a verdict of equivalence."""
+    return judged.verdict.text.removeprefix("equivalent ").partition(" (")[0]
 
 
 def _in_groups(case: Case, text: Text) -> str:
@@ -125,16 +161,16 @@ def _in_groups(case: Case, text: Text) -> str:
     if list(groups) == [Kind.UNRESOLVED.value]:
         return f"no difference in {of(case.primary).name} was shown in any of {total} {noun} ({_widest(case, text)})"
     if list(groups) == [Kind.EQUIVALENT.value]:
-        within = case.verdicts[0].verdict.text.removeprefix("equivalent ").partition(" (")[0]
+        within = _within(case.verdicts[0])
         return f"all {total} {noun} are equivalent to {case.baseline} {within} in {of(case.primary).name}"
     if list(groups) == [Kind.BETTER.value]:
         best = max(case.verdicts, key=size_of)
-        told = f"{_amount(case, case.primary, best.effect, text)} ({_between(best.effect, case.primary, text)})"
-        return f"all {total} {noun} are better than {case.baseline}, most of all {place_of(best.effect)}: {told}"
-    parts = []
+        most = f"most of all {place_of(best.effect)}: {_amount(case, best.effect, text)}"
+        return f"all {total} {noun} are better than {case.baseline}, {most}"
+    parts: list[str] = []
     for kind in (*_ORDER, "early"):
         if kind in groups:
-            parts.append(_group(case, kind, groups[kind], text))
+            parts.append(_group(case, kind, groups[kind], text, first=not parts))
     if Kind.BETTER.value not in groups and Kind.DIFFERENT.value not in groups:
         parts.insert(0, f"nothing was shown to be better than {case.baseline}")
     return f"of {total} {noun} {'; '.join(parts)}" if Kind.BETTER.value in groups else "; ".join(parts)
@@ -148,19 +184,19 @@ _ORDER = tuple(
 )  # fmt: skip
 
 
-def _group(case: Case, kind: str, members: Sequence["Judged"], text: Text) -> str:
+def _group(case: Case, kind: str, members: Sequence["Judged"], text: Text, *, first: bool) -> str:
+    """How many are of a kind, with the largest of them; the `first` group names the baseline."""
     counted, verb = text.count(len(members), f"that are {kind}"), "is" if len(members) == 1 else "are"
-    first = members[0]
+    one = members[0]
     if kind in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT):
-        first = max(members, key=size_of)
-        which = "" if len(members) == 1 else "most of all "
-        told = f"{_amount(case, case.primary, first.effect, text)} ({_between(first.effect, case.primary, text)})"
-        than = f" than {case.baseline}" if kind is not Kind.DIFFERENT else f" from {case.baseline}"
-        return f"{counted} {verb} {kind}{than}, {which}{place_of(first.effect)}: {told}"
+        one = max(members, key=size_of)
+        which = "namely" if len(members) == 1 else "most of all"
+        than = f" {'from' if kind == Kind.DIFFERENT else 'than'} {case.baseline}" if first else ""
+        return f"{counted} {verb} {kind}{than}, {which} {place_of(one.effect)}: {_amount(case, one.effect, text)}"
     if kind == Kind.FAILED:
-        return f"{counted} failed ({place_of(first.effect)}: {shortened(first.verdict.text.removeprefix('failed: '))})"
+        return f"{counted} failed ({place_of(one.effect)}: {shortened(one.verdict.text.removeprefix('failed: '))})"
     if kind == Kind.NOT_COMPARED:
-        return f"{counted} {'was' if len(members) == 1 else 'were'} not compared ({shortened(first.effect.refused)})"
+        return f"{counted} {'was' if len(members) == 1 else 'were'} not compared ({shortened(one.effect.refused)})"
     if kind == "early":
         return f"{counted} {verb} not judged yet"
     return f"{counted} {verb} {kind}"
@@ -174,24 +210,32 @@ def _widest(case: Case, text: Text) -> str:
     span = _span(low.low, high.high, low.scale, case.primary, text, "the widest interval")
     wide = len(case.verdicts) - len(known)
     more = f"; {text.count(wide, 'intervals without information')} too wide to say anything" if wide else ""
-    return f"intervals {span}{more}"
+    return f"intervals from {span}{more}"
 
 
-def _between(effect: Effect, response: Response, text: Text) -> str:
-    """The interval in words."""
+def _interval(effect: Effect, response: Response, text: Text) -> str:
+    """The interval in words; the first of a headline says how sure it is.
+
+    Without signs where both ends go the estimate's way, which the sentence tells: `29.2 to 30.3 %` of what is less.
+    """
     if not effect.informative:
         return "how much is not known"
-    return _span(effect.low, effect.high, effect.scale, response, text, f"{response.name} {effect.place.name}")
+    span = _span(effect.low, effect.high, effect.scale, response, text, f"{response.name} {effect.place.name}")
+    return f"{text.certainty()}{span}"
 
 
 def _span(low: float, high: float, scale: Scale, response: Response, text: Text, what: str) -> str:
-    ends = ((low, f"{what}, low"), (high, f"{what}, high"))
+    ends = [(low, f"{what}, low"), (high, f"{what}, high")]
     if scale is Scale.RATIO and high >= 1.0 + _TIMES_FROM:
         first, last = (text.number(f"×{rounded(value)}", value, name) for value, name in ends)
-        return f"between {first} and {last}"
+        return f"{first} to {last}"
     unit = "%" if scale is Scale.RATIO else of(response).unit
-    first, last = (text.number(_signed(value, scale, response), value, name) for value, name in ends)
-    return f"between {first} and {last} {unit}".strip()
+    shown = [_shown(value, scale, response) for value, _ in ends]
+    if max(shown) < 0.0:
+        ends.reverse()
+    written = _size if min(shown) > 0.0 or max(shown) < 0.0 else _signed
+    first, last = (text.number(written(value, scale, response), value, name) for value, name in ends)
+    return f"{first} to {last} {unit}".strip()
 
 
 def _signed(value: float, scale: Scale, response: Response) -> str:
@@ -203,7 +247,7 @@ def _size(value: float, scale: Scale, response: Response) -> str:
     """Without its sign; per cents and points to a decimal, as the tables have them, so that no two differ on a page."""
     size = abs(_shown(value, scale, response))
     if isfinite(size) and (scale is Scale.RATIO or response.unit == "share") and size >= _TENTH:
-        return f"{size:,.1f}".removesuffix(".0")
+        return tenths(size).removesuffix(".0")
     return rounded(size)
 
 
@@ -214,22 +258,33 @@ def _shown(value: float, scale: Scale, response: Response) -> float:
     return value * 100.0 if response.unit == "share" else value
 
 
-def _amount(case: Case, response: Response, effect: Effect, text: Text) -> str:
-    """`throughput is 20.1 % higher`, `the database is 2.25 times as large`."""
-    return _told(of(response), response, (effect.estimate,), effect, text, case.work)
+def _amount(case: Case, effect: Effect, text: Text) -> str:
+    """Of the primary response: `throughput is 20.1 % higher (95 % interval 18.4 to 21.9 %)`."""
+    said = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)])
+    return f"{said} ({_interval(effect, case.primary, text)})"
 
 
-def _told(phrase: Phrase, response: Response, values: Sequence[float], effect: Effect, text: Text, work: str) -> str:
-    """A change in a phrase; two values are the least and the most of several conditions."""
+def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts: Sequence[str]) -> str:
+    """Changes of one direction in a phrase: `the database is 7.7 % and 24.5 % larger`."""
+    phrase, first = of(response), effects[0]
+    end = phrase.more if first.estimate > first.none else phrase.less
+    if _in_times(first):
+        end = phrase.times
+    return phrase.sentence(joined(list(dict.fromkeys(amounts))), end, case.work)
+
+
+def _in_times(effect: Effect) -> bool:
+    return effect.scale is Scale.RATIO and effect.estimate >= _TIMES_FROM
+
+
+def _value(response: Response, effect: Effect, text: Text, most: Effect | None = None) -> str:
+    """`20.1 %`, `2.25 times`; with the `most` of several conditions `20 to 30 %`."""
     what = f"{response.name} {effect.treatment}"
-    if effect.scale is Scale.RATIO and min(values) >= _TIMES_FROM:
-        shown = " to ".join(text.number(rounded(value), value, what) for value in values)
-        return phrase.sentence(f"{shown} times", phrase.times, work)
-    rising = sorted(values, key=lambda value: abs(_shown(value, effect.scale, response)))
-    shown = " to ".join(text.number(_size(value, effect.scale, response), value, what) for value in rising)
-    unit = "%" if effect.scale is Scale.RATIO else phrase.unit
-    more = effect.estimate > effect.none
-    return phrase.sentence(f"{shown} {unit}".strip(), phrase.more if more else phrase.less, work)
+    values = [effect.estimate] if most is None else [effect.estimate, most.estimate]
+    if _in_times(effect):
+        return f"{' to '.join(text.number(rounded(value), value, what) for value in values)} times"
+    shown = " to ".join(text.number(_size(value, effect.scale, response), value, what) for value in values)
+    return f"{shown} {'%' if effect.scale is Scale.RATIO else of(response).unit}".strip()
 
 
 def _subjects(case: Case) -> Sequence[str]:
@@ -244,11 +299,13 @@ def _subjects(case: Case) -> Sequence[str]:
 
 
 def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
-    """Other responses that moved, of each subject."""
-    told = {name: parts for name in subjects if (parts := [*_changed(case, name, text)])}
-    parts = [f"with {name} {joined(parts)}" for name, parts in told.items()]
-    if told and len({each.effect.treatment for each in case.verdicts}) == 1:
-        parts = [joined(next(iter(told.values())))]
+    """Other responses that moved, with the subjects that they moved with."""
+    parts = []
+    for names, moved in _together(case, subjects):
+        said = joined([_phrased(case, response, [each[0] for each in every], _values(response, every, text))
+                       for response, every in moved])  # fmt: skip
+        alone = len({each.effect.treatment for each in case.verdicts}) == 1
+        parts.append(said if alone else f"with {listed(names)} {said}")
     still = [of(response).name for response, names in case.unresolved if any(name in names for name in subjects)]
     if still:
         some = [*still[:CHANGES_MAX], *(["more"] if len(still) > CHANGES_MAX else [])]
@@ -256,8 +313,39 @@ def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
     return "; ".join(parts)
 
 
-def _changed(case: Case, treatment: str, text: Text) -> Iterator[str]:
-    for response, effects in moved_of(case, treatment):
-        values = [each.estimate for each in effects]
-        ends = (min(values), max(values)) if rounded(min(values)) != rounded(max(values)) else (values[0],)
-        yield _told(of(response), response, ends, effects[0], text, case.work)
+_Moved: TypeAlias = list[tuple[Response, list[Sequence[Effect]]]]
+"""Responses that moved, each with its effects of every treatment at all places."""
+
+
+def _together(case: Case, subjects: Sequence[str]) -> list[tuple[Sequence[str], _Moved]]:
+    """What moved with all subjects alike, and then what moved with one of them only (or otherwise)."""
+    found = {name: dict(_by_name(case, name)) for name in subjects}
+    shared: _Moved = []
+    for name, (response, effects) in found[subjects[0]].items() if len(subjects) > 1 else ():
+        every = [effects, *(mine[name][1] for other in subjects[1:] if name in (mine := found[other]))]
+        if len(every) == len(subjects) and _same_words([each for effects in every for each in effects]):
+            shared.append((response, every))
+    names = {response.name for response, _ in shared}
+    rest = [
+        (
+            [subject],
+            [(response, [effects]) for name, (response, effects) in found[subject].items() if name not in names],
+        )
+        for subject in subjects
+    ]
+    return [each for each in ((subjects, shared), *rest) if each[1]]
+
+
+def _by_name(case: Case, treatment: str) -> Iterator[tuple[str, tuple[Response, Sequence[Effect]]]]:
+    return ((response.name, (response, effects)) for response, effects in moved_of(case, treatment))
+
+
+def _values(response: Response, every: Sequence[Sequence[Effect]], text: Text) -> list[str]:
+    """An amount for each treatment, from the least to the most of its places."""
+    amounts = []
+    for effects in every:
+        rising = sorted(effects, key=lambda each: abs(_shown(each.estimate, each.scale, response)))
+        least, most = rising[0], rising[-1]
+        same = rounded(least.estimate) == rounded(most.estimate)
+        amounts.append(_value(response, least, text, None if same else most))
+    return amounts

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
 from pgassay.study.responses import Better, Response, Scale
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Judged
 
 CHANGES_MAX = 3
-"""As many changes beside the primary's are named of a treatment."""
+"""As many changes are named of a treatment, its primary response's among them."""
 EACH_MAX = 2
-"""Up to so many comparisons are told one by one; of more the best, the worst and how many of each kind."""
+"""Up to so many comparisons stand one by one; of more the best, the worst and how many of each kind."""
 _REASON_MAX = 120
+_TELLING = (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT)
+"""Verdicts that name a change of the primary response."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,16 @@ class Text:
     """Sentences while they are written, with every number that stands in them."""
 
     figures: list[Figure] = field(default_factory=list)
+    level: float = LEVEL
+    sure: bool = False
+    """Was it said how sure the intervals are?"""
+
+    def certainty(self) -> str:
+        """`95 % interval ` where an interval is written for the first time, then nothing."""
+        if self.sure:
+            return ""
+        self.sure = True
+        return f"{self.number(f'{self.level * 100:.3g}', self.level, 'how sure an interval is')} % interval "
 
     def number(self, text: str, value: float, what: str) -> str:
         """`text` as it is, its number kept."""
@@ -148,9 +161,33 @@ def moved_of(case: Case, treatment: str) -> Sequence[tuple[Response, Sequence[Ef
         for each in found.values()
         if len(each) == len(places) and len({change.effect.estimate > change.effect.none for change in each}) == 1
     ]
-    ranked = sorted(whole, key=lambda each: (not each[0].adverse, each[0].response.cost))[:CHANGES_MAX]
+    decided = any(each.effect.treatment == treatment and each.verdict.kind in _TELLING for each in case.verdicts)
+    ranked = sorted(whole, key=lambda each: (not each[0].adverse, each[0].response.cost))[: CHANGES_MAX - decided]
     return [(each[0].response, [change.effect for change in each]) for each in whole if each in ranked]
 
 
-def joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def joined(parts: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`table.fillfactor=90 and 75`: treatments, with what they share written once."""
+    return joined([names[0], *(short(each, beside=names[0]) for each in names[1:])], last)
+
+
+def short(name: str, *, beside: str) -> str:
+    """What tells a treatment from one that was named before: `75` beside `table.fillfactor=90`.
+
+    Of several factors those that differ, with their names; the whole name where the two have other factors.
+    """
+    mine, theirs = (each.split(", ") for each in (name, beside))
+    if not all("=" in part for part in (*mine, *theirs)) or _factors(mine) != _factors(theirs):
+        return name
+    if len(mine) == 1:
+        return name.partition("=")[2]
+    return ", ".join(part for part, other in zip(mine, theirs, strict=True) if part != other) or name
+
+
+def _factors(parts: Sequence[str]) -> list[str]:
+    return [part.partition("=")[0] for part in parts]

@@ -141,9 +141,19 @@ def _one_at_a_time(findings: "Findings") -> Iterator[Table]:
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
         rows = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
         notes = [each.sentence for each in mine if each.sentence]
-        notes.append("each interval is valid for its own comparison, at every look")
+        notes.append(_valid(mine, findings.baseline))
         title = f"{factor} alone{f': {place}' if place else ''}"
         yield Table(("", *(each.pair.name for each in mine)), rows, title, notes)
+
+
+def _valid(compared: Sequence[Compared], baseline: str) -> str:
+    """What the intervals of a table hold for: those against the baseline stand elsewhere, too, and are the same."""
+    alone = "each interval is valid for its own comparison, at every look"
+    if all(each.pair.against != baseline for each in compared):
+        return alone
+    same = f"intervals against {baseline} are those of the verdicts and of the other responses"
+    rest = any(each.pair.against != baseline for each in compared)
+    return f"{same}; any other is valid for its own comparison, at every look" if rest else same
 
 
 def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> str:

@@ -22,6 +22,7 @@ from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
 from pgassay.design.horizon import Horizon, ruled
+from pgassay.design.stopping import family
 from pgassay.record.decisions import Decision, Step, decisions_in, horizon_in
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
@@ -204,18 +205,20 @@ class Findings:
         Against another baseline each comparison stands for itself. `equivalence`: with the inner interval, which
         verdicts take; its looks take time.
         """
-        against, primary = baseline or self.baseline, response.name == self.study.primary and baseline is None
+        ours = (against := baseline or self.baseline) == self.baseline
+        primary = response.name == self.study.primary and ours
+        decides = family(self.study, response.name) is not None
         found = compare(
             self.observations(response.name),
             response,
             against,
             blocks_max=self.study.design.blocks_max,
-            comparisons=self._family(response) if baseline is None else 1,
+            comparisons=self._family(response) if ours else 1,
             looks=self.looks,
             primary=primary,
             arms=[place for place in self._places if only is None or place[0] in only],
             equivalence=equivalence,
-            stage=self.study.design.stage if primary else None,
+            stage=self.study.design.stage if decides else None,
             moderated=self.study.design.moderated and primary,
         )
         return without_refused(found, self.study, response, against, self.service_errors)
@@ -223,15 +226,15 @@ class Findings:
     def _family(self, response: Response) -> int:
         """How many comparisons share an error rate with those of `response`: the same wherever a page shows them.
 
-        The primary's are one family, costs another, secondary responses that are no costs the third; a comparison of
-        any other response stands for itself.
+        The primary's are one, those that the run was to settle beside it another, as the design judged them; costs are
+        the third, other secondary responses the fourth. A comparison of any other response stands for itself.
         """
-        compared = sum(treatment != self.baseline for treatment, _, _ in self._places)
-        if response.name == self.study.primary:
-            return compared
+        if (deciding := family(self.study, response.name)) is not None:
+            return deciding
         if response.cost:
             return self._costs_beside[0].comparisons if self._costs_beside else 1
-        together = [each.name for each in self.secondary if not each.cost and each.name != self.study.primary]
+        compared = sum(treatment != self.baseline for treatment, _, _ in self._places)
+        together = [each.name for each in self.secondary if not each.cost and family(self.study, each.name) is None]
         return max(1, compared * len(together)) if response.name in together else 1
 
     @cached_property
@@ -280,14 +283,15 @@ class Findings:
 
     @cached_property
     def costs(self) -> tuple[Effect, ...]:
-        """Effects on the costs of a transaction; a primary response that is one of them has its verdict's interval."""
-        return (*(self.effects(self.primary) if self.primary.cost else ()), *self._costs_beside)
+        """Effects on the costs of a transaction; one that decides when the run ends has its verdict's interval."""
+        deciding = (each for each in self.responses.values() if each.cost and family(self.study, each.name) is not None)
+        return (*(effect for each in deciding for effect in self.effects(each)), *self._costs_beside)
 
     @cached_property
     def _costs_beside(self) -> tuple[Effect, ...]:
-        """The family of all costs but the primary response."""
-        costs = (name for name, response in self.responses.items() if response.cost and name != self.study.primary)
-        observed = {name: self.observations(name) for name in costs}
+        """The family of all costs but those that decide when the run ends."""
+        named = (name for name, response in self.responses.items() if response.cost)
+        observed = {name: self.observations(name) for name in named if family(self.study, name) is None}
         blocks_max = self.study.design.blocks_max
         return cost_effects(
             observed, tuple(self.responses.values()), self.baseline, blocks_max=blocks_max, looks=self.looks

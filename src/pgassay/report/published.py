@@ -9,7 +9,7 @@ with the response are an association, and said to be no more.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -144,10 +144,19 @@ def _foreseen(findings: "Findings", claim: Claim) -> str:
 
 def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     """The costs that moved most between the same two treatments."""
-    observed = {name: findings.observations(name) for name, each in findings.responses.items() if each.cost}
-    blocks_max = findings.study.design.blocks_max
     declared = findings.run.responses
-    beside = cost_effects(observed, declared, baseline, blocks_max=blocks_max, looks=findings.looks, only=effect.place)
+    if baseline == findings.baseline:
+        beside: Sequence[Effect] = [each for each in findings.costs if each.place == effect.place]
+    else:
+        observed = {name: findings.observations(name) for name, each in findings.responses.items() if each.cost}
+        beside = cost_effects(
+            observed,
+            declared,
+            baseline,
+            blocks_max=findings.study.design.blocks_max,
+            looks=findings.looks,
+            only=effect.place,
+        )
     found = explain(effect, [each for each in beside if each.response != effect.response], declared)
     moved = (*found.along, *found.against)[:SHOWN]
     listed = ", ".join(

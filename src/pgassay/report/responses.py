@@ -1,14 +1,18 @@
 """Effects on every response that the study names: a table below the verdicts, and a forest of all of them.
 
-The primary's comparisons are one family, those of the secondary responses a second one; costs of a transaction have
-theirs (see `costs`), also where a study names them. A comparison has the same interval wherever a page shows it.
+The primary's comparisons are one family, those of responses that the run was to settle beside it a second one, those of
+the other secondary responses a third; costs of a transaction have theirs (see `costs`), also where a study names them.
+A comparison has the same interval wherever a page shows it, and the run was ended by the same.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
+from pgassay.design.stopping import family
 from pgassay.report import words
+from pgassay.report.case import joined
 from pgassay.report.json_values import effect_values
 from pgassay.report.phrases import of
 from pgassay.report.section import Block, Cell, Drawing, Figure, Table
@@ -64,16 +68,33 @@ def basis(findings: "Findings") -> Iterator[str]:
 
 
 def _family(findings: "Findings") -> str:
-    effects = [each.effect for response, judged in findings.secondary_verdicts for each in judged if not response.cost]
-    text = ""
-    if effects:
-        count = effects[0].comparisons
-        together = f"for all their {count} comparisons together" if count > 1 else "for this comparison"
-        text = f"secondary responses: {effects[0].level:.0%} intervals {together}, apart from the primary's"
-    if any(response.cost for response, _ in findings.secondary_verdicts):
-        own = "costs of a transaction hold together with all other costs"
-        text = f"{text}; {own}" if text else own
-    return text
+    """Which comparisons share an error rate: those that the run was to settle, too, other responses, and costs."""
+    settled: dict[str, Effect] = {}
+    beside: list[Effect] = []
+    costs = False
+    for response, judged in findings.secondary_verdicts:
+        if family(findings.study, response.name) is not None:
+            settled.update({of(response).name: each.effect for each in judged[:1]})
+        elif response.cost:
+            costs = True
+        else:
+            beside += [each.effect for each in judged]
+    parts = []
+    if settled:
+        parts.append(f"{joined([*settled])}, which the run was to settle, too: {_level([*settled.values()])}")
+    if beside:
+        named = "other secondary responses" if settled else "secondary responses"
+        parts.append(f"{named}: {_level(beside)}, apart from the primary's")
+    if costs:
+        parts.append("costs of a transaction hold together with all other costs")
+    return "; ".join(parts)
+
+
+def _level(effects: Sequence[Effect]) -> str:
+    """What the intervals of a family hold for."""
+    first, count = effects[0], effects[0].comparisons
+    together = f"for all their {count} comparisons together" if count > 1 else "for each comparison by itself"
+    return f"{first.level:.0%} intervals {together}"
 
 
 def _drawing(findings: "Findings") -> Drawing | None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
-from pgassay.analysis.messages import plural
+from pgassay.analysis.messages import plural, tenths
 from pgassay.study.responses import Response, Scale
 
 _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
@@ -120,17 +120,21 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
 def ratio_interval(estimate: float, low: float, high: float) -> str:
     """A ratio with its interval, in per cent, from three on as a factor."""
     if not informative_change(low, high, Scale.RATIO):
-        shown = f"×{number(estimate)}" if estimate >= 3 else f"{(estimate - 1) * 100:+.1f} %"
+        shown = f"×{number(estimate)}" if estimate >= 3 else f"{_signed((estimate - 1) * 100)} %"
         return f"{shown} [{UNKNOWN}]"
     values = (estimate, low, high)
     if max(values) >= 3:
         return "×{} [×{}, ×{}]".format(*map(number, values))
-    return "{:+.1f} % [{:+.1f}, {:+.1f}]".format(*((value - 1) * 100 for value in values))
+    return "{} % [{}, {}]".format(*(_signed((value - 1) * 100) for value in values))
 
 
 def points_interval(estimate: float, low: float, high: float) -> str:
     """A difference of two shares with its interval, in percentage points."""
-    return "{:+.1f} points [{:+.1f}, {:+.1f}]".format(*(value * 100 for value in (estimate, low, high)))
+    return "{} points [{}, {}]".format(*(_signed(value * 100) for value in (estimate, low, high)))
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{tenths(abs(value))}"
 
 
 def duration(seconds: float | None) -> str:

@@ -78,6 +78,8 @@ class Design:
     """Blocks of the first of two stages of looks; like `moderated` said by a record's rule, never by a study file."""
     moderated: bool = False
     """Do treatments tell about each other's noise? See `design.horizon` and docs/statistics.md."""
+    together: bool = False
+    """Do the comparisons of all responses in `settle` share one error rate? See `design.stopping.family`."""
     pairing: str = SEQUENTIAL
     """`sequential`: one server after the other; `alternate`: all servers of a block at once, in turns of a slice;
     `auto`: alternate where that is valid here. A run never holds `auto`: it is resolved before."""
