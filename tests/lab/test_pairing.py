@@ -41,6 +41,7 @@ def baseline(name: str, level: str) -> dict[str, Any]:
     ("changes", "words"),
     [
         ({"load": {"checkpoint": "cycle"}}, "checkpoints by the clock"),
+        ({"load": {"checkpoint": "default"}}, "checkpoints by the clock"),
         ({"load": {"transactions": "100"}}, "counts the work"),
         ({"fixed": {"host.transparent_huge_pages": "never"}}, "host.transparent_huge_pages changes the whole machine"),
         ({"load": {"rate": "100"}}, "load.rate"),

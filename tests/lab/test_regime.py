@@ -13,6 +13,7 @@ from pgassay.lab import regime
         ("wal", 5.0, "5 whole checkpoint cycles, short ones driven by WAL"),
         ("wal", 1.0, "only one whole checkpoint cycle in the window: mostly the burst after a checkpoint"),
         ("cycle", 0.0, "no whole checkpoint cycle in the window: mostly the burst after a checkpoint"),
+        ("default", 3.0, "3 whole checkpoint cycles, by the server's own settings"),
         ("none", 3.0, "the burst after a checkpoint"),
         ("work", 1.0, "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window"),
         ("cycle", None, "whole checkpoint cycles, by time; the number of cycles could not be read"),

@@ -23,6 +23,10 @@ def test_a_window_by_time_spans_two_checkpoints() -> None:
     assert arm_with(load__duration="5s").settings["checkpoint_timeout"] == "30s", "PostgreSQL takes no less"
 
 
+def test_a_study_may_leave_checkpoints_as_the_server_has_them() -> None:
+    assert arm_with(load__duration="1000s", load__checkpoint="default").settings == {}
+
+
 def test_equal_work_has_one_cycle_and_no_checkpoint_by_time_or_wal() -> None:
     settings = arm_with(load__transactions="1000", load__duration="66s", load__checkpoint="cycle").settings
     assert settings == {"checkpoint_timeout": "1h", "max_wal_size": "16GB"}

@@ -44,6 +44,19 @@ def test_percentiles_of_all_lie_between_those_of_reads_and_writes() -> None:
     assert ends[0] * 0.98 <= (found["io_latency_p99_ms"] or 0.0) <= ends[1] * 1.02
 
 
+def test_stalls_are_counted_from_both_histograms() -> None:
+    document = json.loads(sample("fio_randrw.json"))
+    found = result.parse(json.dumps(document)).responses
+    assert (found["stalls_100ms"], found["stalls_1s"]) == (0.0, 0.0)
+    document["jobs"][0]["read"]["clat_ns"]["bins"] |= {"99000000": 8, "150000000": 4, "1200000000": 2}
+    document["jobs"][0]["write"]["clat_ns"]["bins"] |= {"400000000": 1}
+    found = result.parse(json.dumps(document)).responses
+    assert (found["stalls_100ms"], found["stalls_1s"]) == (7.0, 2.0)
+    for kind in ("read", "write"):
+        del document["jobs"][0][kind]["clat_ns"]["bins"]
+    assert result.parse(json.dumps(document)).responses["stalls_1s"] is None
+
+
 def test_an_fdatasync_is_counted_by_its_histogram() -> None:
     """fio 3.33 says 0 I/Os for `sync`, with 1769 in the histogram."""
     found = result.parse(sample("fio_fdatasync.json")).responses

@@ -70,7 +70,7 @@ class LoadResult:
 EMPTY_CLUSTER_BYTES = 40 << 20
 """What initdb makes."""
 CACHES = ("cold", "warm", "prewarmed")
-CHECKPOINTS = ("cycle", "wal", "none")
+CHECKPOINTS = ("cycle", "wal", "none", "default")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class LoadOptions(Options):
     checkpoint: str = option(
         choice(*CHECKPOINTS),
         default="cycle",
-        summary="whole checkpoint cycles by time or by WAL, or the burst after one",
+        summary="whole checkpoint cycles by time or by WAL, the burst after one, or as the server's settings have it",
     )
     yardstick: str = option(
         choice("none", "cpu"),

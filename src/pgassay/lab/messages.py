@@ -221,7 +221,8 @@ def slices_too_short(arm: str, slice_s: float, transactions: int, connections: i
 
 NOBODY_TO_TAKE_TURNS = "no two treatments are compared with each other"
 CHECKPOINTS_BY_THE_CLOCK = (
-    "checkpoints by the clock (load.checkpoint = cycle) would start while a server stands still; wal and none do not"
+    "checkpoints by the clock (load.checkpoint = cycle or default) would start while a server stands still;"
+    " wal and none do not"
 )
 WORK_IS_COUNTED = "slices have a length, and the study counts the work instead (load.transactions)"
 

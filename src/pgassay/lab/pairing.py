@@ -19,6 +19,7 @@ from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, SEQUENTIAL
+from pgassay.study.regime import UNPINNED
 from pgassay.study.units import parse_memory
 
 CYCLE = "cycle"
@@ -80,7 +81,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
 
 def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     options = arm.setup.load
-    if mode_of(options) == CYCLE:
+    if mode_of(options) in (CYCLE, UNPINNED):
         yield messages.CHECKPOINTS_BY_THE_CLOCK
     if options.transactions is not None or options.duration_s is None:
         yield messages.WORK_IS_COUNTED

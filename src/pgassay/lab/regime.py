@@ -1,9 +1,10 @@
 """What the numbers of a trial are true for: how long it was, and how many checkpoint cycles its window covered.
 
 A window between two checkpoints sees only the burst of full-page images after the first. So checkpoints are pinned: by
-time (`cycle`), by WAL volume (`wal`, for short trials), or not at all (`none`, labelled a burst). See the PostgreSQL
-manual, "WAL Configuration". Where a trial counts transactions, neither time nor WAL would give every treatment the same
-checkpoints: then `cycle` means one whole cycle, from the CHECKPOINT before the work to one that closes it.
+time (`cycle`), by WAL volume (`wal`, for short trials), or not to begin at all (`none`, labelled a burst); `default`
+pins nothing. See the PostgreSQL manual, "WAL Configuration". Where a trial counts transactions, neither time nor WAL
+would give every treatment the same checkpoints: then `cycle` means one whole cycle, from the CHECKPOINT before the work
+to one that closes it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -16,7 +16,7 @@ from pgassay.lab import messages
 from pgassay.lab.setup import Setup
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
-from pgassay.study.regime import CYCLES_WANTED, WORK
+from pgassay.study.regime import CYCLES_WANTED, UNPINNED, WORK
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
 
 PREPARING: Mapping[str, str] = {
@@ -99,6 +99,8 @@ def mode_of(options: LoadOptions) -> str:
 
 def pinned_by_regime(mode: str, duration_s: float | None, settings: Mapping[str, str]) -> dict[str, str]:
     """The settings that make a window of `duration_s` span whole cycles; what the user sets or varies is left alone."""
+    if mode == UNPINNED:
+        return {}
     if mode == "cycle":
         timeout_s = max(_TIMEOUT_MIN_S, int(((duration_s or 0.0) - _SLACK_S) // CYCLES_WANTED))
         wanted = {"checkpoint_timeout": f"{timeout_s}s", "max_wal_size": _TIMED_WAL}

@@ -13,12 +13,15 @@ CUT_OFF_MAX = 0.1
 """Beyond this share of a window after its last whole cycle, the trial says so."""
 
 BURST = "none"
+UNPINNED = "default"
+"""Checkpoints as the server's own settings start them."""
 WORK = "work"
 """One cycle of equal work: what `cycle` becomes where transactions are counted."""
 
 WORDS: Mapping[str, str] = {
     "cycle": "whole checkpoint cycles, by time",
     "wal": "whole checkpoint cycles, short ones driven by WAL",
+    UNPINNED: "whole checkpoint cycles, by the server's own settings",
     BURST: "the burst after a checkpoint",
     WORK: "one whole checkpoint cycle of equal work, closed by a CHECKPOINT in the window",
 }

@@ -16,6 +16,7 @@ from pgassay.load import responses as shared
 from pgassay.study.responses import Better, Response, Scale
 
 _NS_PER_MS = 1e6
+_STALLS_NS: Mapping[str, float] = {"stalls_100ms": 1e8, "stalls_1s": 1e9}
 _LOWER, _HIGHER = Better.LOWER, Better.HIGHER
 
 
@@ -39,6 +40,8 @@ RESPONSES: tuple[Response, ...] = (
     Response("io_latency_p95_ms", "95th percentile of the latency of an I/O", "ms", _LOWER),
     Response("io_latency_p99_ms", "99th percentile of the latency of an I/O", "ms", _LOWER),
     Response("io_latency_max_ms", "greatest latency of an I/O", "ms", _LOWER),
+    Response("stalls_100ms", "reads and writes that took more than 100 ms", "count", _LOWER, Scale.DIFFERENCE),
+    Response("stalls_1s", "reads and writes that took more than 1 s", "count", _LOWER, Scale.DIFFERENCE),
     *_declared_latencies("read", "reads"),
     *_declared_latencies("write", "writes"),
     *_declared_latencies("flush", "fdatasyncs"),
@@ -127,7 +130,13 @@ def _every(job: Mapping[str, Any]) -> dict[str, float | None]:
         "io_latency_max_ms": max(part["lat_ns"]["max"] for part in parts) / _NS_PER_MS,
         "io_latency_p95_ms": _quantile(bins, 0.95),
         "io_latency_p99_ms": _quantile(bins, 0.99),
+        **{name: _longer(bins, edge_ns) for name, edge_ns in _STALLS_NS.items()},
     }
+
+
+def _longer(bins: Mapping[int, int], edge_ns: float) -> float | None:
+    """How many took longer; None without a histogram."""
+    return float(sum(number for each, number in bins.items() if each > edge_ns)) if bins else None
 
 
 def _quantile(bins: Mapping[int, int], share: float) -> float | None:
