@@ -5,6 +5,7 @@ order (ABBA). Before every round the metronome measures the machine. Everything 
 JSON, so that the raw records can be analysed again.
 """
 
+import ctypes
 import gzip
 import json
 import os
@@ -81,6 +82,8 @@ class Way:
     fresh: bool = False
     huge: bool = False
     """Shared buffers in huge pages: a new connection need not map them page by page."""
+    fixed: bool = False
+    """Every program at the same addresses each time (setarch -R): what caches and branches collide is then the same."""
 
 
 WAYS = {
@@ -93,6 +96,8 @@ WAYS = {
         Way("realtime-paired", realtime=True, paired=True),
         Way("huge", huge=True),
         Way("realtime-huge", realtime=True, huge=True),
+        Way("fixed", fixed=True),
+        Way("realtime-fixed", realtime=True, fixed=True),
     )
 }
 
@@ -150,11 +155,16 @@ class Bench:
         """One of the two servers, with these settings more."""
         settings = {**SETTINGS, "huge_pages": "on" if way.huge else "off", **(more or {})}
         place = Placement(realtime=way.realtime)
-        return self.installation.start(self.directory / arm, settings, self.directory / f"socket-{arm}", place)
+        with fixed_addresses(way.fixed):
+            server = self.installation.start(self.directory / arm, settings, self.directory / f"socket-{arm}", place)
+        if way.fixed != is_fixed(server.postmaster_pid):
+            raise SystemExit(f"the server of {arm} has not the addresses that {way.name} asks for")
+        return server
 
     def connect(self, server: Server, load: PlayedLoad, way: Way) -> Player:
         """A player, placed as the way says."""
-        player = Player(load, server.endpoint, self.runner, self.clock, Placement(realtime=way.realtime))
+        with fixed_addresses(way.fixed):
+            player = Player(load, server.endpoint, self.runner, self.clock, Placement(realtime=way.realtime))
         if way.paired:
             pin(player.pid, backends(server), self.cores)
         return player
@@ -231,6 +241,35 @@ def huge_pages(wanted: bool) -> Iterator[None]:
     finally:
         if wanted:
             pool.write_text(before, encoding="ascii")
+
+
+_FIXED = 0x0040000
+"""ADDR_NO_RANDOMIZE of personality(2)."""
+_ASK = 0xFFFFFFFF
+
+
+@contextmanager
+def fixed_addresses(wanted: bool) -> Iterator[None]:
+    """Programs that are started meanwhile, and theirs, get the same addresses each time; other programs keep theirs.
+
+    Raises `OSError` where that is not permitted (a container's seccomp filter).
+    """
+    if not wanted:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = libc.personality(_ASK)
+    if before == -1 or libc.personality(before | _FIXED) == -1:
+        raise OSError(ctypes.get_errno(), "personality")
+    try:
+        yield
+    finally:
+        libc.personality(before)
+
+
+def is_fixed(pid: int) -> bool:
+    """Does a process have the same addresses each time?"""
+    return bool(int(Path(f"/proc/{pid}/personality").read_text(encoding="ascii"), 16) & _FIXED)
 
 
 def warm(server: Server) -> None:

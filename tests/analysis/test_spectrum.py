@@ -11,6 +11,7 @@ from pgassay.analysis.alternation import SliceRow
 from pgassay.analysis.spectrum import (
     BLOCKS_MIN,
     REPEATED_MAX,
+    SLICES_S,
     Deviation,
     blocks_as_narrow,
     deviation_at,
@@ -146,3 +147,31 @@ def test_blocks_for_an_interval_as_narrow() -> None:
     assert blocks_as_narrow(0.02, 1, 0.02) is None
     assert blocks_as_narrow(0.0, 10, 0.02) is None
     assert blocks_as_narrow(0.001, 10, 0.001 * sqrt(REPEATED_MAX)) is None
+
+
+def contrast_spread(level: np.ndarray, slice_s: float, between_s: float) -> float:
+    """The standard deviation of ABBA contrasts in slices of this length, on a machine whose log-speed is `level` (a
+    value for each 0.05 s; a row for each block)."""
+    step = round((slice_s + between_s) / 0.05)
+    length = round(slice_s / 0.05)
+    count = level.shape[1] // step // 4 * 4
+    speeds = np.stack([level[:, at * step : at * step + length].mean(axis=1) for at in range(count)], axis=1)
+    signs = np.tile([1.0, -1.0, -1.0, 1.0], count // 4)
+    return float((speeds @ signs / (count / 2)).std())
+
+
+@pytest.mark.parametrize(("walk", "white", "between_s"), [(0.02, 0.0, 0.1), (0.0, 0.1, 1.0), (0.005, 0.1, 0.5)])
+def test_the_chosen_slice_narrows_a_simulated_contrast_nearly_as_much_as_the_best(
+    walk: float, white: float, between_s: float
+) -> None:
+    chance = np.random.default_rng(11)
+    level = chance.normal(0.0, walk, (400, 1600)).cumsum(axis=1) + chance.normal(0.0, white, (400, 1600))
+    found = []
+    for length_s in (0.1, 0.5, 1.0, 2.0, 5.0):
+        width = round(length_s / 0.05)
+        means = level[:, : 1600 // width * width].reshape(400, -1, width).mean(axis=2)
+        jumps = np.diff(means, axis=1)
+        found.append(Deviation(length_s, float(np.sqrt((jumps**2).mean() / 2.0)), jumps.size))
+    spreads = {length_s: contrast_spread(level, length_s, between_s) for length_s in SLICES_S}
+    assert spreads[slice_for(found, between_s)] < 1.25 * min(spreads.values())
+    assert max(spreads.values()) > 1.4 * min(spreads.values()), "the lengths differ, so choosing matters"

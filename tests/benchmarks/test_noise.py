@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import subprocess
 from dataclasses import asdict
 from math import exp, log
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from benchmarks.noise import by_cell, contrasts, explained, sequential, sources, spectra, tps
 from benchmarks.planted import amount_for, planned, recovered
-from benchmarks.turns import Turn, read
+from benchmarks.turns import Turn, fixed_addresses, is_fixed, read
 
 
 def turns(effect: float = 0.0, machine: float = 0.2, slices: float = 0.01, planted: str = "0/0") -> list[Turn]:
@@ -73,3 +74,22 @@ def test_a_delay_is_planned_by_what_its_sleep_really_takes() -> None:
     )
     assert planned("delay", 0, known, block) == 0.0
     assert planned("cpu", amount, known, block) == pytest.approx(-log(1 + (amount + 60) / 1000))
+
+
+def test_fixed_addresses_are_inherited_and_given_back() -> None:
+    def child_is_fixed() -> bool:
+        with subprocess.Popen(["sleep", "60"]) as program:
+            try:
+                return is_fixed(program.pid)
+            finally:
+                program.kill()
+
+    before = child_is_fixed()
+    try:
+        with fixed_addresses(True):
+            assert child_is_fixed()
+    except OSError:
+        pytest.skip("personality(2) is not permitted here")
+    assert child_is_fixed() == before
+    with fixed_addresses(False):
+        assert child_is_fixed() == before

@@ -4,6 +4,7 @@ import pytest
 
 from pgassay.bench.counters import Sample
 from pgassay.lab import regime
+from pgassay.lab.regime import course_of
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,26 @@ def test_the_part_of_a_cycle_at_the_end_of_a_window_is_told() -> None:
         == "2 whole checkpoint cycles, by time; 31% of the window in a cycle cut off"
     )
     assert regime.describe("cycle", 2.0, 0.05) == "2 whole checkpoint cycles, by time"
+
+
+@pytest.mark.parametrize("slice_s", [0.2, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("slowing", "course"), [(0.0, "flat"), (0.3, "slowing")])
+def test_a_server_that_took_turns_is_judged_by_the_seconds_that_it_played(
+    slice_s: float, slowing: float, course: str
+) -> None:
+    count = round(60 / slice_s)
+    speeds = [1000.0 * (1 - slowing * (number * slice_s > 20)) + number % 2 for number in range(count)]
+    moments = [number * 3 * 10**9 for number in range(count)]
+    samples = [
+        Sample(moment, moment, "slices", "tps", "1/s", speed) for moment, speed in zip(moments, speeds, strict=True)
+    ]
+    before = Sample(-(10**9), 0, "slices_warmup", "tps", "1/s", 1.0)
+    found = course_of([before, *samples], slice_s)
+    assert found["steadiness"] == course
+    assert found["truncation_s"] == (0.0 if course == "flat" else pytest.approx(20, abs=5))
+    assert course_of([before, *samples])["steadiness"] == "unknown", "by the clock two thirds of it are gaps"
+
+
+def test_slices_without_a_value_are_missing_seconds() -> None:
+    samples = [Sample(number * 10**9, 0, "slices", "tps", "1/s", None) for number in range(60)]
+    assert course_of(samples, 1.0)["steadiness"] == "unknown"

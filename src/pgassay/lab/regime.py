@@ -19,6 +19,8 @@ from pgassay.probe.drives import amplification_by_half
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 
 _COURSE_OF = "tps"
+_ROUNDING = 1e-9
+"""A second over the length of a slice may come out smaller by as much."""
 WARM_UP_SUFFIX = "_warmup"
 """Marks the sources of samples that were taken while the load warmed up."""
 
@@ -44,7 +46,7 @@ def regime_of(arm: ResolvedArm, notes: Notes) -> dict[str, str | float | None]:
         **notes.pairing,
         **({"huge_pages": notes.huge_pages} if notes.huge_pages else {}),
         **{name: trait.found for name, trait in notes.traits.items()},
-        **course_of(notes.samples),
+        **course_of(notes.samples, notes.pairing.get("slice_s")),
         **(
             amplification_by_half(notes.samples, window.started_monotonic_ns, window.length_monotonic_ns)
             if window
@@ -108,8 +110,10 @@ def describe(mode: str, cycles: float | None, cut_off: float | None = None) -> s
     return f"{cycles:.0f} {WORDS.get(mode, mode)}{rest}"
 
 
-def course_of(samples: Sequence[Sample]) -> Mapping[str, str | float | None]:
+def course_of(samples: Sequence[Sample], slice_s: object = None) -> Mapping[str, str | float | None]:
     """How the window went second by second: `steadiness`, `truncation_s`, `tps_error` (1/s) and `cycle_s`.
+
+    Where servers took turns of `slice_s` the seconds are those that the server played, its slices one after the other.
 
     The load's own transactions per second are judged, with the checkpoints that were counted meanwhile. It is kept
     with the regime, so that a report need not read series; a load without a series yields an empty mapping.
@@ -117,12 +121,26 @@ def course_of(samples: Sequence[Sample]) -> Mapping[str, str | float | None]:
     mine = [each for each in samples if each.name == _COURSE_OF and not each.source.endswith(WARM_UP_SUFFIX)]
     if not mine:
         return {}
-    moments = [each.monotonic_ns for each in mine]
-    begun = checkpoints_ns(samples, moments[0] - NS)
-    found = trial_course(moments, [each.value for each in mine], begun)
+    values = [each.value for each in mine]
+    if isinstance(slice_s, float):
+        played = _by_second(values, slice_s)
+        found = trial_course([second * NS for second in range(len(played))], played)
+    else:
+        moments = [each.monotonic_ns for each in mine]
+        found = trial_course(moments, values, checkpoints_ns(samples, moments[0] - NS))
     return {
         "steadiness": found.kind.value,
         "truncation_s": found.truncation_s,
         "tps_error": found.error,
         "cycle_s": found.cycle_s,
     }
+
+
+def _by_second(values: Sequence[float | None], slice_s: float) -> list[float | None]:
+    """Of each second that was played the mean of the slices in it, or the slice that it is a part of."""
+    found: list[float | None] = []
+    for second in range(int(len(values) * slice_s + _ROUNDING)):
+        first, end = (int(moment / slice_s + _ROUNDING) for moment in (second, second + 1))
+        known = [each for each in values[first : max(first + 1, end)] if each is not None]
+        found.append(sum(known) / len(known) if known else None)
+    return found
