@@ -124,7 +124,7 @@ def test_all_clones_need_room(place: Path) -> None:
     simulation = simulate(place, study=study_of(design={"pairing": "alternate"}), events={})
     scale = 16_000_000
     each = [scale, scale * 100 // 90, scale * 2]
-    assert check(simulation.resolved()).needed_bytes == sum(each) + sum(each) + 3 * WAL_BYTES
+    assert check(simulation.resolved()).rooms[0].needed_bytes == sum(each) + sum(each) + 3 * WAL_BYTES
 
 
 @pytest.mark.parametrize("number", [2, 3, 5])

@@ -37,15 +37,15 @@ def refused(simulation: Simulation, **changes: dict[str, Any]) -> PgassayError:
 
 def test_what_is_in_order_passes_and_says_what_it_needs(simulation: Simulation) -> None:
     checked = check(simulation.resolved())
-    assert checked.snapshots == 3
+    assert [room.snapshots for room in checked.rooms] == [3]
     each = [SCALE_BYTES, SCALE_BYTES * 100 // 90, SCALE_BYTES * 2]
-    assert checked.needed_bytes == sum(each) + max(each) + WAL_BYTES
+    assert checked.rooms[0].needed_bytes == sum(each) + max(each) + WAL_BYTES
     assert simulation.machine.moments == []
 
 
 def test_a_snapshot_that_is_there_needs_no_room_again(simulation: Simulation) -> None:
     simulation.carry_on()
-    assert check(simulation.resolved()).needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
+    assert check(simulation.resolved()).rooms[0].needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
 
 
 def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
@@ -53,7 +53,7 @@ def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
 ) -> None:
     monkeypatch.setattr(FakeDrive, "kind", "csd+image")
     admitted = (256 << 20) * 5 // 4 + (64 << 20)  # max_wal_size while a snapshot is made, which is the larger
-    assert check(simulation.resolved()).needed_bytes == SCALE_BYTES * 2 + admitted
+    assert check(simulation.resolved()).rooms[0].needed_bytes == SCALE_BYTES * 2 + admitted
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,19 @@ def test_too_little_disk_is_refused_with_both_sizes(simulation: Simulation) -> N
     assert "free" in error.message
     assert "needs about" in error.message
     assert "--data-dir" in str(error.hint)
+
+
+def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> None:
+    """The data of both drives were once asked for on the first."""
+    places = {"directory:/a": FakeDrive(Path("/a")), "directory:/b": FakeDrive(Path("/b"))}
+    study = study_of(factors={"drive.data": list(places)}, design={"baseline": {"drive.data": "directory:/a"}})
+    site = replace(simulation.site(), drive=lambda wanted, needs: places[str(wanted.data.place)])
+    first, second = check(resolve(study, site)).rooms
+    assert (first.mount.path, second.mount.path) == (Path("/a"), Path("/b"))
+    assert first.needed_bytes == second.needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
+    places["directory:/b"]._free_bytes = WAL_BYTES
+    with pytest.raises(PgassayError, match='"/b" has 1GB free'):
+        check(resolve(study, site))
 
 
 def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from pgassay.lab.plan import SEQUENTIAL_WAY, Plan, WayForecast
+from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import scale_model, words
@@ -34,8 +34,8 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
         f"  response    {plan.primary}{_settled_too(plan)}",
         f"  postgres    {postgres}; {plan.account}",
-        f"  clusters    {plan.data_directory} ({plan.filesystem} on {plan.device}),"
-        f" about {words.size(plan.needed_bytes)} of {words.size(plan.free_bytes)} free",
+        f"  clusters    {_place(plan)}",
+        *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
         f"  pairing     {plan.pairing}",
         f"  noise       {_noise(plan)}",
@@ -47,6 +47,11 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *(f"  warning     {warning}" for warning in plan.warnings),
     ]
     print("\n".join(lines), file=stream)
+
+
+def _place(place: Plan | Elsewhere) -> str:
+    needed, free = words.size(place.needed_bytes), words.size(place.free_bytes)
+    return f"{place.data_directory} ({place.filesystem} on {place.device}), about {needed} of {free} free"
 
 
 def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:

@@ -52,6 +52,17 @@ class WayForecast:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """Another drive of the study, and the room that it needs and has."""
+
+    data_directory: str
+    filesystem: str
+    device: str
+    needed_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """What `pgassay run --dry-run` shows; None where it is not known.
 
@@ -78,6 +89,7 @@ class Plan:
     needed_bytes: int
     free_bytes: int
     snapshots: int
+    elsewhere: tuple[Elsewhere, ...]
     blocks_min: int
     blocks_max: int
     trial_s: float | None
@@ -129,9 +141,15 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         data_directory=str(mount.path),
         filesystem=mount.filesystem,
         device=mount.device,
-        needed_bytes=checked.needed_bytes,
+        needed_bytes=checked.rooms[0].needed_bytes,
         free_bytes=mount.free_bytes,
-        snapshots=checked.snapshots,
+        snapshots=sum(room.snapshots for room in checked.rooms),
+        elsewhere=tuple(
+            Elsewhere(
+                str(room.mount.path), room.mount.filesystem, room.mount.device, room.needed_bytes, room.mount.free_bytes
+            )
+            for room in checked.rooms[1:]
+        ),
         blocks_min=study.design.blocks_min,
         blocks_max=study.design.blocks_max,
         trial_s=trial_s,

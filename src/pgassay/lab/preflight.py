@@ -6,13 +6,14 @@ Small pages waste a larger share of the disk on headers, and most on the smalles
 their disk and were stored as results (Vondra 2022), so room is asked for by page size.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space
-from pgassay.lab.arms import WAL_BYTES, ResolvedStudy
+from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
 from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
@@ -23,13 +24,26 @@ from pgassay.study.thresholds import resolve
 
 
 @dataclass(frozen=True)
+class Room:
+    """What a study needs on one file system beyond what is there: bytes, of which snapshots so many are kept."""
+
+    mount: Mount
+    needed_bytes: int
+    snapshots: int
+
+
+@dataclass(frozen=True)
 class Checked:
-    """What the checks learned: the declared responses, the room that is needed, and on which file system."""
+    """What the checks learned: the declared responses, and the room that is needed on each file system, the first
+    arm's first."""
 
     responses: tuple[Response, ...]
-    needed_bytes: int
-    mount: Mount
-    snapshots: int
+    rooms: tuple[Room, ...]
+
+    @property
+    def mount(self) -> Mount:
+        """The file system of the first arm's clusters."""
+        return self.rooms[0].mount
 
 
 def check(resolved: ResolvedStudy) -> Checked:
@@ -49,8 +63,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         arm.load.check()
         require_connections(arm.setup)
     _check_settings(resolved)
-    needed, snapshots = _require_room(resolved)
-    return Checked(responses, needed, arms[0].drive.mount(), snapshots)
+    return Checked(responses, _require_room(resolved))
 
 
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
@@ -79,26 +92,36 @@ def _check_settings(resolved: ResolvedStudy) -> None:
                 raise
 
 
-def _needed_room(resolved: ResolvedStudy) -> tuple[int, int]:
-    """Bytes that the study's snapshots and its clones need beyond what is there, and how many snapshots.
+def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
+    """What each file system needs: arms whose clusters live apart do not add up."""
+    apart: dict[object, list[ResolvedArm]] = {}
+    for arm in resolved.arms:
+        mount = arm.drive.mount()
+        place = (mount.mount_point, mount.device) if _beside(arm.drive) else id(arm.drive)
+        apart.setdefault(place, []).append(arm)
+    return tuple(_room(resolved, arms) for arms in apart.values())
+
+
+def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
+    """Of arms that share a drive.
 
     One clone is there at a time, the largest, or those of servers that take turns. A drive that is sized for the study
     has room for as much WAL as its settings admit.
     """
     sizes: dict[str, int] = {}
     missing = 0
-    for arm in resolved.arms:
+    for arm in arms:
         key = arm.snapshot_key
         if key in sizes:
             continue
         sizes[key] = arm.data_bytes
         if _beside(arm.drive) and not arm.drive.has_snapshot(key):
             missing += sizes[key]
-    first = resolved.arms[0]
+    first = arms[0]
     wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
-    if resolved.study.design.pairing == ALTERNATE:
-        return missing + room_bytes(resolved.arms, wal_bytes), len(sizes)
-    return missing + max(sizes.values()) + wal_bytes, len(sizes)
+    alternates = resolved.study.design.pairing == ALTERNATE
+    clones = room_bytes(arms, wal_bytes) if alternates else max(sizes.values()) + wal_bytes
+    return Room(first.drive.mount(), missing + clones, len(sizes))
 
 
 def _beside(drive: DriveOutline) -> bool:
@@ -107,10 +130,10 @@ def _beside(drive: DriveOutline) -> bool:
     return kind is not None and not kind.holds_one_cluster
 
 
-def _require_room(resolved: ResolvedStudy) -> tuple[int, int]:
-    """As `_needed_room`; raises `PgassayError` where there is not so much."""
-    needed, snapshots = _needed_room(resolved)
-    mount = resolved.arms[0].drive.mount()
-    if needed > mount.free_bytes:
-        raise messages.too_little_space(mount.path, needed, mount.free_bytes)
-    return needed, snapshots
+def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
+    """As `_rooms`; raises `PgassayError` where there is not so much."""
+    rooms = _rooms(resolved)
+    for room in rooms:
+        if room.needed_bytes > room.mount.free_bytes:
+            raise messages.too_little_space(room.mount.path, room.needed_bytes, room.mount.free_bytes)
+    return rooms
