@@ -16,12 +16,10 @@ import argparse
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from math import log, sqrt
-from pathlib import Path
 from statistics import fmean, stdev
 
-from benchmarks.turns import ARMS, WAYS, Turn, bench, competing, huge_pages, play, read
+from benchmarks.turns import ARMS, Turn, add_arguments, competing, play, read, set_up
 from pgassay.analysis.alternation import SliceRow, shares
 
 Cell = tuple[str, str, str]
@@ -109,7 +107,7 @@ def sources(turns: Sequence[Turn]) -> list[str]:
         ]
         found = shares(rows, ARMS[0])
         parts = () if found is None else (found.machine, found.instance, found.slice)
-        others = fmean(max(0.0, 1 - each.used_share - each.idle_share - each.steal_share) for each in every)
+        others = fmean(each.others_share for each in every)
         deviations = ", ".join(percent(sqrt(each), 2) for each in parts)
         beats = ", ".join(f"{explained(blocks, name):.2f}" for name in every[0].metronome)
         lines.append(
@@ -147,25 +145,15 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measure, or read; then print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loads", default="cpu,flush")
-    parser.add_argument("--ways", default="usual,paired,realtime,realtime-paired")
-    parser.add_argument("--blocks", type=int, default=8)
+    add_arguments(
+        parser, ways="usual,paired,realtime,realtime-paired", blocks=8, rounds=8, slice_ms=500, out="noise.jsonl"
+    )
     parser.add_argument("--first", type=int, default=1, help="number of the first block, to go on in a file")
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--slice-ms", type=int, default=500)
     parser.add_argument("--clients", type=int, default=4)
-    parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=Path("noise.jsonl"))
-    parser.add_argument("--directory", type=Path)
     parser.add_argument("--competitor", type=float, default=0.0, help="0.6: a program takes 0 to 60 %% of a core")
-    parser.add_argument("--read", type=Path)
     given = parser.parse_args(words)
     if given.read is None:
-        ways = [WAYS[name] for name in given.ways.split(",")]
-        with ExitStack() as held:
-            held.enter_context(huge_pages(any(way.huge for way in ways)))
-            made = held.enter_context(bench(given.directory, given.scale))
-            note = held.enter_context(given.out.open("a", encoding="utf-8"))
-            held.enter_context(competing(given.competitor))
+        with set_up(given, append=True) as (made, ways, note), competing(given.competitor):
             for block in range(given.first, given.first + given.blocks):
                 for load, way in itertools.product(given.loads.split(","), ways):
                     play(

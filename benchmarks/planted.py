@@ -19,7 +19,6 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from math import log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -30,17 +29,17 @@ from benchmarks.turns import (
     ARMS,
     SCRIPTS,
     WARM_UP_MS,
-    WAYS,
     Bench,
     Turn,
     Way,
+    add_arguments,
     backends,
-    bench,
-    huge_pages,
+    cpu_ns,
     lines_of,
     planted_settings,
     play,
     read,
+    set_up,
     warm,
 )
 from pgassay.analysis.boundaries import fixed_critical
@@ -68,9 +67,9 @@ def calibrate(made: Bench, load: str, way: Way, note: TextIO) -> dict[str, float
             with made.connect(server, played_load, way) as player:
                 player.play(duration_ms=2 * WARM_UP_MS)
                 pids = backends(server)
-                before = _used_us(pids)
+                before_ns = cpu_ns(pids)
                 played = player.play(duration_ms=3000)
-                server_us = (_used_us(pids) - before) / played.transactions
+                server_us = (cpu_ns(pids) - before_ns) / 1e3 / played.transactions
                 lasted_us = (played.drained_ns - played.opened_ns) / 1e3 / played.transactions
                 cpu_us = server_us + played.cpu_ns / played.transactions / 1e3
                 found[planted].append(lasted_us if load == "delay" else cpu_us)
@@ -82,10 +81,6 @@ def calibrate(made: Bench, load: str, way: Way, note: TextIO) -> dict[str, float
         known |= {"round_us": 1.0, "beside_us": more - TIMED[load]}
     note.write(json.dumps({"calibrated": load, "way": way.name, **known}) + "\n")
     return known
-
-
-def _used_us(pids: Sequence[int]) -> float:
-    return sum(int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) for pid in pids) / 1e3
 
 
 def amount_for(load: str, slowdown: float, known: Mapping[str, float]) -> int:
@@ -136,7 +131,7 @@ def recovered(path: Path) -> list[str]:
         adjusted = [one + other for one, other in zip(found, contrasts(blocks, client_cpu), strict=True)]
         costs = [-each for each in contrasts(blocks, total_cpu)]
         bias = [one - other for one, other in zip(found, truth, strict=True)]
-        others = fmean(max(0.0, 1 - each.used_share - each.idle_share - each.steal_share) for each in every)
+        others = fmean(each.others_share for each in every)
         lines.append(
             f"| {way} | {percent(competitor, 2)} | {len(blocks)} | {signed(fmean(truth))} | {interval(found)} |"
             f" {interval(bias)} | {interval(adjusted)} | {interval(costs)} | {percent(others, 2)} |"
@@ -149,22 +144,11 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--load", choices=sorted(TIMED), default="cpu")
     parser.add_argument("--slowdowns", default="0,3,10,30", help="per cent of the speed")
-    parser.add_argument("--ways", default="usual,realtime")
+    add_arguments(parser, ways="usual,realtime", blocks=6, rounds=6, slice_ms=400, out="planted.jsonl")
     parser.add_argument("--competitors", default="0", help="shares of a core that another program takes all the time")
-    parser.add_argument("--blocks", type=int, default=6)
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--slice-ms", type=int, default=400)
-    parser.add_argument("--scale", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=Path("planted.jsonl"))
-    parser.add_argument("--directory", type=Path)
-    parser.add_argument("--read", type=Path)
     given = parser.parse_args(words)
     if given.read is None:
-        ways = [WAYS[name] for name in given.ways.split(",")]
-        with ExitStack() as held:
-            held.enter_context(huge_pages(any(way.huge for way in ways)))
-            made = held.enter_context(bench(given.directory, given.scale))
-            note = held.enter_context(given.out.open("w", encoding="utf-8"))
+        with set_up(given, append=False) as (made, ways, note):
             known = {way.name: calibrate(made, given.load, way, note) for way in ways}
             for block, slowdown, way, competitor in itertools.product(
                 range(1, given.blocks + 1), map(float, given.slowdowns.split(",")), ways,

@@ -5,6 +5,7 @@ order (ABBA). Before every round the metronome measures the machine. Everything 
 JSON, so that the raw records can be analysed again.
 """
 
+import argparse
 import ctypes
 import gzip
 import json
@@ -131,6 +132,11 @@ class Turn:
         """Transactions per second."""
         return self.transactions / self.active_s
 
+    @property
+    def others_share(self) -> float:
+        """What other programs took of all CPUs' time."""
+        return max(0.0, 1 - self.used_share - self.idle_share - self.steal_share)
+
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
     """The records of a file, which may be compressed."""
@@ -195,6 +201,29 @@ def bench(within: Path | None, scale: int) -> Iterator[Bench]:
             server.stop()
         runner.run(["cp", "-a", "--reflink=auto", str(directory / "a"), str(directory / "b")])
         yield made
+
+
+def add_arguments(
+    parser: argparse.ArgumentParser, *, ways: str, blocks: int, rounds: int, slice_ms: int, out: str
+) -> None:
+    """The options of every benchmark that lets two servers take turns, with its own defaults."""
+    parser.add_argument("--ways", default=ways, help=f"of {', '.join(WAYS)}")
+    parser.add_argument("--blocks", type=int, default=blocks)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--slice-ms", type=int, default=slice_ms)
+    parser.add_argument("--scale", type=int, default=20)
+    parser.add_argument("--out", type=Path, default=Path(out), help="the raw records")
+    parser.add_argument("--directory", type=Path, help="where the clusters are; the system's temporary directory")
+    parser.add_argument("--read", type=Path, help="raw records to print the tables of; nothing is measured")
+
+
+@contextmanager
+def set_up(given: argparse.Namespace, *, append: bool) -> Iterator[tuple[Bench, list[Way], TextIO]]:
+    """The bench, the ways and the file that these options ask for; all but the file is gone at the end."""
+    ways = [WAYS[name] for name in given.ways.split(",")]
+    with huge_pages(any(way.huge for way in ways)), bench(given.directory, given.scale) as made:  # noqa: SIM117
+        with given.out.open("a" if append else "w", encoding="utf-8") as note:
+            yield made, ways, note
 
 
 COMPETITOR = """
@@ -341,9 +370,9 @@ def play(
 
 def _measured(known: Callable[..., Turn], player: Player, server: Server, slice_ms: int) -> Turn:
     pids = backends(server)
-    used, machine = _cpu_ns(pids), _machine()
+    used, machine = cpu_ns(pids), _machine()
     played: Slice = player.play(duration_ms=slice_ms)
-    used, now = _cpu_ns(pids) - used, _machine()
+    used, now = cpu_ns(pids) - used, _machine()
     count, total = max(1, played.transactions), max(1, sum(now) - sum(machine))
     length_ns = played.drained_ns - played.opened_ns
     return known(
@@ -359,7 +388,7 @@ def _measured(known: Callable[..., Turn], player: Player, server: Server, slice_
     )
 
 
-def _cpu_ns(pids: Iterable[int]) -> int:
+def cpu_ns(pids: Iterable[int]) -> int:
     """What processes have used, by the scheduler's own count (proc(5), schedstat)."""
     return sum(int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) for pid in pids)
 
