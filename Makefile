@@ -21,12 +21,14 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks FORCE
-.PHONY: lint-quick mypy clippy rust-tests fast-tests tests-without-server system-tests slow-tests checks
+.PHONY: lint-quick mypy clippy rust-tests rust fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMPS)/core  ## everything that the targets below need: PostgreSQL, .venv, the Rust core
+# The programs are compiled while packages are fetched.
+setup:  ## everything that the targets below need: PostgreSQL, .venv, the Rust programs and core
+	$(SUBMAKE) --jobs=2 $(STAMPS)/core
 
 # What a transaction writes is counted, not timed: other programs may be busy meanwhile.
 demo: setup  ## how much WAL does a lower FILLFACTOR save, and what does it cost in space? Five minutes at most
@@ -42,7 +44,8 @@ test-fast: setup  ## the tests that start no PostgreSQL: under a minute
 	$(SUBMAKE) rust-tests
 	$(SUBMAKE) fast-tests
 
-test-full: test  ## make test, then the slow tests
+test-full: test  ## make test, then the slow tests, and Rust's properties on more examples
+	$(SUBMAKE) rust-tests CASES=1024
 	$(SUBMAKE) slow-tests
 
 slow-share: setup  ## the slow tests that fit in BUDGET_S (1500) seconds, others at each commit; SEED= repeats an order
@@ -88,14 +91,18 @@ clippy:
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings -D clippy::too_many_lines
 
 # In cargo's debug profile, beside clippy's files: overflow checks are on, and maturin's release build stays as it is
-# (in one folder the two would rebuild pyo3 at every turn, each with its own features).
+# (in one folder the two would rebuild pyo3 at every turn, each with its own features). Without `--tests` it would build
+# examples, which clippy has looked at, and _core once more to look for tests in comments, where there are none.
 rust-tests:
-	cargo test --quiet --workspace --locked
+	PROPTEST_CASES=$(or $(CASES),64) cargo test --quiet --workspace --tests --locked
 
-# mypy keeps one core busy and clippy the other.
-checks: lint-quick
-	$(SUBMAKE) --jobs=2 --output-sync=target mypy clippy
+rust:
+	$(SUBMAKE) clippy
 	$(SUBMAKE) rust-tests
+
+# mypy keeps one core busy, and the compiler the other until mypy has ended.
+checks: lint-quick
+	$(SUBMAKE) --jobs=2 --output-sync=target mypy rust
 
 fast-tests:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow and not thorough"
@@ -131,7 +138,11 @@ $(STAMPS)/packages: $(STAMPS)/python $(STAMPS)/postgresql requirements.lock requ
 	@scripts/packages $(VENV) $(STAMPS)/postgresql
 	@touch $@
 
-$(STAMPS)/core: $(STAMPS)/packages pyproject.toml scripts/core $(RUST)
+$(STAMPS)/programs: $(STAMPS)/python scripts/programs $(RUST)
+	@scripts/programs
+	@touch $@
+
+$(STAMPS)/core: $(STAMPS)/packages $(STAMPS)/programs pyproject.toml scripts/core $(RUST)
 	@scripts/core $(VENV)
 	@touch $@
 
