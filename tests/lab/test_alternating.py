@@ -149,7 +149,7 @@ def test_slices_shorter_than_transactions_end_the_run_with_a_hint(place: Path) -
 @pytest.mark.parametrize("planned", [Planned.INTERRUPT])
 def test_ctrl_c_in_a_block_gives_everything_back(place: Path, alone: Simulation, planned: Planned) -> None:
     undisturbed = ending(alone)
-    for moment in range(5, len(alone.machine.moments), 37):
+    for moment in range(5, len(alone.machine.moments), 61):
         simulation = simulate(place, study=study_of(**ALTERNATE), events=MISHAPS)
         simulation.machine.planned = {moment: planned}
         try:

@@ -148,7 +148,7 @@ def test_nothing_is_left_behind_wherever_it_is_interrupted(tmp_path: Path) -> No
     whole = Calibrated(tmp_path / "whole", blocks=2)
     before = len(whole.machine.moments)
     whole.conduct()
-    for moment in range(before + 1, len(whole.machine.moments), 7):
+    for moment in range(before + 1, len(whole.machine.moments), 13):
         (tmp_path / str(moment)).mkdir()
         calibrated = Calibrated(tmp_path / str(moment), blocks=2)
         calibrated.machine.planned = {moment: Planned.INTERRUPT}

@@ -15,8 +15,8 @@ from tests.lab.simulation import EVENTS, Ending, Simulation, ending, simulate, s
 
 pytestmark = pytest.mark.thorough
 
-SOME = 11
-"""Which share of the steps a quick test takes: every eleventh, at offsets that differ between tests."""
+SOME = 17
+"""Which share of the steps a quick test takes: every seventeenth, at offsets that differ between tests."""
 FEWER = 3
 """Servers that take turns make so many more steps: as much larger is their stride."""
 

@@ -31,9 +31,11 @@ What belongs together is checked in `__post_init__`, which may raise `UsageError
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, cast
 
 from pgassay.bench import messages
 from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
@@ -44,6 +46,7 @@ from pgassay.study.scale_model import ModelSize
 Value = TypeVar("Value")
 Default = TypeVar("Default")
 Own = TypeVar("Own", bound="Options")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 ReadBack = Callable[[str, Level, Readable], str | None]
 """From the factor's full name, its level and what can be asked to what really holds; None if nothing can show it."""
@@ -159,14 +162,23 @@ class Options:
         return dict(_shown(self, ""))
 
 
-def declared_options(of: type[Options]) -> dict[str, Option]:
+def _once_a_class(function: Function) -> Function:
+    """Keep what a function says of a class: it is asked at every decision of a run, for every arm.
+
+    mypy takes the class of a dataclass for something without a hash, and would refuse `functools.cache` as it is.
+    """
+    return cast(Function, functools.cache(function))
+
+
+@_once_a_class
+def declared_options(of: type[Options]) -> Mapping[str, Option]:
     """The options of a class by the name of their field, in order; its groups are left out."""
     found = {}
     for field in dataclasses.fields(of):
         declared: Option | None = field.metadata.get(_OPTION)
         if declared is not None:
             found[field.name] = dataclasses.replace(declared, name=field.name) if declared.name == _FIELD else declared
-    return found
+    return MappingProxyType(found)
 
 
 def _groups(of: type[Options]) -> Iterator[tuple[str, str, type[Options]]]:
@@ -270,6 +282,7 @@ class OptionFactor(Factor):
         return self.option.read_back(name, level, readable)
 
 
+@_once_a_class
 def factors_of(of: type[Options]) -> tuple[OptionFactor, ...]:
     """Every option of the class as a factor, those of its groups under the groups' names."""
     return tuple(_factors(of, of.namespace))
