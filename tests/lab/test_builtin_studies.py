@@ -12,6 +12,7 @@ from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Scale
+from tests.system.test_quick_studies import BUILT, STUDIES
 
 SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
 
@@ -26,6 +27,10 @@ def test_it_parses_in_this_size(name: str, size: str) -> None:
     study = study_of(name, size)
     assert study.design.blocks_min >= 5, "no verdict comes from fewer"
     assert len(study.treatments) > 1 or study.covariates
+
+
+def test_each_is_run_by_a_slow_test() -> None:
+    assert sorted([*STUDIES, *BUILT]) == sorted(builtin.names())
 
 
 @pytest.mark.parametrize("name", builtin.names())

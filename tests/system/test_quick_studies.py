@@ -2,17 +2,23 @@
 
 One block of each, with shorter windows and, where a block would take many minutes, with fewer levels. What a study
 needs and this machine lacks is named by the skip. --allow-busy lets other programs be busy; what was written by none
-of ours is judged here all the same. Studies of page sizes are not among them: their PostgreSQLs take minutes to build.
+of ours is judged here all the same. Studies of page sizes run on builds without optimisation, of two sizes; they stay
+in the builds' cache, so that the first of these tests pays for the others.
 """
 
+import os
 import shutil
 
 import pytest
 
+from pgassay.cli.postgres import builder
+from pgassay.errors import PgassayError
+from pgassay.lab.building import Building
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_WRITE_BYTES_MIN
 from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.load import drivers
+from pgassay.postgres.builds.cache import VARIABLE
 from pgassay.record.values import TrialRecord
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve
@@ -20,6 +26,7 @@ from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Status
 from tests.drive.block import real
+from tests.postgres.builds.test_real_build import CFLAGS, CONSENT
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -45,6 +52,21 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "wal-drive": ("--set", "load.duration=4s", "--levels", "load.threads=1"),
 }
 """Each with what shortens a block of it."""
+PAGE, WAL_BLOCK = "build.block_size", "build.wal_block_size"
+BUILT: dict[str, tuple[str, ...]] = {
+    "page-size": ("--levels", f"{PAGE}=8kB,4kB", "--set", "load.duration=4s"),
+    "page-size-costs": ("--levels", f"{PAGE}=8kB,4kB", "--set", "load.transactions=2000"),
+    "page-size-storage": ("--set", "load.duration=4s"),
+    "page-size-wide": (
+        *("--levels", f"{PAGE}=8kB", "--levels", f"{WAL_BLOCK}=8kB,64kB"),
+        *("--levels", "load.row_bytes=100", "--levels", "load.script=simple-update"),
+    ),
+    "wal-block": ("--levels", f"{PAGE}=8kB", "--levels", f"{WAL_BLOCK}=8kB,64kB", "--set", "load.duration=4s"),
+}
+"""Those whose PostgreSQLs are built: with what shortens a block, and leaves pages of 4 and 8 kB or WAL blocks of 8 and
+64 kB."""
+BUILDS_S = 1800.0
+"""For three builds and a block, on a machine that has other work."""
 
 
 def study_of(name: str) -> Study:
@@ -71,16 +93,14 @@ def counts(trial: TrialRecord) -> bool:
     return trial.status is Status.VALID and not by_others
 
 
-@pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.timeout(LONG_S + 60)
-def test_nearly_all_trials_of_a_quick_study_count(name: str, journey: Place) -> None:
-    require_tools(study_of(name))
+def require_nearly_all(journey: Place, name: str, *more: str, patience_s: float) -> None:
+    """Run a block of the study; nearly all of its trials count, and nothing stays."""
     done = finished(
         journey.start(
-            "run", name, "--quick", *STUDIES[name], "--blocks", "1", "--seed", "3", "--json",
+            "run", name, "--quick", *more, "--blocks", "1", "--seed", "3", "--json",
             "--without-host-factors", "--out", str(journey.runs / name), *ANYWHERE,
         ),
-        LONG_S,
+        patience_s,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     trials = journey.record(name).trials
@@ -88,3 +108,35 @@ def test_nearly_all_trials_of_a_quick_study_count(name: str, journey: Place) -> 
     doubtful = [(trial.number, trial.status, trial.reasons, trial.responses) for trial in trials if not counts(trial)]
     assert len(doubtful) <= max(1, len(trials) // 5), doubtful
     assert journey.left_behind() == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.timeout(LONG_S + 60)
+def test_nearly_all_trials_of_a_quick_study_count(name: str, journey: Place) -> None:
+    require_tools(study_of(name))
+    require_nearly_all(journey, name, *STUDIES[name], patience_s=LONG_S)
+
+
+@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.timeout(BUILDS_S + 60)
+def test_nearly_all_trials_of_a_quick_study_of_built_servers_count(
+    name: str, journey: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_tools(study_of(name))
+    consent = bool(os.environ.get(CONSENT))
+    ours = builder(Building(allow_deb_src=consent))
+    try:
+        source = ours.sources.identify(None, "")
+        with ours.cache.staging() as staging:
+            ours.toolchain.require(ours.sources.unpack(source, staging / "tree"))
+    except PgassayError as error:
+        pytest.skip(f"no PostgreSQL can be built here: {error.message}")
+    monkeypatch.setenv(VARIABLE, str(ours.cache.root))  # the builds outlive the journey's place
+    more = (*BUILT[name], "--set", f"build.cflags={CFLAGS}", *(["--allow-deb-src"] if consent else []))
+    require_nearly_all(journey, name, *more, patience_s=BUILDS_S)
+    trials = journey.record(name).trials
+    assert {trial.levels["build.cflags"].read_back for trial in trials} == {CFLAGS}
+    built = {
+        tuple(trial.levels[size].read_back for size in (PAGE, WAL_BLOCK) if size in trial.levels) for trial in trials
+    }
+    assert len(built) == 2, built
