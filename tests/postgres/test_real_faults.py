@@ -86,6 +86,10 @@ def test_a_killed_postmaster_takes_a_busy_backend_with_it(installation: LocalIns
         connection = psycopg.connect(server.endpoint.conninfo())
         connection.pgconn.send_query(b"DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$")
         backend = connection.info.backend_pid
+        deadline = time.monotonic() + 10
+        while not server.query("SELECT 1 FROM pg_stat_activity WHERE pid = %s AND state = 'active'", [backend]):
+            connection.pgconn.flush()
+            assert time.monotonic() < deadline
         os.kill(server.postmaster_pid, signal.SIGKILL)
         deadline = time.monotonic() + 10
         while server.alive():

@@ -15,6 +15,7 @@ from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.postgres import processes
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler, differences
 from pgassay.testing import real
@@ -22,6 +23,7 @@ from pgassay.testing import real
 pytestmark = pytest.mark.system
 
 CLOCK = SystemClock()
+PATIENCE_S = 60.0
 OPTIONS: Mapping[str, str] = {
     "scale": "1",
     "clients": "2",
@@ -146,9 +148,11 @@ def test_sampling_survives_the_death_of_the_server(bench: Bench) -> None:
     sampler = bench.sampler()
     try:
         sampler.start()
-        time.sleep(1.2)
+        sampler.read_all()
         os.kill(bench.server.postmaster_pid, signal.SIGQUIT)
-        time.sleep(2.2)
+        deadline = time.monotonic() + PATIENCE_S
+        while processes.serving(bench.directory) and time.monotonic() < deadline:
+            time.sleep(0.02)
         readings = {reading.source: reading.values for reading in sampler.read_all()}
         samples = sampler.stop()
     finally:

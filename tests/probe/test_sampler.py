@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.counters import Meter, Reading
+from pgassay.bench.running import Clock
 from pgassay.host.clock import SystemClock
 from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.probe import FakeReader
+
+PATIENCE_S = 60.0
 
 
 def test_an_edge_reads_everything_after_settling() -> None:
@@ -30,16 +33,34 @@ def test_an_edge_reads_everything_after_settling() -> None:
     assert sampler.stop() == (), "without an interval there is no series"
 
 
+class Counted(FakeReader):
+    """Sets `enough` at its n-th reading, so that a test need not guess how long that takes."""
+
+    def __init__(self, clock: Clock, source: str, readings: int, *, dies_after: int | None = None) -> None:
+        super().__init__(clock, source, rates={"n": 10.0})
+        self.enough = threading.Event()
+        self._awaited = readings
+        self._dies_after = dies_after
+        self._read = 0
+
+    def read(self) -> tuple[Reading, ...]:
+        self._read += 1
+        self.closed |= self._dies_after is not None and self._read > self._dies_after
+        found = super().read()
+        if self._read >= self._awaited:
+            self.enough.set()
+        return found
+
+
 def test_a_series_holds_what_is_cheap_and_the_edges_hold_all() -> None:
     clock = SystemClock()
-    quick = FakeReader(clock, "quick", rates={"n": 10.0})
+    quick = Counted(clock, "quick", readings=3)
     slow = FakeReader(clock, "slow", gauges={"size": 3.0}, per_second=False)
     sampler = Sampler([quick, slow], clock, interval_s=0.02)
     sampler.start()
     sampler.start()
-    time.sleep(0.2)
     sampler.read_all()
-    time.sleep(0.1)
+    assert quick.enough.wait(PATIENCE_S)
     samples = sampler.stop()
     assert sampler.stop() == samples, "a second stop tells the same"
     assert [sample.value for sample in samples if sample.source == "slow"] == [3.0]
@@ -56,10 +77,10 @@ def test_a_series_holds_what_is_cheap_and_the_edges_hold_all() -> None:
 
 def test_a_probe_that_dies_leaves_gaps() -> None:
     clock = SystemClock()
-    dying = FakeReader(clock, "dying", rates={"n": 1.0}, dies_at_ns=clock.monotonic_ns() + 60_000_000)
+    dying = Counted(clock, "dying", readings=4, dies_after=2)
     sampler = Sampler([dying], clock, interval_s=0.01)
     sampler.start()
-    time.sleep(0.2)
+    assert dying.enough.wait(PATIENCE_S)
     values = [sample.value for sample in sampler.stop()]
     assert values[0] is not None
     assert values[-1] is None
