@@ -16,7 +16,9 @@ from pgassay.record.reading import Run
 from pgassay.report.calibrated_turns import in_turns
 from pgassay.testing import real
 
-TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s", "--clusters", "2", "--blocks", "2"]
+TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s"]
+SHORT = ["--clusters", "2", "--blocks", "2", "--budget", "8s"]
+"""Two blocks one after the other, and one of each way of taking turns: what the budget never leaves out."""
 BUSY = ["--allow-busy", "--allow-volatile"]
 
 
@@ -92,6 +94,7 @@ def test_ways_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch
 
 @pytest.mark.system
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_calibration_is_kept_shown_and_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,7 +102,7 @@ def test_a_calibration_is_kept_shown_and_used(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     out = tmp_path / "run"
     with real.private_folder() as data:
-        assert main(["calibrate", *TINY, *BUSY, "--data-dir", str(data), "--out", str(out)]) == 0
+        assert main(["calibrate", *TINY, *SHORT, *BUSY, "--data-dir", str(data), "--out", str(out)]) == 0
         shown = capsys.readouterr().out
         assert "2 clusters × 2 restarts × 2 runs" in shown
         assert "The smallest difference between two treatments from one snapshot that a study can show" in shown
@@ -121,6 +124,7 @@ def test_a_calibration_is_kept_shown_and_used(
         for way in ("turns", "turns-realtime"):
             assert way in beside["refused"] or main(["check", str(out / way)]) == 0
         assert "turns" not in beside["refused"]
+        assert "Two equal servers in turns: not known, 1 block of slices cannot tell it" in shown
         capsys.readouterr()
 
         compare = ["compare", "server.work_mem=4MB", "server.work_mem=8MB", "-s", "1", "-c", "1", "-j", "1", "-T", "1"]

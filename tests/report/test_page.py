@@ -11,6 +11,7 @@ from pgassay.testing.planted import make_run
 from tests.report.browser import OPEN_ALL, ask, axe, chromium, printed_pages
 from tests.report.crossed import make_crossed
 from tests.report.scaled import make_scaled
+from tests.report.turned import make_turned
 
 pytestmark = [pytest.mark.slow]
 SCREENS, SCREEN = 4, 900
@@ -37,12 +38,17 @@ return [up, [cells(), head.getAttribute("aria-sort")]];
 """
 
 
-@pytest.fixture(scope="module", params=["planted", "crossed", "scaled"])
+MADE: Any = {"planted": make_run, "crossed": make_crossed, "scaled": make_scaled, "turned": make_turned}
+
+
+@pytest.fixture(scope="module", params=list(MADE))
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a run with verdicts, of one with conditions and covariates, and of a curve."""
+    """The page of a run with verdicts, of one with conditions and covariates, of a curve, and of servers in turns."""
     chromium()
     folder = tmp_path_factory.mktemp(request.param)
-    make: Any = {"planted": make_run, "crossed": make_crossed, "scaled": make_scaled}[request.param]
+    make: Any = {"planted": make_run, "crossed": make_crossed, "scaled": make_scaled, "turned": make_turned}[
+        request.param
+    ]
     return page.write(Findings(make(folder / "run")), folder / "report")
 
 

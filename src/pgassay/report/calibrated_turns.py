@@ -66,7 +66,7 @@ def in_turns(ways: Mapping[str, Way], refused: Mapping[str, str]) -> Iterator[st
             yield ""
             yield from _lines(way, way.found)
         elif way is not None or name in refused:
-            few = f"{words.counted(way.blocks, 'block')} of slices are too few" if way is not None else ""
+            few = f"{words.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
             yield ""
             yield f"Two equal servers {WAY_NAMES[name]}: not known, {refused.get(name) or few}"
 

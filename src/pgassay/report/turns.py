@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.alternation import SliceRow, block_values
+from pgassay.analysis.alternation import block_values
 from pgassay.analysis.messages import rounded
 from pgassay.analysis.spectrum import Deviation, Turns, blocks_as_narrow, spectrum, turns_of
 from pgassay.errors import PgassayError
@@ -47,7 +47,6 @@ class TurnsAt:
     """
 
     place: str
-    rows: Sequence[SliceRow]
     blocks: int
     rounds: int
     lost: int
@@ -100,7 +99,6 @@ def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
         found.append(
             TurnsAt(
                 words.place(condition, covariate),
-                rows,
                 len({value.block for value in values.values}),
                 len(rounds),
                 len(values.lost),
@@ -297,15 +295,14 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
 
 def _brief(findings: "Findings") -> str:
     """The line that a page shows while the section is folded."""
-    known = [place for place in findings.once(places_of) if place.turns is not None]
+    known = [place.turns for place in findings.once(places_of) if place.turns is not None]
     if not known:
         return "speed over time, slice by slice"
-    widest = max(known, key=lambda place: place.turns.noise if place.turns is not None else 0.0)
-    assert widest.turns is not None
-    found = f"a comparison scattered by {_contrast(widest.turns.noise)} from block to block in turns"
-    if widest.turns.sequential is None:
+    widest = max(known, key=lambda turns: turns.noise)
+    found = f"a comparison scattered by {_contrast(widest.noise)} from block to block in turns"
+    if widest.sequential is None:
         return found
-    return f"{found}; one after the other it would have been about {_contrast(widest.turns.sequential)} (estimated)"
+    return f"{found}; one after the other it would have been about {_contrast(widest.sequential)} (estimated)"
 
 
 SECTION = Section("turns", "What the machine did", _blocks, _plain, link="What the machine did", brief=_brief)
