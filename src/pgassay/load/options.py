@@ -79,6 +79,7 @@ class CountedOptions(LoadOptions):
         optional(whole()),
         default=None,
         summary="transactions of each client or thread, instead of a duration (pgbench -t)",
+        size=ModelSize(),
     )
 
     def warm_up(self) -> Self:
