@@ -50,6 +50,7 @@ ONLY_PARSED = {
     "drive list --repair": "puts away what other runs on this machine have left",
     "drive record NAME": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
+    "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
     f"resume {RUN}": "the same",
     "run tpcc-fillfactor --as-published --scale-to": "its drives take more memory and room than every machine has",

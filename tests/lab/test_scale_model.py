@@ -9,7 +9,7 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import recorded_study, write_study
-from pgassay.lab.scale_model import Machine
+from pgassay.lab.scale_model import CHOSEN, Machine
 from pgassay.postgres.settings import SIZES
 from pgassay.study import builtin
 from pgassay.study.document import Document, Overrides, read
@@ -51,6 +51,8 @@ def test_the_tpcc_study_keeps_its_numbers() -> None:
     assert [each.typed for each in study.conditions["load.warehouses"]] == ["28", "54"]
     assert (fixed["host.memory"], fixed["server.shared_buffers"]) == ("1049MB", "268432kB")
     assert (fixed["load.clients"], fixed["drive.data.capacity"]) == ("4", "auto")
+    notes = {each.factor: each.note for each in model.resized}
+    assert (notes["host.memory"], notes["server.shared_buffers"]) == (CHOSEN, "")
     kept = {each.name: each.kept for each in model.likeness}
     for name in ("data ÷ memory", "shared_buffers ÷ memory", "data ÷ shared_buffers", "over-provisioning"):
         assert kept[name] is True, name

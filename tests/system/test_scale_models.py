@@ -7,7 +7,7 @@ from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
 
-pytestmark = [pytest.mark.system, pytest.mark.slow]
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(900)]
 
 WITHIN = 0.1
 """Equal work on tables of less than half the size: costs are counted, so only what weighs more in a small table is left

@@ -32,6 +32,7 @@ COMMANDS: dict[str, str] = {
     "calibrate": "measure this machine's noise, and which effects it can resolve in how much time",
     "postgres": "build, list, verify and remove PostgreSQL builds of any page size",
     "drive": "create, list, age, check and remove drives: images and emulated drives",
+    "predict": "simulate a run's load on drives of any size: write amplification, space, life",
     "simulate": "simulate what a load becomes inside a drive",
     "compressibility": "estimate what a compressing drive would store of an existing cluster",
     "doctor": "check whether this machine is fit to measure on",

@@ -193,3 +193,8 @@ def report_failed(path: Path, error: OSError) -> PgassayError:
         f'could not write the report of run "{path}": {(error.strerror or str(error)).lower()}',
         f"the run is finished and its record is whole; remove the cause, then: pgassay report {path}",
     )
+
+
+def not_above_zero(option: str) -> UsageError:
+    """A size of nothing."""
+    return UsageError(f"{option} must be above 0", "for example 740GB")

@@ -80,3 +80,14 @@ def does_not_compress() -> UsageError:
     return UsageError(
         "input.compressed_to has no effect on a page-mapped drive", "give --kind compressing, or leave it out"
     )
+
+
+def data_beyond_drive(live_bytes: float, capacity_bytes: int) -> UsageError:
+    """More is stored than the drive has."""
+    there, wanted = format_size(capacity_bytes), format_size(int(live_bytes))
+    return UsageError(f"the data need {wanted}, the drive has {there}", "give a larger --capacity, or fewer --data")
+
+
+def writes_beyond_data() -> UsageError:
+    """The recording writes more blocks than the host is said to have stored."""
+    return UsageError("the recorded load writes more blocks than are live", "give a larger --live-share")

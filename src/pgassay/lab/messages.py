@@ -261,3 +261,11 @@ def no_turns(reasons: Sequence[str]) -> UsageError:
 def one_after_the_other(reasons: Sequence[str]) -> str:
     """What `auto` came to, for the plan and the record."""
     return f"one server after the other: {'; '.join(reasons)}"
+
+
+def nothing_to_predict(path: Path) -> UsageError:
+    """No treatment has a write signature."""
+    return UsageError(
+        f"{path} holds no write signature",
+        "a run has one for each emulated drive that was aged: drive.data=ssd or csd with drive.state=aged",
+    )

@@ -6,7 +6,7 @@ keeps of its original, and what not, is said by the dimensionless numbers of bot
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pgassay.bench.options import declared_options
@@ -24,9 +24,20 @@ from pgassay.study.document import Document
 from pgassay.study.drives import DATA, WAL
 from pgassay.study.model import Study
 from pgassay.study.parsing import parse
-from pgassay.study.scale_model import REQUEST, RESULT, Likeness, Request, ScaleModel, parse_request, shrink, to_table
+from pgassay.study.scale_model import (
+    REQUEST,
+    RESULT,
+    Likeness,
+    Request,
+    Resized,
+    ScaleModel,
+    parse_request,
+    shrink,
+    to_table,
+)
 from pgassay.study.units import format_bytes, format_size, parse_memory, split_quantity
 
+CHOSEN = "the original's is pgassay's choice"
 KEPT_WITHIN = 0.1
 """A number that differs by more is not kept."""
 _MEMORY, _CAPACITY = "host.memory", ".capacity"
@@ -69,7 +80,14 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     by = request.by or _fitting(parse(name, whole, catalogue), catalogue, request.to_bytes or 0)
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
-    return Modelled(small, whole, request, model)
+    return Modelled(small, whole, request, replace(model, resized=tuple(_ours(model, request))))
+
+
+def _ours(model: ScaleModel, request: Request) -> Iterator[Resized]:
+    """Sizes, with a word where the original's is not its authors'."""
+    for each in model.resized:
+        chosen = each.factor == _MEMORY and "memory" in request.ours
+        yield replace(each, note="; ".join(filter(None, (each.note, CHOSEN)))) if chosen else each
 
 
 def with_likeness(

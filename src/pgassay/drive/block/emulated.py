@@ -16,6 +16,7 @@ from pgassay._core import DriveDescription
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Trait
+from pgassay.bench.write_signature import SIGNATURE, of_trace
 from pgassay.drive import messages
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, SocketControl
@@ -141,14 +142,14 @@ class EmulatedVolume:
         """Bring the flash model to its steady state; contents stay. Returns the daemon's answer."""
         return self._open().ask("age", patience_s=AGEING_PATIENCE_S, **values)
 
-    def age_kept(self, key: str, **values: Any) -> None:
-        """Age what was kept under `key`, and keep that instead."""
+    def age_kept(self, key: str, signature: str, **values: Any) -> None:
+        """Age what was kept under `key` by a load of this signature, and keep that instead."""
         self.restore(key)
         aged = self.age(**values)
         fresh = self._kept.pop(key)
         self.keep(key)
         self._at_rest("drop", fresh)
-        self._worn[key] = AgeingResult.of(aged)
+        self._worn[key] = AgeingResult.of(aged, signature)
 
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
@@ -281,14 +282,16 @@ class AgeingResult:
     drive_writes: float
     settled: bool
     write_amplification: float | None
+    signature: str = ""
+    """The write signature of the load that aged it, as text; empty where nothing was written."""
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> "AgeingResult":
+    def of(cls, answer: Mapping[str, Any], signature: str = "") -> "AgeingResult":
         """From a daemon's answer to `age`."""
         amplification = answer.get("write_amplification")
         settled = bool(answer.get("settled"))
         writes = float(answer.get("drive_writes") or 0)
-        return cls(writes, settled, None if amplification is None else float(amplification))
+        return cls(writes, settled, None if amplification is None else float(amplification), signature)
 
     @property
     def words(self) -> str:
@@ -317,6 +320,8 @@ def traits(asked: DriveDescription, stats: Mapping[str, Any], worn: AgeingResult
     if worn is not None:
         found["aged_drive_writes"] = Trait(worn.drive_writes)
         found["settled_write_amplification"] = Trait(worn.write_amplification if worn.settled else None)
+        if worn.signature:
+            found[SIGNATURE] = Trait(worn.signature)
     return found
 
 
@@ -376,6 +381,7 @@ class EmulatedAgeing:
             self.volume.record(None)
             self.volume.age_kept(
                 key,
+                _signature(self.home / TRACE),
                 mode="trace",
                 trace=str(self.home / TRACE),
                 live_share=self.live_share,
@@ -384,3 +390,11 @@ class EmulatedAgeing:
             )
         finally:
             (self.home / TRACE).unlink(missing_ok=True)
+
+
+def _signature(trace: Path) -> str:
+    """Of what was recorded; empty where nothing was written, of which the daemon says what it makes."""
+    try:
+        return of_trace(trace).to_text()
+    except ValueError:
+        return ""

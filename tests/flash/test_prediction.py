@@ -1,0 +1,125 @@
+"""A load's signature predicts what its own requests make of drives that the signature has not seen, within 5 %."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pgassay._core import FlashDrive, flash_theory
+from pgassay.bench.write_signature import HeatClass, WriteSignature, of_requests
+from pgassay.errors import UsageError
+from pgassay.flash.prediction import Target, predict
+
+BLOCKS = 1 << 16
+RING, TABLE = 2048, 36_000
+LIVE = 0.95
+WITHIN = 0.05
+
+Requests = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def recorded(seed: int, requests: int = 80_000) -> Requests:
+    """A ring in requests of 8 blocks; pages of a table, of which a fifth takes four fifths of the writes."""
+    random = np.random.default_rng(seed)
+    ring = random.random(requests) < 0.1
+    hot = random.random(requests) < 0.8
+    hot_pages = 2 * random.permutation(TABLE // 2)[: TABLE // 10]
+    pages = np.where(hot, random.choice(hot_pages, requests), 2 * random.integers(0, TABLE // 2, requests))
+    turns = 8 * np.cumsum(ring) % RING
+    return np.where(ring, turns, RING + pages), np.where(ring, 8, 2)
+
+
+def written(requests: Requests, over_provisioning: float, tiles: int) -> float:
+    """Write amplification of the requests themselves, drawn independently (the ring in order), on so many tiles."""
+    random = np.random.default_rng(99)
+    firsts, counts = requests
+    room = BLOCKS * tiles
+    pages = max(16, 1 << max(0, room // 1024 - 1).bit_length())
+    drive = FlashDrive(
+        {
+            "kind": "page-mapped",
+            "user_bytes": room * 4096,
+            "over_provisioning": over_provisioning,
+            "pages_per_block": pages,
+        }
+    )
+    drive.write(np.arange(int(room * LIVE), dtype=np.uint32))
+    in_ring, table = counts == 8, firsts[counts == 2]
+    share = float(counts[in_ring].sum() / counts.sum())
+    turns, used = np.zeros(tiles, np.int64), RING + TABLE
+    marks = []
+    for _ in range(20):
+        for _ in range(room // 4096):
+            tile = random.integers(0, tiles, 2048)
+            first = table[random.integers(0, len(table), 2048)] + tile * used
+            is_ring = random.random(2048) < share
+            for each in np.unique(tile):
+                mine = np.flatnonzero(is_ring & (tile == each))
+                first[mine] = each * used + (turns[each] + 2 * np.arange(len(mine))) % RING
+                turns[each] += 2 * len(mine)
+            drive.write(np.stack([first, first + 1], 1).ravel().astype(np.uint32))
+        counters = drive.counters()
+        marks.append((int(counters["nand_bytes_written"]), int(counters["host_bytes_written"])))
+    (nand, host), (nand_end, host_end) = marks[9], marks[-1]
+    return (nand_end - nand) / (host_end - host)
+
+
+def signature_of(requests: Requests) -> WriteSignature:
+    firsts, counts = requests
+    return of_requests(BLOCKS, firsts, counts, np.full(int(counts.sum()), 4096, np.uint16))
+
+
+def target(over_provisioning: float, times: float) -> Target:
+    capacity = int(BLOCKS * 4096 * times)
+    return Target("page-mapped", capacity, over_provisioning, LIVE * capacity, times)
+
+
+@pytest.mark.parametrize(("over_provisioning", "tiles"), [(0.07, 1), (0.07, 2), (0.28, 1)])
+def test_it_predicts_requests_that_it_has_not_seen_on_drives_that_it_has_not_seen(
+    over_provisioning: float, tiles: int
+) -> None:
+    found = predict(signature_of(recorded(1)), target(over_provisioning, tiles))
+    assert found.settled
+    assert found.write_amplification == pytest.approx(written(recorded(2), over_provisioning, tiles), rel=WITHIN)
+
+
+def test_a_drive_of_terabytes_is_as_a_small_one_with_the_same_shares() -> None:
+    signature = signature_of(recorded(3))
+    small, large = (predict(signature, target(0.07, times), 256 << 20) for times in (4, 10_000))
+    assert small.write_amplification == pytest.approx(large.write_amplification, rel=0.02)
+    assert large.endurance_bytes is not None
+    assert small.endurance_bytes is not None
+    assert large.endurance_bytes > 1000 * small.endurance_bytes
+    assert large.years(large.target.capacity_bytes) == pytest.approx(small.years(small.target.capacity_bytes), rel=0.02)
+
+
+def test_uniform_writes_to_all_that_is_live_are_as_theory_has_them() -> None:
+    """Greedy with 28 % of spare flash on a full drive."""
+    uniform = WriteSignature(BLOCKS, 0, (HeatClass(BLOCKS, 10 * BLOCKS, (4096,) * 5),))
+    found = predict(uniform, Target("page-mapped", BLOCKS * 4096, 0.28, BLOCKS * 4096, 1.0))
+    theory = flash_theory("greedy", 1.28, 64, [(BLOCKS, 1.0, 4096)])
+    assert found.write_amplification == pytest.approx(theory, rel=0.02)
+
+
+def test_a_ring_alone_costs_nothing_to_collect() -> None:
+    ring = WriteSignature(BLOCKS, 0, (HeatClass(4000, 40_000, (4096,) * 5, ring=True),))
+    found = predict(ring, Target("page-mapped", BLOCKS * 4096, 0.07, 0.9 * BLOCKS * 4096, 1.0))
+    assert found.write_amplification == pytest.approx(1.0, abs=0.01)
+
+
+def test_what_compresses_is_amplified_by_less() -> None:
+    signature = signature_of(recorded(4))
+    halves = replace(signature, classes=tuple(replace(each, stored_bytes=(2048,) * 5) for each in signature.classes))
+    capacity = BLOCKS * 4096
+    found = predict(halves, Target("compressing", capacity, 0.07, LIVE * capacity, 1.0, cold_share=0.5))
+    assert found.write_amplification is not None
+    assert 0.5 <= found.write_amplification < 0.7, "half of the bytes, and flash that is half empty"
+
+
+def test_data_beyond_the_drive_and_writes_beyond_the_data_are_refused() -> None:
+    signature = signature_of(recorded(5))
+    with pytest.raises(UsageError, match="the data need"):
+        predict(signature, Target("page-mapped", 1 << 20, 0.07, 2 << 20, 1.0))
+    with pytest.raises(UsageError, match="more blocks than are live"):
+        predict(signature, Target("page-mapped", BLOCKS * 4096, 0.07, 0.1 * BLOCKS * 4096, 1.0))

@@ -1,0 +1,140 @@
+"""From a record's write signatures to other drives: what scales, what is checked against the drive's own ageing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.write_signature import HeatClass, WriteSignature
+from pgassay.cli import main
+from pgassay.errors import UsageError
+from pgassay.flash.prediction import Target, predict
+from pgassay.lab.prediction import Asked, predictions
+from pgassay.record.directory import RunDirectory
+from pgassay.record.formats import RunHeader
+from pgassay.record.reading import Run
+from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.study.document import write
+from pgassay.study.responses import Better, Response, Status
+
+MB = 1 << 20
+CAPACITY = 64 * MB
+BLOCKS = CAPACITY // 4096
+SIGNATURE = WriteSignature(
+    BLOCKS, 1000, (HeatClass(400, 4000, (4096,) * 5, ring=True), HeatClass(3000, 9000, (1000, 1500, 2000, 2500, 4096)))
+)
+FILLED = 0.9
+DATABASE = {"100": 30.0 * MB, "75": 36.0 * MB}
+STUDY = {
+    "study": {"title": "t"},
+    "factors": {"table.fillfactor": [100, 75]},
+    "fixed": {"drive.data": "ssd", "drive.state": "aged", "drive.live_share": FILLED},
+    "responses": {"primary": "physical_bytes"},
+    "design": {"baseline": {"table.fillfactor": 100}},
+    "published": [{"drive": "normal", "space": "740 GB"}],
+}
+
+
+def settled_at() -> float:
+    """What the recorded drive itself comes to."""
+    found = predict(SIGNATURE, Target("page-mapped", CAPACITY, 0.07, FILLED * CAPACITY, 1.0, pages_per_block=16))
+    assert found.write_amplification is not None
+    return found.write_amplification
+
+
+def recorded(path: Path, *, aged: bool = True) -> Run:
+    """Two treatments, three trials each."""
+    response = Response("physical_bytes", "flash", "bytes", Better.LOWER)
+    header = RunHeader("x", "2026-01-02T03:04:05Z", 1, (response,), ("pgassay",), "0.1.0")
+    drive: dict[str, str | float | None] = {
+        "drive.model": "page-mapped",
+        "drive.capacity_bytes": float(CAPACITY),
+        "drive.over_provisioning": 0.07,
+        "drive.superblock_bytes": 16 * 4096.0,
+        "drive.settled_write_amplification": settled_at(),
+        "drive.write_signature": SIGNATURE.to_text(),
+    }
+    with RunDirectory.create(path, header, write(STUDY), {}) as run:
+        for block in (1, 2, 3):
+            for fill, size in DATABASE.items():
+                staging = run.begin_trial(run.next_number)
+                levels = {"table.fillfactor": fill, "drive.live_share": str(FILLED)}
+                record = TrialRecord(
+                    number=staging.number,
+                    block=block,
+                    attempt=1,
+                    treatment=f"table.fillfactor={fill}",
+                    condition="",
+                    covariate="",
+                    levels={name: LevelRecord(typed, typed, typed) for name, typed in levels.items()},
+                    status=Status.VALID,
+                    started_wall_ns=staging.number * 10**10,
+                    finished_wall_ns=staging.number * 10**10 + 10**9,
+                    responses={"database_bytes": size, "physical_bytes": size + 4 * MB, "compression_ratio": 1.0},
+                    counters={},
+                    regime=drive if aged else {},
+                )
+                run.commit_trial(staging, record, ())
+        run.finish("all blocks are done")
+    return Run.open(path)
+
+
+def test_space_scales_with_the_baselines_data_and_spare_flash_lowers_amplification(tmp_path: Path) -> None:
+    asked = Asked(int(740e9), int(3.2e12), (0.07, 0.28), live_share=0.95, simulated_bytes=CAPACITY)
+    dense, loose = predictions(recorded(tmp_path / "run"), asked)
+    assert dense.physical_bytes == pytest.approx(740e9 * 34 / 30)
+    assert loose.physical_bytes == pytest.approx(740e9 * 40 / 30)
+    for each in (dense, loose):
+        little, much = (drive.write_amplification for drive in each.drives)
+        assert little is not None
+        assert much is not None
+        assert 1 <= much < little
+        assert all(drive.settled for drive in each.drives)
+
+
+def test_the_recorded_drive_is_the_check(tmp_path: Path) -> None:
+    dense, _ = predictions(
+        recorded(tmp_path / "run"), Asked(int(740e9), int(3.2e12), (0.07,), simulated_bytes=CAPACITY)
+    )
+    assert dense.settled == pytest.approx(settled_at())
+    assert dense.error == pytest.approx(0.0, abs=1e-9), "the same drive, the same load, the same seed"
+
+
+def test_a_run_without_signatures_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no write signature"):
+        list(predictions(recorded(tmp_path / "run", aged=False), Asked(1 << 30, 1 << 40, (0.07,))))
+
+
+def test_the_command_prints_what_is_simulated_beside_what_was_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(recorded(tmp_path / "run").path)
+    sizes = ("--data", "740GB", "--capacity", "3.2TB", "--simulated", "64MB")
+    assert main(["predict", path, *sizes, "--over-provisioning", "7%,28%", "--writes-per-day", "10TB"]) == 0
+    said = capsys.readouterr().out
+    assert "table.fillfactor=75: " in said
+    assert "over-provisioning 28 %: write amplification" in said
+    assert "the recorded drive: simulated" in said
+    assert "published: drive: normal; space: 740 GB" in said
+    assert said.count("simulated") >= 4
+    assert main(["predict", path, *sizes, "--json"]) == 0
+    first, _ = json.loads(capsys.readouterr().out)["simulated"]
+    assert first["drives"][0]["endurance_bytes"] > 3.2e12
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--data", "0GB", "--capacity", "1TB"), "--data must be above 0"),
+        (("--data", "1GB", "--capacity", "1"), "amount of memory"),
+        (("--data", "1GB", "--capacity", "1TB", "--simulated", "0GB"), "--simulated must be above 0"),
+        (("--data", "2TB", "--capacity", "1TB"), "the data need"),
+        (("--data", "1GB", "--capacity", "1TB", "--over-provisioning", "7"), "over-provisioning"),
+        (("--data", "1GB", "--capacity", "1TB", "--live-share", "150%"), "live-share"),
+    ],
+)
+def test_bad_input_is_named(
+    words: tuple[str, ...], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(recorded(tmp_path / "run").path), *words]) == 2
+    assert complaint in capsys.readouterr().err
