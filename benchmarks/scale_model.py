@@ -28,6 +28,7 @@ from pgassay import library
 from pgassay.analysis.boundaries import fixed_critical
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
+from pgassay.study.messages import in_four_digits
 from pgassay.study.responses import Scale, Status
 
 SIZES = ("physical_bytes", "database_bytes")
@@ -148,7 +149,7 @@ def table(models: Sequence[Mapping[Name, tuple[Point, bool]]]) -> Iterator[tuple
         points = [each[name][0] for each in models]
         logarithm = models[0][name][1]
         judged = judge(points)
-        each = ", ".join(f"1:{point.by:.4g} {shown(point, logarithm)}" for point in points)
+        each = ", ".join(f"1:{in_four_digits(point.by)} {shown(point, logarithm)}" for point in points)
         response, treatment, condition = name
         where = f"{response} of {treatment}, condition {int(condition) + 1}"
         original = _quantity(judged.value, judged.half, logarithm)

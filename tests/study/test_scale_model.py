@@ -128,7 +128,7 @@ def test_a_study_without_sizes_has_no_model() -> None:
 
 
 def test_less_than_one_row_is_refused_with_what_is_left() -> None:
-    with pytest.raises(UsageError, match=r"1:2e\+04 leaves too little data: 0.35 of load.rows=7000") as refused:
+    with pytest.raises(UsageError, match=r"1:20000 leaves too little data: 0.35 of load.rows=7000") as refused:
         shrink({"load": {"rows": 7000}}, Factors(), 20000)
     assert "at least one row" in str(refused.value.hint)
 
@@ -197,7 +197,9 @@ def test_a_record_keeps_what_the_model_is() -> None:
     model = replace(made, likeness=alike)
     assert parse_model(tomllib.loads(write({"model": to_table(model)}))["model"]) == model
     assert model.label == "scale model 1:100"
-    assert ScaleModel(931.32).label == "scale model 1:931.3"
+    assert [ScaleModel(by).label for by in (931.32, 13500.4, 20000)] == [
+        f"scale model 1:{times}" for times in ("931.3", "13500", "20000")
+    ]
     wrong: list[object] = [{}, [], {"by": "x"}, {"by": 9, "likeness": [{"name": "a", "original": [1]}]}]
     for damaged in wrong:
         with pytest.raises(UsageError, match='"model"'):

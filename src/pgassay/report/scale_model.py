@@ -61,7 +61,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         return
     differing = ", ".join(each.name for each in not_kept(model))
     differs = f"not kept: {differing}" if differing else "every number that is known on both sides is kept"
-    yield Sentences((f"all sizes are {model.by:.4g} times smaller than in the study; {differs}", CANNOT))
+    yield Sentences((f"all sizes are {model.times} times smaller than in the study; {differs}", CANNOT))
     rows: list[tuple[str | Cell, ...]] = [(Cell(name, note), *cells) for name, *cells, note in _rows(model)]
     yield Table(("dimensionless number", "original", "model", ""), rows, "What the model keeps", whole=True)
     sizes = [(each.factor, each.original, each.model, each.note) for each in model.resized]

@@ -19,6 +19,8 @@ from pgassay.study.thresholds import split as split_threshold
 Document = dict[str, Any]
 
 SIZES = ("quick", "as-published")
+SCALE = "scale"
+"""The table that asks for a scale model."""
 _VARIED = ("factors", "conditions", "covariates")
 _LINKED = ("treatments", "conditions")
 """What may be a list of tables of levels instead of a cross product."""
@@ -88,10 +90,10 @@ def resolve(name: str, document: Document, overrides: Overrides, catalogue: Fact
 
 def _with_scale(document: Document, overrides: Overrides) -> Document:
     """The command line's scale in place of the file's; what `[scale]` says of the original stays."""
-    said = document.get("scale", {})
+    said = document.get(SCALE, {})
     rest = {key: value for key, value in said.items() if key not in ("by", "to")} if isinstance(said, dict) else {}
     asked = {"by": overrides.scale} if overrides.scale else {"to": overrides.scale_to}
-    return {**document, "scale": {**rest, **asked}}
+    return {**document, SCALE: {**rest, **asked}}
 
 
 def _with_threshold(document: Document, name: str, condition: str) -> Document:

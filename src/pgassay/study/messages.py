@@ -259,10 +259,16 @@ def no_sizes() -> UsageError:
     )
 
 
+def in_four_digits(by: float) -> str:
+    """A scale's number: `250`, `931.3`, `13500`."""
+    rounded = float(f"{by:.4g}")
+    return str(int(rounded)) if rounded == int(rounded) else str(rounded)
+
+
 def model_too_small(name: str, text: str, by: float, left: float, unit: str) -> UsageError:
     """Less than one warehouse, or rows too few for a load."""
     return UsageError(
-        f"1:{by:.4g} leaves too little data: {left:.3g} of {name}={text}",
+        f"1:{in_four_digits(by)} leaves too little data: {left:.3g} of {name}={text}",
         f"the model needs at least one {unit}: take a larger scale, or vary fewer levels with --levels {name}=…",
     )
 

@@ -14,11 +14,11 @@ from math import ceil
 from typing import Any, Protocol
 
 from pgassay.study import messages
-from pgassay.study.document import Document, with_changed_levels
+from pgassay.study.document import SCALE, Document, with_changed_levels
 from pgassay.study.quantities import typed
 from pgassay.study.units import BYTES_PER_UNIT, format_bytes, format_number, parse_memory, split_quantity
 
-REQUEST, RESULT = "scale", "model"
+REQUEST, RESULT = SCALE, "model"
 """The tables of a study file: what is asked for, and what a record has in its place."""
 _REQUEST_KEYS = ("by", "to", "cores", "memory", "ours")
 _ROUNDED = 0.01
@@ -149,9 +149,14 @@ class ScaleModel:
     likeness: tuple[Likeness, ...] = ()
 
     @property
+    def times(self) -> str:
+        """How many times smaller it is, in four digits: `250`, `931.3`, `13500`."""
+        return messages.in_four_digits(self.by)
+
+    @property
     def label(self) -> str:
         """How everything that comes of it is labelled: `scale model 1:250`."""
-        return f"scale model 1:{self.by:.4g}"
+        return f"scale model 1:{self.times}"
 
 
 def parse_scale(value: object) -> float:
