@@ -14,6 +14,7 @@ from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.report.calibrated_turns import in_turns
+from pgassay.report.calibration import CalibrationFindings
 from pgassay.testing import real
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s"]
@@ -73,6 +74,18 @@ def test_a_load_that_cannot_take_turns_leaves_the_rest_of_a_calibration(
     assert kept(path).refused == {way: f"no {way}" for way in WAYS}
     assert (kept(path).pending, dict(kept(path).turns)) == ((), {})
     assert "Two equal servers in turns: not known, no turns" in list(in_turns({}, kept(path).refused))
+
+
+def test_turns_that_cannot_be_read_are_named_and_the_rest_is_shown(tmp_path: Path) -> None:
+    path = begun(tmp_path / "run")
+    (path / "turns").mkdir()
+    found = CalibrationFindings(Run.open(path))
+    assert found.ways == {}
+    assert "is not a run directory" in found.ways_missing["turns"]
+    assert any("Two equal servers in turns: not known" in line for line in in_turns(found.ways, found.ways_missing))
+    (path / "calibration.json").write_text("{torn")
+    assert CalibrationFindings(Run.open(path)).kept is None
+    assert calibrate.take_turns(path, OPTIONS, quiet=True) == 0, "nothing is known to be pending"
 
 
 def test_ways_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,6 +171,9 @@ def test_equal_servers_of_a_calibration_may_take_turns() -> None:
         assert len({arm.snapshot_key for arm in resolved.arms}) == 1, "one snapshot for both"
         assert {name: level.typed for name, level in study.fixed.items() if name.startswith("host.")} == fixed
         assert (study.design.blocks_min, study.design.blocks_max, study.design.budget_s) == (10, 10, 240.0)
+    for budget, each_s in (("0.5", 0.25), ("90min", 2700.0), ("800h", 1440000.0)):
+        asked = turns_document(document_of({**load, "duration": "8s"}, 2, 2, (2, 2), budget, 7), TURNS)
+        assert parse("x", asked, every_factor()).design.budget_s == each_s
     few = document_of({**load, "duration": "8s"}, 2, 2, (2, 2), "60s", 7)
     assert parse("x", turns_document(few, TURNS), every_factor()).design.blocks_max == 2
     counted = document_of({**load, "transactions": "100"}, 2, 2, (2, 2), "60s", 7)

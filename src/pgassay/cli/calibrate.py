@@ -72,7 +72,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
 
     seed = arguments.seed if arguments.seed is not None else secrets.randbelow(2**31)
     blocks = (min(5, arguments.blocks), arguments.blocks)
-    budget = f"{SEQUENTIAL_SHARE * seconds('[design]', arguments.budget):.0f}s"
+    budget = str(SEQUENTIAL_SHARE * seconds("[design]", arguments.budget))
     document = document_of(_load(arguments), arguments.clusters, arguments.runs, blocks, budget, seed)
     path = run_path(arguments, STUDY)
     options = _bench_options(arguments)

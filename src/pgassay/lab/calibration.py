@@ -140,7 +140,7 @@ def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
         "responses": {"primary": "tps"},
         "design": {
             "blocks": {"min": blocks, "max": blocks},
-            "budget": f"{budget_s:.0f}s",
+            "budget": str(budget_s),
             "seed": design["seed"],
             "pairing": ALTERNATE,
         },

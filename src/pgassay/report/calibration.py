@@ -16,6 +16,7 @@ from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shar
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
+from pgassay.errors import PgassayError
 from pgassay.record.calibrations import (
     AFTER_RESTART,
     CLUSTER,
@@ -164,8 +165,27 @@ class CalibrationFindings:
 
     @cached_property
     def ways(self) -> Mapping[str, Way]:
-        """How equal servers took turns, by the name of the way; only those that were begun. Raises `RecordError`."""
-        return {name: way_of(name, Run.open(path)) for name in WAYS if (path := self.run.path / name).is_dir()}
+        """How equal servers took turns, by the name of the way; only those that were begun and can be read."""
+        return {name: found for name, found in self._begun.items() if isinstance(found, Way)}
+
+    @property
+    def ways_missing(self) -> Mapping[str, str]:
+        """Why ways were not measured, or what was cannot be read."""
+        refused = self.kept.refused if self.kept is not None else {}
+        return {**refused, **{name: found for name, found in self._begun.items() if isinstance(found, str)}}
+
+    @cached_property
+    def _begun(self) -> Mapping[str, Way | str]:
+        """Each way that was begun, or why it cannot be read."""
+        found: dict[str, Way | str] = {}
+        for name in WAYS:
+            path = self.run.path / name
+            try:
+                if path.is_dir():
+                    found[name] = way_of(name, Run.open(path))
+            except PgassayError as error:
+                found[name] = error.message
+        return found
 
     @cached_property
     def kept(self) -> Calibration | None:
@@ -279,7 +299,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
                 f"  ±{aim:.0%}  {plan.clusters} clusters × {plan.restarts} restarts × {plan.runs} runs:"
                 f" {words.duration(plan.seconds)}"
             )
-    yield from in_turns(found.ways, found.kept.refused if found.kept is not None else {})
+    yield from in_turns(found.ways, found.ways_missing)
     others = [each for name, each in found.noises.items() if name != PRIMARY]
     if others:
         yield ""
@@ -317,7 +337,7 @@ def document(found: CalibrationFindings) -> Mapping[str, Any]:
             for name, way in found.ways.items()
         },
         "impossible_latency_share": found.impossible_latency_share,
-        "turns_refused": dict(found.kept.refused) if found.kept is not None else {},
+        "turns_refused": dict(found.ways_missing),
     }
     if isinstance(noise, str):
         return {**plain, "cannot_tell": noise}
