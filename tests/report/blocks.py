@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pgassay.report import page
+from altair.utils.schemapi import debug_mode
+
+from pgassay.report import contents, page
+from pgassay.report.arrangement import flat
+from pgassay.report.charts import specified
 from pgassay.report.findings import Findings
 from pgassay.report.forms import document
 from pgassay.report.json_values import finite
@@ -35,6 +39,15 @@ def _tables(blocks: Iterable[Block]) -> Iterator[Table]:
 def figures(findings: Findings) -> tuple[DrawnFigure, ...]:
     """Every figure of the page."""
     return page.figures(page.chapters(findings))
+
+
+def specification(findings: Findings, name: str) -> dict[str, Any] | None:
+    """One figure as the page specifies it, without drawing the others; None where there is nothing to draw."""
+    every = (block for section in contents.sections() for block in flat(section.shown(findings, Surface.PAGE)))
+    (wanted,) = (block for block in every if isinstance(block, Figure) and block.name == name)
+    with debug_mode(False):
+        found = wanted.draw()
+        return specified(found.chart) if isinstance(found, Drawing) else None
 
 
 def body(findings: Findings) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.report import words
 from pgassay.report.findings import Findings
-from tests.report.blocks import body, figures
+from tests.report.blocks import body, specification
 from tests.report.crossed import make_crossed
 
 
@@ -32,7 +32,8 @@ def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
 
 def test_each_panel_of_costs_draws_its_own_arm_only(findings: Findings) -> None:
     """A layer with data of its own would show every arm in every panel."""
-    (costs,) = (figure.specification for figure in figures(findings) if figure.name == "costs")
+    costs = specification(findings, "costs")
+    assert costs is not None
     assert "data" in costs
     inside = costs["spec"]
     assert "data" not in inside

@@ -12,7 +12,7 @@ from pgassay.analysis.curve_fit import Estimate
 from pgassay.report import page, text, words
 from pgassay.report.findings import Findings
 from pgassay.report.scaling import BAD_FIT, SECTION, scaling, sentences
-from tests.report.blocks import figures, plain, tables
+from tests.report.blocks import plain, specification, tables
 from tests.report.crossed import make_crossed
 from tests.report.scaled import CORES, GAIN, READ, WRITE, make_scaled
 
@@ -94,19 +94,18 @@ def test_every_form_says_it(findings: Findings, tmp_path: Path) -> None:
 
 
 def test_the_figure_has_every_line(findings: Findings) -> None:
-    figure = next(each for each in figures(findings) if each.name == "scaling")
-    drawn = json.dumps(figure.specification)
+    drawn = json.dumps(specification(findings, "scaling"))
     for name in ("measured", "two lines with a kink", "Universal Scalability Law", "sysbench cpu, scaled"):
         assert name in drawn
 
 
 @pytest.mark.parametrize("bad", [("kink",), ("law",), ("kink", "law")])
-def test_a_fit_that_is_not_told_is_not_drawn_either(tmp_path: Path, bad: tuple[str, ...]) -> None:
-    badly = Findings(make_scaled(tmp_path / "run"))
+def test_a_fit_that_is_not_told_is_not_drawn_either(findings: Findings, bad: tuple[str, ...]) -> None:
+    badly = Findings(findings.run)
     fits = badly.scalings
     misfits = [{name: replace(getattr(each, name), misfit=2 * BAD_FIT) for name in bad} for each in fits]
     vars(badly)["scalings"] = tuple(replace(each, **misfit) for each, misfit in zip(fits, misfits, strict=True))
-    drawn = json.dumps(next(each for each in figures(badly) if each.name == "scaling").specification)
+    drawn = json.dumps(specification(badly, "scaling"))
     assert "measured" in drawn
     assert "sysbench cpu, scaled" in drawn
     assert ('"two lines with a kink"' in drawn) == ("kink" not in bad)
@@ -121,11 +120,11 @@ def test_a_fit_that_is_not_told_is_not_drawn_either(tmp_path: Path, bad: tuple[s
 def test_two_points_and_other_covariates_have_no_fit(tmp_path: Path) -> None:
     crossed = Findings(make_crossed(tmp_path / "run"))
     assert all(each.kink is None and each.law is None for each in crossed.scalings)
-    assert all(figure.name != "scaling" for figure in figures(crossed))
+    assert specification(crossed, "scaling") is None
 
 
 def test_a_missing_yardstick_is_said(tmp_path: Path) -> None:
     missing = Findings(make_scaled(tmp_path / "run", sysbench=False))
     assert "sysbench is not installed" in text.render(missing)
-    assert "sysbench cpu, scaled" not in json.dumps([dict(each.specification) for each in figures(missing)])
+    assert "sysbench cpu, scaled" not in json.dumps(specification(missing, "scaling"))
     assert missing.claims[2].mark is Mark.NOT_TESTABLE
