@@ -128,3 +128,11 @@ def test_a_wal_beside_the_data_has_no_drive_of_its_own() -> None:
         DriveOptions.from_levels({"data": "csd", "wal": "beside", "wal.filesystem": "xfs"})
     server: Any = Server("/no/such/place")
     assert wal.read_back("drive.wal", wal.parse("drive.wal", "beside"), Readable(server)) == "beside"
+
+
+@pytest.mark.parametrize("place", ["directory:/mnt", "normal=device:/dev/nvme9n1"])
+def test_a_real_drive_is_as_large_as_it_is(place: str) -> None:
+    """Studies that fit emulated drives to the data run on real ones, too."""
+    assert DriveOptions.from_levels({"data": place, "data.capacity": "auto"}).data.capacity_bytes is None
+    with pytest.raises(UsageError, match="does not apply"):
+        DriveOptions.from_levels({"data": place, "data.capacity": "1GB"})

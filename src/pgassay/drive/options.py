@@ -356,7 +356,10 @@ class DriveOptions(Options):
 
 def _check(owner: str, drive: OneDrive) -> None:
     """Refuse options that the kind of drive does not have."""
+    real = drive.kind in (DriveKind.DIRECTORY, DriveKind.DEVICE)
     for name in drive.asked():
+        if name == "capacity" and drive.scaled and real:
+            continue  # it is as large as it is
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
             raise messages.not_for_directories(f"{owner}.{name}")
         only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
