@@ -99,8 +99,8 @@ def test_speeds_are_compared_once_both_drives_kept_to_their_service_times() -> N
 @pytest.mark.parametrize(
     ("errors", "says"),
     [
-        (errors_of(0.02, 0.35), "answered 35% later"),
-        (errors_of(0.35, 0.0), "answered 35% later"),
+        (errors_of(0.02, 0.35), "answered 35 % later"),
+        (errors_of(0.35, 0.0), "answered 35 % later"),
         (errors_of(None, 0.0), "was not measured"),
         ({}, "was not measured"),
     ],
@@ -114,7 +114,7 @@ def test_drives_that_were_late_or_unmeasured_are_not_compared(errors: Errors, sa
 
 def test_doubt_is_about_the_worse_of_two() -> None:
     assert refusal_by_errors([0.0, ACCEPTABLE_ERROR]) == ""
-    assert "11% later" in refusal_by_errors([0.0, 0.11])
+    assert "11 % later" in refusal_by_errors([0.0, 0.11])
 
 
 def test_a_cost_of_the_same_drives_is_compared() -> None:

@@ -61,7 +61,7 @@ def test_a_starved_program_is_no_lazy_client() -> None:
     """Backends wait for a program that gets no CPU, since others have it."""
     found = diagnose(Evidence(5000.0, waits(client=0.85, on_cpu=0.1), costs(35.0), 2.0, 4, busy=0.99, foreign=0.6))
     assert found.cause is Cause.CPU
-    assert "other programs take 60%" in found.text
+    assert "other programs take 60 %" in found.text
 
 
 def test_queues_for_a_saturated_cpu_are_no_locks() -> None:
@@ -75,7 +75,7 @@ def test_capacities_of_the_disk_decide_without_waits() -> None:
     )
     found = diagnose(flushed)
     assert found.cause is Cause.WAL_FLUSH
-    assert "95% of what flushing the device can do" in found.text
+    assert "95 % of what flushing the device can do" in found.text
     assert "waits were not sampled" in found.missing
     written = Evidence(
         10_000.0, waits(on_cpu=0.6), costs(100.0, disk_written_bytes_per_transaction=48_000.0), 4.0, 8, busy=0.3,

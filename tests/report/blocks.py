@@ -51,8 +51,9 @@ def specification(findings: Findings, name: str) -> dict[str, Any] | None:
 
 
 def body(findings: Findings) -> str:
-    """The page without its figures and its script."""
-    return page.html(findings, page.chapters(findings, drawn=False)).partition('<script type="module">')[0]
+    """The page without its figures and its script, with plain spaces."""
+    whole = page.html(findings, page.chapters(findings, drawn=False)).partition('<script type="module">')[0]
+    return whole.replace("\u00a0", " ")
 
 
 def plain(findings: Findings) -> Any:

@@ -46,7 +46,7 @@ def test_terminal_and_json_say_the_same(run: Run) -> None:
     said = text.render(Findings(run))
     assert "host.huge_pages=none: slow up to 64MB; recovered (below 1.25) from 256MB on" in said
     assert "Recommended shared_buffers for this pattern" in said
-    assert "100% → 0%" in said, "the scan washes the index out of the page cache"
+    assert "100 % → 0 %" in said, "the scan washes the index out of the page cache"
     assert "too short" not in said, "a load without seconds is not blamed for them"
     cache = plain(Findings(run))["cache"]
     assert cache["recovery"]["host.huge_pages=none"]["recovered_from"] == 256 * MB

@@ -51,9 +51,9 @@ def test_the_change_in_brackets_is_the_one_between_the_figures(
     left = tuple(each for each in findings.trials if not (each.treatment.endswith("=50") and each.block > BLOCKS - 2))
     findings.__dict__["trials"] = left
     _, base, *others = row_of(findings, title)
-    whole = float(base.rstrip("%"))
+    whole = float(base.rstrip(" %"))
     for cell in others:
-        found = re.match(r"([0-9.]+)%? \(([+-][0-9.]+) (%|points) ", cell)
+        found = re.match(r"([0-9.]+)(?: %)? \(([+-][0-9.]+) (%|points) ", cell)
         assert found, cell
         value, change = float(found[1]), float(found[2])
         expected = whole * (1 + change / 100) if found[3] == "%" else whole + change

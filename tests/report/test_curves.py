@@ -22,8 +22,8 @@ def curve(*points: tuple[int, float, float]) -> Curve:
 def test_points_known_worse_than_was_asked_are_counted() -> None:
     assert known(curve((1, 100.0, 0.05), (2, 200.0, 0.08)), 0.1) == "every point is known to ±10 %"
     mixed = known(curve((1, 100.0, 0.05), (2, 200.0, 0.4)), 0.1)
-    assert mixed == "1 of 2 points is known to ±10 %, the least certain one to +40%"
-    assert known(curve((1, 100.0, 0.5)), 0.1) == "no point is known to ±10 %, the least certain one to +50%"
+    assert mixed == "1 of 2 points is known to ±10 %, the least certain one to +40 %"
+    assert known(curve((1, 100.0, 0.5)), 0.1) == "no point is known to ±10 %, the least certain one to +50 %"
     unbounded = Curve("", "", (Point("load.clients=1", 2, 100.0, 0.0, float("inf"), ()),), 0.95)
     assert known(unbounded, 0.1) == "no point has an interval yet"
 
@@ -49,7 +49,7 @@ def test_a_law_that_does_not_describe_the_points_tells_nothing(findings: Finding
     bad = 2 * BAD_FIT
     scaling = replace(found, kink=replace(found.kink, misfit=bad), law=replace(found.law, misfit=bad))
     bend, peak = sentences(scaling, findings.processors, findings.primary)
-    assert bend.endswith("two lines fit badly (points lie 50% off them), so they locate no kink")
+    assert bend.endswith("two lines fit badly (points lie 50 % off them), so they locate no kink")
     assert peak.endswith("so its peak says nothing")
 
 

@@ -33,7 +33,7 @@ def test_it_comes_first_on_every_surface(findings: Findings) -> None:
     assert contents.sections()[0].name == "headline"
     assert "take table.fillfactor=75" in text.render(findings).partition("\nVerdict")[0].lower()
     page = body(findings)
-    assert page.index("Take table.fillfactor=75") < page.index("Transactions per second of each treatment")
+    assert page.index("Take table.fillfactor=75") < page.index("Transactions per second: each treatment against")
     assert list(plain(findings))[1] == "headline", "behind the format"
 
 

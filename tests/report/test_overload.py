@@ -84,7 +84,7 @@ def test_a_clock_that_gives_impossible_latencies_is_told_by_its_worst_trial() ->
     assert late_clock([of(None), of(0.0), of(0.0009), of(0.5, Status.INVALID)]) == ()
     (told,) = late_clock([of(0.002), of(0.0141), of(0.0)])
     assert "at most 5 µs" in told
-    assert "in 2 of 3 trials, at worst 1.41%" in told
+    assert "in 2 of 3 trials, at worst 1.41 %" in told
 
 
 def test_text_json_and_page_warn(tmp_path: Path) -> None:

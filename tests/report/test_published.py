@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
-from pgassay.report import page, text
+from pgassay.report import text
 from pgassay.report.findings import Findings
 from pgassay.report.published import SECTION
 from pgassay.report.section import Sentences
 from pgassay.report.words import MISSING
 from pgassay.study.model import Published
 from pgassay.testing.planted import make_run
-from tests.report.blocks import tables
+from tests.report.blocks import body, tables
 from tests.report.driven import make_driven
 
 
@@ -40,7 +40,7 @@ def test_ones_own_figures_stand_beside_the_row_of_their_treatment(findings: Find
     assert first[3].startswith(f"{float(f'{summary.avg:.3g}'):,.0f} ± ")
     assert first[5] == MISSING  # the baseline against itself
     assert second[5].startswith(("+19.", "+20."))  # 20 % are planted
-    assert f' ours">{second[5]}' in page.html(findings, page.chapters(findings, drawn=False))
+    assert f' ours">{second[5]}' in body(findings)
 
 
 def test_a_row_without_its_treatment_or_response_here_has_dashes(findings: Findings) -> None:

@@ -49,7 +49,7 @@ def test_answer_and_claims_are_labelled(findings: Findings) -> None:
 def test_a_plan_says_what_is_kept_and_what_a_model_cannot_tell() -> None:
     first, *numbers, last = in_words(MODEL)
     assert first == ("scale model 1:250: load.rows 1000 → 4; server.max_wal_size 1GB → 32MB (no less than 32MB)")
-    assert numbers[0] == "superblock ÷ drive: 2.7e-05 in the original, 0.00059 here, not kept"
+    assert numbers[0] == "superblock ÷ drive: 0.000027 in the original, 0.00059 here, not kept"
     assert last == CANNOT
     assert "absolute speed" in last
 

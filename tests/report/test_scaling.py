@@ -114,7 +114,7 @@ def test_a_fit_that_is_not_told_is_not_drawn_either(findings: Findings, bad: tup
     for _, kink, gain, contention, coherency, clients, peak, misfit in (map(str, row) for row in table.rows):
         assert ({kink, gain} == {words.MISSING}) == ("kink" in bad)
         assert ({contention, coherency, clients, peak} == {words.MISSING}) == ("law" in bad)
-        assert "50.0%" in misfit
+        assert "50.0 %" in misfit
 
 
 def test_two_points_and_other_covariates_have_no_fit(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_speeds_made_by_service_times_carry_the_label(findings: Findings) -> Non
     findings.__dict__["service_errors"] = late
     told = findings.judged(findings.primary)
     assert len(told) == len(speeds)
-    assert all(each.verdict.text.endswith("emulated service times, which a drive missed by 50%)") for each in told)
+    assert all(each.verdict.text.endswith("emulated service times, which a drive missed by 50 %)") for each in told)
     sizes = findings.judged(findings.responses["table_bytes"])
     assert len(sizes) == len(speeds)
     assert not any(service_times.LABEL in each.verdict.text for each in sizes)
@@ -62,8 +62,8 @@ def test_the_drives_table_tells_how_late_they_were(findings: Findings) -> None:
     findings.__dict__["trials"] = tuple(trials)
     (table,) = tables(drives.SECTION, findings)
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["answered later than requested by, mean"] == ("2.0%",) * 3
-    assert rows["answers more than 10 % late"] == ("25.0%",) * 3
+    assert rows["answered later than requested by, mean"] == ("2.0 %",) * 3
+    assert rows["answers more than 10 % late"] == ("25.0 %",) * 3
     said = " ".join(table.notes)
     assert "emulated service times (sata-ssd)" in said
-    assert "up to 30% later" in said
+    assert "up to 30 % later" in said

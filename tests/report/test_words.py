@@ -25,7 +25,7 @@ def test_numbers(value: float | None, shown: str) -> None:
 
 
 def test_shares_and_bytes_by_their_unit() -> None:
-    assert words.quantity(0.123, Response("x", "x", "share", Better.HIGHER)) == "12.3%"
+    assert words.quantity(0.123, Response("x", "x", "share", Better.HIGHER)) == "12.3 %"
     bytes_ = Response("x", "x", "bytes", Better.LOWER)
     assert words.quantity(52428800, bytes_) == "50.0 MB"
     assert words.quantity(10300, bytes_) == "10.1 kB"

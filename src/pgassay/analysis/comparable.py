@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import inf, nan
 
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.messages import per_cent
 from pgassay.study.drives import Canonical, emulated, timed
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
@@ -58,7 +59,8 @@ def refusal_by_errors(errors: Iterable[float | None]) -> str:
     if worst <= ACCEPTABLE_ERROR:
         return ""
     return (
-        f"a drive answered {worst:.0%} later than its service times, and {ACCEPTABLE_ERROR:.0%} is the most allowed: "
+        f"a drive answered {per_cent(worst)} later than its service times, and {per_cent(ACCEPTABLE_ERROR)} is the most"
+        " allowed: "
         "this machine is too slow or too busy for it"
     )
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from math import isfinite
 
 from pgassay.analysis.capacities import OVERUSED, Capacity
+from pgassay.analysis.messages import per_cent
 
 FULL = 0.9
 """A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""
@@ -118,13 +119,13 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
         if shares:
             in_service = sum(shares) / (1.0 - client) if client < 1.0 else 0.0
             strength, decides = in_service, in_service >= MOST and not saturated and client < CLIENT_MOST
-            said.append(f"backends wait {words} {in_service:.0%} of their time in service")
+            said.append(f"backends wait {words} {per_cent(in_service)} of their time in service")
         for name, used, source in _in_use(evidence, costs):
             believable = used <= BELIEVABLE
             if believable:
                 strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
             if used <= OVERUSED:
-                said.append(f"{min(used, 1.0):.0%} of what {name} can do is in use ({source})")
+                said.append(f"{per_cent(min(used, 1.0))} of what {name} can do is in use ({source})")
             else:
                 nothing = "" if believable else " and decides nothing"
                 told = f"the load uses {used:.2g} times the capacity that was measured of {name} ({source})"
@@ -161,13 +162,15 @@ def _cpu(evidence: Evidence, own: float | None, waits_decide: bool) -> Candidate
     if own is not None:
         server = evidence.costs.get("server_cpu_us_per_transaction") or 0.0
         share = server * evidence.per_s / ((evidence.cores or 1.0) * 1e6)
-        said.append(f"server and load program use {own:.0%} of {evidence.cores:g} cores, the server {share:.0%}")
+        said.append(
+            f"server and load program use {per_cent(own)} of {evidence.cores:g} cores, the server {per_cent(share)}"
+        )
     if evidence.busy is not None:
-        said.append(f"the machine's processors are {evidence.busy:.0%} busy")
+        said.append(f"the machine's processors are {per_cent(evidence.busy)} busy")
     if evidence.foreign:
-        said.append(f"other programs take {evidence.foreign:.0%}")
+        said.append(f"other programs take {per_cent(evidence.foreign)}")
     if on_cpu is not None and client < 1.0:
-        said.append(f"backends have or want a CPU {on_cpu / (1.0 - client):.0%} of their time in service")
+        said.append(f"backends have or want a CPU {per_cent(on_cpu / (1.0 - client))} of their time in service")
     if not said or (own is None and evidence.busy is None):
         return None
     full = max(own or 0.0, evidence.busy or 0.0)
@@ -182,7 +185,7 @@ def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
     if program is not None and evidence.threads:
         used = program * evidence.per_s / (evidence.threads * 1e6)
         threads = "its one thread's" if evidence.threads == 1 else f"its {evidence.threads} threads'"
-        said.append(f"the load program uses {used:.0%} of {threads} time")
+        said.append(f"the load program uses {per_cent(used)} of {threads} time")
         strength, decides = min(1.0, used), used >= FULL
     asked = evidence.rate_asked
     if asked and evidence.per_s >= (1.0 - 0.05) * asked:
@@ -190,7 +193,7 @@ def _client(evidence: Evidence, cpu: Candidate | None) -> Candidate | None:
         strength, decides = 1.0, True
     waits = evidence.waits.get("client")
     if waits is not None:
-        said.append(f"backends wait for the client {waits:.0%} of their time")
+        said.append(f"backends wait for the client {per_cent(waits)} of their time")
         idle = cpu is None or not cpu.decides
         strength, decides = max(strength, waits), decides or (waits >= CLIENT_MOST and idle)
     return Candidate(Cause.CLIENT, strength, decides, tuple(said)) if said else None

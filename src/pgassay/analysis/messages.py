@@ -181,12 +181,24 @@ def tenths(value: float) -> str:
     return f"{value:.1f}" if abs(value) < 99.95 else f"{float(f'{value:.3g}'):,.0f}"
 
 
+def per_cent(value: float, decimals: int = 0) -> str:
+    """A share as every report writes it: 0.123 is `12 %`, with a decimal `12.3 %`, and all of it `100 %`."""
+    shown = f"{value * 100.0:.{decimals}f}"
+    return "100 %" if shown == f"{100:.{decimals}f}" else f"{shown} %"
+
+
 def rounded(value: float) -> str:
     """Three significant digits, with commas from a thousand on: `12,500`; `∞` for what has no bound."""
     if not isfinite(value):
         return "∞" if value > 0.0 else "-∞"
     digits = float(f"{value:.3g}")
-    return f"{digits:,.0f}" if abs(digits) >= 100.0 else f"{digits:g}"
+    return f"{digits:,.0f}" if abs(digits) >= 100.0 else in_full(digits)
+
+
+def in_full(value: float) -> str:
+    """A number with three digits, without an exponent as long as it can be read: `0.00004`."""
+    shown = f"{value:.3g}"
+    return f"{value:.8f}".rstrip("0") if "e" in shown and abs(value) >= 1e-6 else shown
 
 
 def steady() -> str:

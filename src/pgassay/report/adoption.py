@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
+from pgassay.report.case import listed
 from pgassay.report.section import Block, Listing, Section, Sentences, Surface
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Study
@@ -191,4 +192,11 @@ def side_effects(trials: Iterable[TrialRecord]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(steps))
 
 
-SECTION = Section("apply", "Applying it", _blocks, link="Applying it", on=Surface.PAGE)
+def _brief(findings: "Findings") -> str:
+    """Which treatments it tells how to apply, or why none."""
+    blocks = list(_blocks(findings))
+    names = [each.title for each in blocks if isinstance(each, Listing)]
+    return f"how to set {listed(names, 'or')}, and what that risks" if names else ""
+
+
+SECTION = Section("apply", "Applying it", _blocks, link="Applying it", on=Surface.PAGE, brief=_brief)

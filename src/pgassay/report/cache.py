@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.compare import compare
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.observations import places
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words
@@ -40,6 +41,9 @@ _TIMES = {
     "seq": "Sequential scan (seq)",
     "idx2": "Index probes after the scan (idx2)",
 }
+BOX_FROM = 5
+"""Trials of a place from which a figure shows boxes; fewer are dots."""
+_DOTS = "Each dot is a trial."
 _BOXES = "Bar: the middle half of the trials; line: median; whiskers: to 1.5 times the bar; dots beyond."
 
 
@@ -246,7 +250,7 @@ def _shares(cache: CacheFindings) -> Table:
 
 
 def _share(value: float | None) -> str:
-    return words.MISSING if value is None else f"{value:.0%}"
+    return words.MISSING if value is None else per_cent(value)
 
 
 def times(cache: CacheFindings, time: str) -> Drawing | None:
@@ -259,35 +263,34 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
     from pgassay.report.boxes import FIVE, box_of
     from pgassay.report.charts import WIDTH, chart_of, legend_of, tip
 
+    few = max(map(len, cache.values(name).values())) < BOX_FROM
     rows, points = [], []
     for spot, values in cache.values(name).items():
         box, outside = box_of(values)
         place = {"size": format_bytes(spot.size), "series": spot.series or "all"}
         rows.append({**place, **box})
-        points += [{**place, "value": value} for value in outside]
+        points += [{**place, "value": value} for value in (values if few else outside)]
     order = [format_bytes(size) for size in cache.sizes]
     series = [each or "all" for each in cache.series]
-    colour = alt.Color("series:N", scale=_colours(series), sort=series, title=None, legend=legend_of(series))
-    x, offset = (
-        alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
-        alt.XOffset("series:N", sort=series),
-    )
     scale = alt.Scale(type="log", nice=False, padding=8) if _wide(rows) else alt.Scale(zero=False, nice=True)
-    tooltip = [tip(each) for each in ("size:N", "series:N", "trials:Q")]
-    tooltip += [tip(f"{each}:Q") for each in FIVE]
-    y = alt.Y("low:Q", scale=scale, title=f"{time}, ms")
-    base = chart_of(rows).encode(x=x, xOffset=offset, color=colour, tooltip=tooltip)
-    layered = base.mark_rule().encode(y=y, y2="high:Q") + base.mark_bar(opacity=0.55).encode(
-        y=alt.Y("q1:Q", scale=scale, title=f"{time}, ms"), y2="q3:Q"
-    )
-    layered += base.mark_tick(thickness=2).encode(y=alt.Y("median:Q", scale=scale), color=alt.value(INK))
-    if points:
-        layered += (
-            chart_of(points)
-            .mark_point(size=14, opacity=0.6)
-            .encode(x=x, xOffset=offset, color=colour, y=alt.Y("value:Q", scale=scale))
-        )
-    return Drawing(f"{_TIMES[time]} over shared_buffers", _BOXES, layered.properties(width=WIDTH, height=260))
+    title = f"{time}, ms"
+    shared: dict[str, Any] = {
+        "x": alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
+        "xOffset": alt.XOffset("series:N", sort=series),
+        "color": alt.Color("series:N", scale=_colours(series), sort=series, title=None, legend=legend_of(series)),
+    }
+    tooltip = [tip(each) for each in ("size:N", "series:N", "trials:Q")] + [tip(f"{each}:Q") for each in FIVE]
+    base = chart_of(rows).encode(**shared, tooltip=tooltip)
+    boxes = [
+        base.mark_rule().encode(y=alt.Y("low:Q", scale=scale, title=title), y2="high:Q"),
+        base.mark_bar(opacity=0.55).encode(y=alt.Y("q1:Q", scale=scale, title=title), y2="q3:Q"),
+        base.mark_tick(thickness=2).encode(y=alt.Y("median:Q", scale=scale), color=alt.value(INK)),
+    ]
+    dots = chart_of(points).mark_point(filled=few, size=90 if few else 14, opacity=0.9 if few else 0.6)
+    dots = dots.encode(**shared, y=alt.Y("value:Q", scale=scale, title=title))
+    layers = [dots] if few else [*boxes, *([dots] if points else [])]
+    chart = alt.layer(*layers).properties(width=WIDTH, height=260)
+    return Drawing(f"{_TIMES[time]} over shared_buffers", _DOTS if few else _BOXES, chart)
 
 
 def _wide(rows: Sequence[dict[str, Any]]) -> bool:
@@ -313,7 +316,7 @@ def residency(cache: CacheFindings) -> Drawing:
     """Shares of index and heap in both caches along the sizes, before the probes and after the scan."""
     import altair as alt
 
-    from pgassay.report.charts import WIDTH, chart_of, panels
+    from pgassay.report.charts import WIDTH, chart_of, columns_of, panels
 
     rows = [
         {
@@ -331,7 +334,11 @@ def residency(cache: CacheFindings) -> Drawing:
         x=alt.X("size:N", sort=order, title=BUFFERS.removeprefix("server."), axis=_sizes(order)),
         y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1], clamp=True), title="share"),
         color=alt.Color(
-            "what:N", scale=_colours(what), sort=what, title=None, legend=alt.Legend(orient="top", columns=2)
+            "what:N",
+            scale=_colours(what),
+            sort=what,
+            title=None,
+            legend=alt.Legend(orient="top", columns=columns_of(what)),
         ),
         tooltip=["size:N", "series:N", "what:N", "when:N", alt.Tooltip("share:Q", format=".0%")],
     )
@@ -365,4 +372,8 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("caches", "PostgreSQL's cache and the page cache", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    return "index probes before and after a scan by size of shared_buffers, what both caches hold, what is recommended"
+
+
+SECTION = Section("caches", "PostgreSQL's cache and the page cache", _blocks, _plain, secondary=True, brief=_brief)

@@ -15,6 +15,7 @@ from typing import Any
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
 from pgassay.errors import PgassayError
 from pgassay.record.calibrations import (
@@ -270,7 +271,8 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     yield f"  noise        {_noise(noise)} of tps from trial to trial within a block"
     of = shares(parts)
     yield (
-        f"  from         clusters {of['cluster']:.0%}, restarts {of['restart']:.0%}, runs {of['run']:.0%}"
+        f"  from         clusters {per_cent(of['cluster'])}, restarts {per_cent(of['restart'])},"
+        f" runs {per_cent(of['run'])}"
         " of a run's variance"
     )
     if found.capacities:
@@ -279,8 +281,8 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     yield f"  drift        {_change(noise.drift)} over the session of {session}; comparing within blocks removes it"
     if found.impossible_latency_share is not None:
         yield (
-            f"  clock        {found.impossible_latency_share:.2%} of latencies were impossible (5 µs at most) in the"
-            " worst trial"
+            f"  clock        {per_cent(found.impossible_latency_share, 2)} of latencies were impossible (5 µs at"
+            " most) in the worst trial"
         )
     yield f"  first run    {_change(noise.first_run)} against the later ones of a restart"
     yield from (f"  left out     {reason}" for reason in noise.left_out)
@@ -293,10 +295,10 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     yield "The cheapest repetition of one treatment, new clusters included (Kalibera and Jones)"
     for aim, plan in found.plans(noise).items():
         if plan is None:
-            yield f"  ±{aim:.0%}  out of reach"
+            yield f"  ±{per_cent(aim)}  out of reach"
         else:
             yield (
-                f"  ±{aim:.0%}  {plan.clusters} clusters × {plan.restarts} restarts × {plan.runs} runs:"
+                f"  ±{per_cent(aim)}  {plan.clusters} clusters × {plan.restarts} restarts × {plan.runs} runs:"
                 f" {words.duration(plan.seconds)}"
             )
     yield from in_turns(found.ways, found.ways_missing)

@@ -32,6 +32,10 @@ THREE_DIGITS = ",.3~r"
 """Of numbers in tooltips; none of ours needs more, and a thousand is 1,000 and not 1k."""
 _APART = 4.0
 """How many times larger the values of one panel are that want an axis of their own."""
+_BETWEEN = 14
+"""Pixels between two labels of an axis at least."""
+_NUMBERS = alt.NumberLocale(decimal=".", thousands=",", grouping=[3], currency=["", ""], minus="-")
+"""A minus sign as in the tables, so that a page writes its numbers in one way."""
 LINE, _AIR = 15, 10
 """Pixels of a line of text, and between two rows."""
 DOTS_MAX = 2000
@@ -71,16 +75,20 @@ def legend_of(names: Sequence[str], what: str = "") -> alt.Legend | None:
     if len(names) < 2:
         return None
     shared, labels = short_labels(names)
-    longest = max(map(len, labels.values()))
-    columns = max(1, min(len(names), int(NARROW // (longest * LETTER + _SYMBOL))))
     title = ": ".join(each for each in (what, shared) if each)
     return alt.Legend(
         orient="bottom",
         title=wrapped(title, NARROW) if title else None,
-        columns=columns,
+        columns=columns_of([*labels.values()]),
         labelExpr=f"{json.dumps(labels)}[datum.label]",
         symbolOpacity=1.0,
     )
+
+
+def columns_of(labels: Sequence[str]) -> int:
+    """As many columns of a legend as fit the narrowest page."""
+    longest = max(map(len, labels))
+    return max(1, min(len(labels), int(NARROW // (longest * LETTER + _SYMBOL))))
 
 
 def wrapped(text: str, length: float) -> Title:
@@ -115,7 +123,10 @@ def styled(figure: Any) -> Any:
     return figure.configure(
         font=FONT,
         background=PAPER,
-        axis=alt.AxisConfig(**axis, **texts, titleFontWeight="normal", labelOverlap="parity"),
+        axis=alt.AxisConfig(
+            **axis, **texts, titleFontWeight="normal", labelOverlap="parity", labelSeparation=_BETWEEN, labelFlush=False
+        ),
+        locale=alt.Locale(number=_NUMBERS),
         legend=alt.LegendConfig(**texts, titleLimit=0, symbolLimit=0, labelColor=INK, titleColor=SOFT),
         title=alt.TitleConfig(fontSize=14, anchor="start", color=INK, subtitleFontSize=12, subtitleColor=SOFT),
         text=alt.MarkConfig(color=INK, fontSize=12),

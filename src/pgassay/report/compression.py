@@ -66,4 +66,10 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"stored_kinds": found}
 
 
-SECTION = Section("compression", "Compressibility of tables, indexes and WAL", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    return "logical and compressed bytes of each kind of file, by treatment"
+
+
+SECTION = Section(
+    "compression", "Compressibility of tables, indexes and WAL", _blocks, _plain, secondary=True, brief=_brief
+)

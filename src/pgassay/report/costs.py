@@ -133,6 +133,11 @@ def _drawing(findings: "Findings") -> Drawing | None:
 
 def _brief(findings: "Findings") -> str:
     surely = tuple(changes(findings))
+    if not surely:
+        count = sum(response.cost and bool(findings.summaries(response)) for response in findings.responses.values())
+        known = "none surely changed" if any(each.bounded for each in findings.costs) else "no intervals yet"
+        counted = f"{words.counted(count, 'cost')} of {findings.work.article}"
+        return f"{counted}, by treatment; {known}" if findings.verdicts else counted
     return "; ".join(surely[:_NAMED]) + (f"; {len(surely) - _NAMED} more" if len(surely) > _NAMED else "")
 
 

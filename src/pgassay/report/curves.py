@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.curves import Curve, Point, curves
 from pgassay.analysis.effects import informative
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.observations import ResponseColumn
 from pgassay.report import bottleneck, scaling, words
 from pgassay.report.covariates import in_order, number_of
@@ -56,7 +57,7 @@ def _table(curve: Curve, response: Response) -> Table:
         for shown in [has_band(each, response.scale)]
     ]
     name = words.place(curve.treatment, curve.condition)
-    note = f"{curve.level:.0%} band, for all points together and at every look"
+    note = f"{per_cent(curve.level)} band, for all points together and at every look"
     return Table(
         ("at", response.title, "low", "high"), rows, f"Curve of {name}" if name else "Curve", (note,), whole=True
     )
@@ -100,7 +101,7 @@ def known(curve: Curve, resolution: float) -> str:
     verb = "are" if good > 1 else "is"
     text = f"{some} {verb} known to {asked}"
     if max(reaches) > resolution:
-        text += f", the least certain one to +{max(reaches):.0%}"
+        text += f", the least certain one to +{per_cent(max(reaches))}"
     return f"{text}; of {words.counted(unknown, 'point')} nothing is known" if unknown else text
 
 
@@ -222,4 +223,9 @@ def _values(curve: Curve) -> dict[str, Any]:
     return {**asdict(curve), "points": points}
 
 
-SECTION = Section("curves", "Curves along the covariates", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    along = ", ".join(findings.study.covariates)
+    return f"{findings.primary.title} along {along}: {words.counted(len(findings.curves), 'curve')}"
+
+
+SECTION = Section("curves", "Curves along the covariates", _blocks, _plain, secondary=True, brief=_brief)

@@ -11,6 +11,7 @@ from pgassay.analysis.comparable import is_speed, refusal_by_errors
 from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
+from pgassay.analysis.messages import per_cent
 from pgassay.report import words
 from pgassay.report.case import Standing
 from pgassay.report.section import Block, Cell, Table
@@ -150,7 +151,7 @@ def _basis(found: Sequence[Judgement]) -> str:
     if values:
         together = values[0].comparisons
         text += (
-            f"; values are means over the blocks, with {values[0].level:.0%} intervals"
+            f"; values are means over the blocks, with {per_cent(values[0].level)} intervals"
             f"{f' for all {together} of them together' if together > 1 else ''}"
         )
     if len(values) < len(found):

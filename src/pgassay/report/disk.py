@@ -171,4 +171,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         yield Table(("where", "finding"), findings.disk_signs, notes=(_CAVEAT,))
 
 
-SECTION = Section("disk", "The drive itself", _blocks, secondary=True)
+def _brief(findings: "Findings") -> str:
+    return "; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs))
+
+
+SECTION = Section("disk", "The drive itself", _blocks, secondary=True, brief=_brief)

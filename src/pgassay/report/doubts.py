@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pgassay.analysis.messages import per_cent
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.report import comparison, words
@@ -136,7 +137,7 @@ def disturbance(trials: Sequence[TrialRecord]) -> str:
     if not shares:
         return ""
     middle = shares[len(shares) // 2]
-    return f"other programs used {middle:.0%} of the CPU in the median window, at most {shares[-1]:.0%}"
+    return f"other programs used {per_cent(middle)} of the CPU in the median window, at most {per_cent(shares[-1])}"
 
 
 def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
@@ -149,7 +150,7 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     told = [share for share in shares if share > IMPOSSIBLE_TOLD]
     if not told:
         return ()
-    counted = f"in {len(told)} of {words.counted(len(shares), 'trial')}, at worst {max(told):.2%}"
+    counted = f"in {len(told)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(told), 2)}"
     return (
         f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
         " means of latency are too low; transactions per second are not affected",

@@ -8,6 +8,7 @@ trials) say the same. What fails one of these is transient, and said to be.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
 from pgassay.report.section import Block, Section, Table
@@ -169,8 +170,16 @@ def _shown(name: str, value: float | None) -> str:
     if value is None:
         return words.MISSING
     if name in _SHARES:
-        return f"{value:.1%}"
+        return per_cent(value, 1)
     return words.size(value) if name.endswith("_bytes") else f"{value:.3g}"
 
 
-SECTION = Section("drives", "Drive counters", _blocks, secondary=True)
+def _brief(findings: "Findings") -> str:
+    known = [each for trial in findings.trials if (each := trial.responses.get("write_amplification")) is not None]
+    if not known:
+        return "what the drives count of themselves"
+    least, most = (words.number(end) for end in (min(known), max(known)))
+    return f"write amplification {least if least == most else f'{least} to {most}'}, space, erases, by treatment"
+
+
+SECTION = Section("drives", "Drive counters", _blocks, secondary=True, brief=_brief)

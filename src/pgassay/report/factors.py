@@ -15,6 +15,7 @@ from pgassay.analysis.explanation import explain
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
+from pgassay.report.case import joined
 from pgassay.report.json_values import place_values
 from pgassay.report.section import Block, Section, Table
 from pgassay.study.levels import Place
@@ -232,4 +233,9 @@ def _values(effect: Effect) -> dict[str, Any]:
     return {**place_values(effect), **numbers, "level": effect.level, "method": effect.method}
 
 
-SECTION = Section("factors", "Effects of each factor", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    named = list(dict.fromkeys(each.factor for each in pairs(findings.study)))
+    return f"{joined(named)}, each by itself, with the others held" if named else ""
+
+
+SECTION = Section("factors", "Effects of each factor", _blocks, _plain, secondary=True, brief=_brief)

@@ -16,6 +16,8 @@ from pgassay.study.responses import Scale
 
 _BAR_PX = 16
 """Height of a bar with the air around it."""
+_BESIDE_PX = 11
+"""The line of no difference beside each bar, above and below its middle: it goes through no text."""
 _REACH_MIN = 100.0
 _INFINITE = 1e12
 
@@ -46,6 +48,7 @@ def forest(
         {
             **row, "_label": lines[row["label"]].label, "_label_y": lines[row["label"]].label_y,
             "_text_y": lines[row["label"]].text_y, "_y": lines[row["label"]].mark_y,
+            "_above": lines[row["label"]].mark_y - _BESIDE_PX, "_below": lines[row["label"]].mark_y + _BESIDE_PX,
         }
         for row in rows
     ]  # fmt: skip
@@ -54,7 +57,8 @@ def forest(
         y=charts.down("_y", height),
         tooltip=[charts.tip("label:N", "what"), charts.tip("text:N", "effect"), charts.tip("blocks:Q")],
     )
-    line = alt.Chart().mark_rule(color=INK, strokeWidth=1).encode(x=alt.XDatum(0))
+    line = alt.Chart().mark_rule(color=INK, strokeWidth=1)
+    line = line.encode(x=alt.XDatum(0), y=charts.down("_above", height), y2="_below:Q")
     bars = base.mark_rule(strokeWidth=3).encode(x=x, x2="high:Q", color=colours)
     points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
     return charts.layered(

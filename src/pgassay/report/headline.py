@@ -372,7 +372,7 @@ def _with_commas(typed: str) -> str:
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences(tuple(findings.once(told).sentences), joined=True)
+    yield Sentences(tuple(findings.once(told).sentences))
     yield Sentences((findings.once(facts).line,), small=True)
 
 

@@ -17,6 +17,8 @@ from pgassay.study.work import Work
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+_NAMED = 3
+"""Rungs that the folded section names."""
 ON_A_TERMINAL = 4
 """Ladders that a terminal shows; more are many screens."""
 
@@ -145,4 +147,16 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"ladders": findings.once(ladders_of)}
 
 
-SECTION = Section("ladder", "The write ladder", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    """The first ladder's baseline, from its first rung that was measured to its last."""
+    for ladder in findings.once(ladders_of)[:1]:
+        place = ladder.treatments.index(findings.baseline)
+        mine = [(each.title, size) for each in ladder.rungs if (size := each.bytes_per_transaction[place]) is not None]
+        rungs = mine if len(mine) <= _NAMED else [mine[0], *mine[1 - _NAMED :]]
+        where = words.place(findings.baseline, ladder.place)
+        said = ", ".join(f"{title} {words.size(size)}" for title, size in rungs)
+        return f"{findings.work.article}{f' of {where}' if where else ''}: {said}"
+    return ""
+
+
+SECTION = Section("ladder", "The write ladder", _blocks, _plain, secondary=True, brief=_brief)

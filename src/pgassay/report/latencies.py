@@ -142,7 +142,7 @@ def heat(findings: "Findings") -> Drawing | str | None:
         scale=alt.Scale(type="log", nice=False),
         axis=alt.Axis(format="~g", tickCount=4, grid=False),
     )
-    x = alt.X("second:Q", title="seconds since the load began", axis=alt.Axis(grid=False, format="~g"))
+    x = alt.X("second:Q", title="seconds since the load began", axis=alt.Axis(grid=False, format="~g", tickMinStep=1))
     layer = base.mark_rect().encode(
         x=x, x2="end:Q", y=y, y2="upper:Q", color=alt.Color("transactions:Q", scale=scale, legend=legend), tooltip=tips
     )

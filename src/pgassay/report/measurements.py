@@ -6,9 +6,12 @@ Beyond `charts.DOTS_MAX` trials dots would hide each other: boxes stand for them
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.report import latencies, messages, seconds, words
+from pgassay.report.case import joined
 from pgassay.report.colours import INK
+from pgassay.report.phrases import of
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import measured
 from pgassay.study.model import Study
@@ -81,7 +84,7 @@ def distribution(findings: "Findings", response: Response) -> Drawing | str | No
     medians = charts.medians(rows)
     shown = {spot: f"median {_shown(findings, value, response)}" for spot, value in medians.items()}
     title = charts.wrapped(_axis_title(findings.trials, response), charts.NARROW)
-    x = {"title": title, "scale": _spread_out(rows), "axis": _axis(response)}
+    x = {"title": title, "scale": _spread_out(rows, response), "axis": _axis(response, grid=False)}
     if len(rows) > charts.DOTS_MAX:
         chart = boxes(rows, treatments, places, x, shown)
         return Drawing(name, _BOXES, _free(chart, rows, "x"))
@@ -144,8 +147,8 @@ def _effects(findings: "Findings") -> Drawing | None:
     colours = charts.colour(_treatments(findings.study), legend=False)
     return Drawing(
         f"Effect on {findings.primary.title}",
-        f"Point: estimate; bar: {effects[0].level:.0%} interval, valid for all comparisons together and at every look;"
-        " a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
+        f"Point: estimate; bar: {per_cent(effects[0].level)} interval, valid for all comparisons together and at every"
+        " look; a bar that reaches the edge goes beyond it, and what is not known is not drawn.",
         forest(rows, [row["label"] for row in rows], title, colours),
     )
 
@@ -235,16 +238,18 @@ def _scale(trials: Sequence[TrialRecord], response: Response) -> tuple[float, st
 def _shown(findings: "Findings", value: float, response: Response) -> str:
     """A value in the unit of its axis, with that unit."""
     if response.unit == "share":
-        return f"{value:.1%}"
+        return per_cent(value, 1)
     _, unit = _scale(findings.trials, response)
     return f"{words.number(value)} {unit}".strip() if unit != "1/s" else words.number(value)
 
 
-def _axis(response: Response) -> "alt.Axis":
-    """How an axis writes its numbers: shares in per cent."""
+def _axis(response: Response, *, grid: bool = True) -> "alt.Axis":
+    """How an axis writes its numbers: shares in per cent. Without `grid` where labels stand inside the plot."""
     import altair as alt
 
-    return alt.Axis(format="%" if response.unit == "share" else ",.10~r")
+    if response.unit == "share":
+        return alt.Axis(labelExpr="format(datum.value * 100, ',.10~r') + ' %'", grid=grid)
+    return alt.Axis(format=",.10~r", grid=grid)
 
 
 def _free(chart: Any, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
@@ -255,10 +260,15 @@ def _free(chart: Any, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
     return chart.resolve_scale(**{channel: "independent"}) if several and apart(rows, "condition") else chart
 
 
-def _spread_out(rows: Sequence[Mapping[str, Any]]) -> "alt.Scale":
-    """From 0 on where values come near it: room to the left of the least would show values that cannot be."""
+def _spread_out(rows: Sequence[Mapping[str, Any]], response: Response) -> "alt.Scale":
+    """From 0 on where values come near it, and of shares to all at most: no room for values that cannot be."""
     import altair as alt
 
+    from pgassay.report import charts
+
+    if response.unit == "share":
+        low, high = charts.domain_of(row["value"] for row in rows)
+        return alt.Scale(domain=(max(0.0, low), min(1.0, high)), nice=False, zero=False)
     least, most = min(row["value"] for row in rows), max(row["value"] for row in rows)
     near = 0.0 <= least < 0.1 * most
     return alt.Scale(zero=True, nice=True) if near else alt.Scale(zero=False, nice=True, padding=12)
@@ -269,4 +279,9 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     return {"summaries": {response.name: findings.summaries(response) for response in responses}}
 
 
-SECTION = Section("measurements", "Measurements", _blocks, _plain, link="Measurements")
+def _brief(findings: "Findings") -> str:
+    named = joined([of(each).name for each in dict.fromkeys((findings.primary, *findings.secondary))])
+    return f"medians, spread and every trial: {named}"
+
+
+SECTION = Section("measurements", "Measurements", _blocks, _plain, link="Measurements", brief=_brief)

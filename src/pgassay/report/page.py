@@ -7,6 +7,7 @@ inside and fetches nothing; without JavaScript it can be read, and its figures a
 """
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -15,6 +16,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from pgassay.report import contents, vega, words
 from pgassay.report.arrangement import arranged, contained, flat
@@ -217,6 +219,9 @@ def height_of(specification: Mapping[str, Any]) -> float:
     return float(height) if isinstance(height, int | float) else _HEIGHT
 
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|points|ns|µs|ms|s|min|h|kB|MB|GB|TB|bytes)(?!\w))")
+_INTERVAL = re.compile(r"\[[^\[\]]{1,40}\]")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _KEY = Section("figures", "Key figures", lambda _: (), open=True)
 _MISSING = Section("not-available", "Not available", lambda _: ())
 
@@ -238,7 +243,8 @@ def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = Fals
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FunctionLoader(_template),
     )
-    environment.filters["sentence"] = words.sentence
+    environment.filters["sentence"] = lambda text: _prose(words.sentence(text))
+    environment.filters["prose"] = _prose
     template = environment.from_string(_template("page.html"))
     every = {figure.name: figure.specification for figure in figures(made)}
     specifications = json.dumps(every, separators=(",", ":")).replace("</", "<\\/")
@@ -253,6 +259,13 @@ def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = Fals
         specifications=specifications,
         bundle=vega.script().replace("</script", "<\\/script"),
     )
+
+
+def _prose(text: str) -> Markup:
+    """A text whose lines do not end between a number and its unit, inside an interval, or within an option."""
+    kept = _UNIT.sub("\u00a0", text)
+    kept = _INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), kept)
+    return Markup(_OPTION.sub(r'<span class="keep">\g<0></span>', str(escape(kept))))
 
 
 def _template(name: str) -> str:

@@ -18,6 +18,7 @@ from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.summary import Summary
 from pgassay.analysis.verdicts import Verdict
 from pgassay.report import words
@@ -85,7 +86,7 @@ def _fitted(findings: "Findings", claim: Claim) -> ClaimJudgement | None:
     curve = next((each for each in curves if named <= _names(each)), None)
     if curve is not None and curve.kink is not None and not describes(curve.kink):
         return claims.not_testable(
-            claim, f"two lines fit that curve badly, points lie {curve.kink.misfit:.0%} off them"
+            claim, f"two lines fit that curve badly, points lie {per_cent(curve.kink.misfit)} off them"
         )
     if curve is None or curve.kink is None:
         return claims.not_testable(claim, "this run has too few points of that curve")

@@ -7,6 +7,7 @@ Configuration"), so its trials are counted apart.
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
+from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 from pgassay.study.responses import Status
@@ -65,5 +66,5 @@ def _cut_off(trials: Sequence[TrialRecord]) -> str:
     much = [share for share in shares if share > CUT_OFF_MAX]
     if not much:
         return ""
-    most = f"up to {max(much):.0%} of the window"
+    most = f"up to {per_cent(max(much))} of the window"
     return f"; {len(much)} of {len(shares)} windows end inside one more cycle, {most}"

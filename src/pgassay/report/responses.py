@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.verdicts import Kind
+from pgassay.analysis.messages import per_cent
 from pgassay.design.stopping import family
 from pgassay.report import words
 from pgassay.report.case import joined
@@ -26,8 +26,6 @@ _PANELS_MAX = 12
 """Of a forest, a panel an arm: more are for the tables."""
 _REACH = 300.0
 """Per cent beyond which an effect is drawn at the edge."""
-_TOLD = (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT, Kind.EQUIVALENT)
-"""Verdicts in a word; all others say that nothing is known yet."""
 
 
 def blocks(findings: "Findings") -> Iterator[Block]:
@@ -58,7 +56,7 @@ def _cell(judged: "Judged | None", response: Response) -> Cell:
     if judged is None or not judged.effect.bounded:
         return Cell(words.MISSING)
     kind = judged.verdict.kind
-    return Cell(words.effect(judged.effect, response), kind.value if kind in _TOLD else "")
+    return Cell(words.effect(judged.effect, response), kind.value)
 
 
 def basis(findings: "Findings") -> Iterator[str]:
@@ -94,7 +92,7 @@ def _level(effects: Sequence[Effect]) -> str:
     """What the intervals of a family hold for."""
     first, count = effects[0], effects[0].comparisons
     together = f"for all their {count} comparisons together" if count > 1 else "for each comparison by itself"
-    return f"{first.level:.0%} intervals {together}"
+    return f"{per_cent(first.level)} intervals {together}"
 
 
 def _drawing(findings: "Findings") -> Drawing | None:

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.curve_fit import LEAST, Estimate, points_of
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.scaling import Kink, Scalability, kink, scalability
 from pgassay.report import words
@@ -165,9 +166,8 @@ def _peak(law: Scalability) -> str:
     """
     at = law.peak_clients
     if not describes(law):
-        return (
-            f"the Universal Scalability Law fits badly (points lie {law.misfit:.0%} off it), so its peak says nothing"
-        )
+        off = per_cent(law.misfit)
+        return f"the Universal Scalability Law fits badly (points lie {off} off it), so its peak says nothing"
     if law.peak_seen and round(at.value) < law.measured:
         return f"throughput peaks at about {at.value:.0f} clients and falls beyond"
     if law.peak_seen:
@@ -189,7 +189,7 @@ def _peak(law: Scalability) -> str:
 def _bend(found: Kink, upto: float, processors: Processors) -> str:
     at, gain, cores = found.at, found.gain, processors.cores
     if not describes(found):
-        return f"two lines fit badly (points lie {found.misfit:.0%} off them), so they locate no kink"
+        return f"two lines fit badly (points lie {per_cent(found.misfit)} off them), so they locate no kink"
     if not found.seen:
         return f"no kink up to {upto:g} clients, one straight line is not excluded"
     if not found.located:
@@ -203,7 +203,8 @@ def _bend(found: Kink, upto: float, processors: Processors) -> str:
         text += (
             f", which {'holds' if at.low <= cores <= at.high else 'leaves out'} the number of physical cores, {cores}"
         )
-    text += f"; beyond, another client adds {gain.value:.0%} [{gain.low:.0%}, {gain.high:.0%}] of what one adds before"
+    adds = f"{per_cent(gain.value)} [{per_cent(gain.low)}, {per_cent(gain.high)}]"
+    text += f"; beyond, another client adds {adds} of what one adds before"
     if found.located and (processors.threads_per_core or 1.0) > 1.0:
         text += ": what a second hardware thread adds to a core"
     return text
@@ -235,8 +236,8 @@ def _open(value: float) -> str:
 
 
 def _misfit(scaling: Scaling) -> str:
-    lines = f"lines {scaling.kink.misfit:.1%}" if scaling.kink else ""
-    law = f"law {scaling.law.misfit:.1%}" if scaling.law else ""
+    lines = f"lines {per_cent(scaling.kink.misfit, 1)}" if scaling.kink else ""
+    law = f"law {per_cent(scaling.law.misfit, 1)}" if scaling.law else ""
     return ", ".join(each for each in (lines, law) if each)
 
 
@@ -282,4 +283,8 @@ def _values(found: Scaling) -> dict[str, Any]:
     }
 
 
-SECTION = Section("fits", "Scaling with clients", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    return f"where {words.counted(len(findings.scalings), 'curve')} bend and peak, by two lines and by the USL"
+
+
+SECTION = Section("fits", "Scaling with clients", _blocks, _plain, secondary=True, brief=_brief)

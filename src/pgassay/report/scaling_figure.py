@@ -53,7 +53,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
 def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     import altair as alt
 
-    from pgassay.report.charts import NARROW, WIDTH, at_points, chart_of, tip, wrapped
+    from pgassay.report.charts import NARROW, WIDTH, at_points, chart_of, columns_of, tip, wrapped
 
     rows = list(rows_of(findings, curve, scaling))
     seen = [row for row in rows if row["series"] == MEASURED]
@@ -64,7 +64,9 @@ def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     names = [name for name in _SHADES if any(row["series"] == name for row in rows)]
     scale = alt.Scale(domain=names, range=[_SHADES[name] for name in names])
     dashes = alt.Scale(domain=names, range=[_DASHES[name] for name in names])
-    legend = alt.Legend(title=None, orient="top", columns=2, symbolOpacity=1.0, symbolType="stroke", symbolSize=300)
+    legend = alt.Legend(
+        title=None, orient="top", columns=columns_of(names), symbolOpacity=1.0, symbolType="stroke", symbolSize=300
+    )
     colours = alt.Color("series:N", scale=scale, legend=legend)
     dashed = alt.StrokeDash("series:N", scale=dashes, legend=legend)
     lined = [row for row in rows if row["series"] != MEASURED]

@@ -156,7 +156,11 @@ def drawing(findings: "Findings") -> Drawing | None:
     shades = alt.Scale(domain=kinds, range=[_SHADES[each] for each in kinds])
     dashes = alt.Scale(domain=kinds, range=[_DASHES[each] for each in kinds])
     shortest = min(Counter((row["trial"], row["phase"]) for row in rows).values())
-    x = alt.X("second:Q", title="seconds since the measured window began", axis=alt.Axis(grid=False, format="~g"))
+    x = alt.X(
+        "second:Q",
+        title="seconds since the measured window began",
+        axis=alt.Axis(grid=False, format="~g", tickMinStep=1),
+    )
     y = alt.Y("value:Q", title="tps", axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=True))
     lines = charts.of_kind("second").mark_line(strokeWidth=1.1, opacity=0.75, point=shortest < POINTS_FOR_A_LINE)
     began = charts.of_kind("began").mark_rule(color=GREY, strokeDash=[2, 3])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.instability import Instability, instabilities
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.observations import tables
 from pgassay.analysis.robust import RobustEstimate, bootstraps, chances_of_best, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 _LEVEL = 0.95
+_DECIDED = (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT)
 DECIDES = (
     "the verdict decides, not these: its interval holds for all comparisons together and at every look, while each of"
     " these holds for one comparison at one look, so it may be narrower"
@@ -82,7 +84,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
             check.effect.place.name,
             _robust(check.hodges_lehmann, check.effect, primary),
             _robust(check.bootstrap, check.effect, primary),
-            words.MISSING if check.best_chance is None else f"{check.best_chance:.0%}",
+            words.MISSING if check.best_chance is None else per_cent(check.best_chance),
             _spread(check.instability),
         )
         for check in found
@@ -92,10 +94,12 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         where = words.place(cell.condition, cell.covariate)
         if baseline in best:
             at = f" at {where}" if where else ""
-            notes.append(f"chance that the baseline {baseline} is the best{at}: {best[baseline]:.0%}")
+            notes.append(f"chance that the baseline {baseline} is the best{at}: {per_cent(best[baseline])}")
     attained = {check.hodges_lehmann.level for check in found if check.hodges_lehmann is not None}
     if attained and min(attained) < _LEVEL:
-        notes.append(f"with so few blocks Hodges–Lehmann's interval attains {min(attained):.1%} at most, not 95 %")
+        notes.append(
+            f"with so few blocks Hodges–Lehmann's interval attains {per_cent(min(attained), 1)} at most, not 95 %"
+        )
     yield Table(head, rows, notes=notes)
 
 
@@ -136,4 +140,22 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("sensitivity", "Sensitivity checks", _blocks, _plain, secondary=True, link="Sensitivity")
+def _brief(findings: "Findings") -> str:
+    """In how many comparisons other methods leave out no difference, as the verdict does or does not."""
+    kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
+    alike, judged = 0, 0
+    for check in findings.once(checks):
+        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
+        kind = kinds[check.effect.place]
+        if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
+            judged += 1
+            apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
+            alike += apart == (kind in _DECIDED)
+    if not judged:
+        return "other estimates, and each treatment's chance of being the best"
+    return f"other methods agree with the verdict in {alike} of {words.counted(judged, 'comparison')}"
+
+
+SECTION = Section(
+    "sensitivity", "Sensitivity checks", _blocks, _plain, secondary=True, link="Sensitivity", brief=_brief
+)

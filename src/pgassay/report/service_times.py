@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, is_speed
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.values import TrialRecord
 from pgassay.study.drives import timed
@@ -51,7 +52,7 @@ def labelled(study: Study, response: Response, effect: Effect, found: Verdict, e
         return found
     beside = place._replace(treatment=study.design.baseline.name)
     worst = max((error for each in (place, beside) if (error := errors.get(each)) is not None), default=0.0)
-    missed = f", which a drive missed by {worst:.0%}" if worst > ACCEPTABLE_ERROR else ""
+    missed = f", which a drive missed by {per_cent(worst)}" if worst > ACCEPTABLE_ERROR else ""
     return replace(found, text=f"{found.text} ({LABEL}{missed})")
 
 
@@ -64,7 +65,7 @@ def notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     worst = max((error for error in errors_of(trials).values() if error is not None), default=None)
     if worst is not None and worst > ACCEPTABLE_ERROR:
         yield (
-            f"a drive answered up to {worst:.0%} later than the device that it emulates: beyond "
-            f"{ACCEPTABLE_ERROR:.0%} speeds of different drives are not compared (a slower profile or a "
+            f"a drive answered up to {per_cent(worst)} later than the device that it emulates: beyond "
+            f"{per_cent(ACCEPTABLE_ERROR)} speeds of different drives are not compared (a slower profile or a "
             "quieter machine would help)"
         )

@@ -11,9 +11,11 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
+from pgassay.analysis.messages import per_cent
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
+from pgassay.report.case import listed
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import timed
@@ -220,7 +222,7 @@ def _number(value: float | None) -> str:
 
 
 def _share(value: float | None) -> str:
-    return words.MISSING if value is None else f"{value:.1%}"
+    return words.MISSING if value is None else per_cent(value, 1)
 
 
 def _bytes(value: float | None) -> str:
@@ -269,4 +271,16 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
     }
 
 
-SECTION = Section("tradeoff", "Space against speed", _blocks, _plain, secondary=True)
+def _brief(findings: "Findings") -> str:
+    """What is on the front of the first place, and at how many others there is one."""
+    found = findings.once(tradeoffs)
+    parts = []
+    for each in found[:1]:
+        kinds = (("on the Pareto front", True), ("open", None), ("not on it", False))
+        named = ((said, [name for name, on in each.on_front.items() if on is kind]) for said, kind in kinds)
+        parts += [f"{said}: {listed(names)}" for said, names in named if names]
+    others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
+    return f"{'; '.join(parts)}{others}"
+
+
+SECTION = Section("tradeoff", "Space against speed", _blocks, _plain, secondary=True, brief=_brief)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _HEIGHT = 300
 _CORNERS = 48
+_TICKS = 7
+"""About so many along an axis, so that each has its label and 0 is among them."""
 _REACH_PERCENT = 100.0
 _AIR = 0.08
 _ALIKE = 0.3
@@ -93,6 +95,9 @@ def drawing(findings: "Findings") -> Drawing | None:
     shades = charts.colour(tuple(treatment.name for treatment in findings.study.treatments), legend=False)
     tips = [charts.tip("treatment:N"), charts.tip("against:N"), charts.tip("space:Q"), charts.tip("speed:Q")]
     rows = [{**row, **_label(row, rows, domains)} if "name" in row else row for row in rows]
+    ways: dict[Any, tuple[int, int, Any]] = {
+        "center": (0, -6, "bottom"), "left": (9, 0, "middle"), "right": (-9, 0, "middle"),
+    }  # fmt: skip
     points = charts.of_kind(_TREATMENT).mark_point(size=90, strokeWidth=2, opacity=1)
     layers = [
         alt.Chart().mark_rule(color=INK, strokeWidth=1).encode(x=alt.XDatum(0)),
@@ -107,20 +112,22 @@ def drawing(findings: "Findings") -> Drawing | None:
         points.transform_filter("!datum.on_front").encode(x=x, y=y, color=shades, tooltip=tips),
         charts.of_kind(_REFERENCE).mark_point(shape="diamond", filled=True, size=90, color=INK).encode(x=x, y=y),
         *(
-            charts.of_kind(kind)
-            .transform_filter("datum._left" if left else "!datum._left")
-            .mark_text(align="right" if left else "left", dx=-9 if left else 9, dy=down, color=ink)
+            charts.of_kind(_TREATMENT)
+            .transform_filter(f"datum._align == '{align}'")
+            .mark_text(align=align, dx=right, dy=down, baseline=base, color=INK)
             .encode(x=x, y=_at(domains), text="name:N")
-            for kind, ink, down in ((_TREATMENT, INK, 0), (_REFERENCE, SOFT, 13))  # below the line of no difference
-            for left in (True, False)
+            for align, (right, down, base) in ways.items()
         ),
+        charts.of_kind(_REFERENCE)
+        .mark_text(align="left", dx=9, dy=13, color=SOFT)  # below the line of no difference
+        .encode(x=x, y=_at(domains), text="name:N"),
     ]
     chart = charts.layered(layers, rows, _HEIGHT, "panel", panels)
     return Drawing(
         f"Space against speed{charts.by([each.name for each in found.points])}",
-        "Against the diamond; lines at 0: no difference. Small: a block; large: the estimate, hollow where another "
-        "treatment beats it on both sides. The shadow of an ellipse on an axis is that response's interval; without "
-        "one it is not known yet. Secondary.",
+        "Against the diamond; lines at 0: no difference. Small: a block; large: the estimate, "
+        "hollow where another treatment beats it on both sides. The shadow of an ellipse on an axis is that response's "
+        "interval; one that reaches the edge goes beyond it, and without one it is not known yet. Secondary.",
         chart,
     )
 
@@ -206,7 +213,7 @@ def _axis(channel: Any, field: str, title: str, domain: tuple[float, float]) -> 
     from pgassay.report.charts import NARROW, wrapped
 
     scale = alt.Scale(domain=domain, nice=False, zero=False)
-    axis = alt.Axis(format="+,.3~r")
+    axis = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '+,.3~r')", tickCount=_TICKS)
     return channel(f"{field}:Q", title=wrapped(title, min(NARROW, _HEIGHT)), scale=scale, axis=axis)
 
 
@@ -219,10 +226,12 @@ def _at(domains: Mapping[str, tuple[float, float]]) -> Any:
 def _label(
     row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], domains: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
-    """Where a point's name stands: at its height, or moved from those of its neighbours; left of it at the right."""
+    """Where a point's name stands: above its ellipse, apart from those of its neighbours; where there is no room above,
+    beside the point, and left of it at the right."""
     from pgassay.report.charts import LINE, short_labels, spread
 
     (left, right), (low, high) = domains["space"], domains["speed"]
+    line = LINE * (high - low) / _HEIGHT
     near = [
         each
         for each in rows
@@ -230,8 +239,19 @@ def _label(
         and each["panel"] == row["panel"]
         and abs(each["space"] - row["space"]) < _ALIKE * (right - left)
     ]
-    places = spread([each["speed"] for each in near], LINE * (high - low) / _HEIGHT, low, high)
-    at = next(place for each, place in zip(near, places, strict=True) if each is row)
+    tops = [_top(each, rows) for each in near]
+    wanted = [top if top <= high - line else each["speed"] for each, top in zip(near, tops, strict=True)]
+    places = spread(wanted, line, low, high)
+    at, top = next((at, top) for each, at, top in zip(near, places, tops, strict=True) if each is row)
     names = [each["treatment"] for each in rows if "name" in each and each["panel"] == row["panel"]]
-    name = short_labels(list(dict.fromkeys(names)))[1][row["treatment"]] if row["kind"] == _TREATMENT else row["name"]
-    return {"_at": at, "_left": row["space"] > left + 0.6 * (right - left), "name": name}
+    name = short_labels(list(dict.fromkeys(names)))[1][row["treatment"]] if row["treatment"] else row["name"]
+    beside = "right" if row["space"] > left + 0.6 * (right - left) else "left"
+    return {"_at": at, "_align": "center" if top <= high - line else beside, "name": name}
+
+
+def _top(point: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> float:
+    """The highest that is drawn of a point: of its ellipse, or the point itself; the diamond's name is below it."""
+    if point["kind"] == _REFERENCE:
+        return float(point["speed"])
+    mine = [row["speed"] for row in rows if row["panel"] == point["panel"] and row["treatment"] == point["treatment"]]
+    return float(max(mine))

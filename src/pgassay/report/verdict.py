@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.messages import per_cent
 from pgassay.report import comparison, curves, decide, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, VerdictRow, Verdicts
@@ -49,15 +50,15 @@ def _curves(findings: "Findings") -> Iterator[Block]:
 
 def _comparisons(findings: "Findings") -> Iterator[Block]:
     study, primary = findings.study, findings.primary
-    asked = f"asked to ±{study.design.resolution * 100:.3g} %"
+    none = f"less than ±{study.design.resolution * 100:.3g} % counts as no difference"
     yield Sentences(
-        (f"{words.capital(primary.title)} of each treatment against the baseline {findings.baseline}, {asked}",)
+        (f"{words.capital(primary.title)}: each treatment against the baseline {findings.baseline}; {none}",)
     )
     yield Verdicts(
         tuple(
             VerdictRow(
                 judged.effect.place.name,
-                words.effect(judged.effect, primary),
+                "" if judged.effect.refused else words.effect(judged.effect, primary),
                 judged.verdict.kind,
                 judged.verdict.text,
                 words.counted(judged.effect.blocks, "block"),
@@ -83,7 +84,8 @@ def _basis(findings: "Findings") -> Iterator[str]:
     for judged in findings.verdicts[:1]:
         effect = judged.effect
         looks = "" if findings.imported else ", valid although the data were looked at after every block"
-        yield f"in brackets: {effect.level:.0%} intervals, for all comparisons together{looks} ({effect.method})"
+        level = per_cent(effect.level)
+        yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
         if not findings.imported:
             yield (
                 f"effects are taken within blocks, where {comparison.order(findings.study)}; the load program's own"

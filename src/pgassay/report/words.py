@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
-from pgassay.analysis.messages import plural, tenths
+from pgassay.analysis.messages import in_full, per_cent, plural, tenths
 from pgassay.study.responses import Response, Scale
 
 _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
@@ -54,7 +54,7 @@ def number(value: float | None) -> str:
         return f"{rounded:,.0f}"
     if size >= 10:
         return f"{rounded:.1f}"
-    return f"{rounded:.2f}" if size >= 1 else f"{rounded:.3g}"
+    return f"{rounded:.2f}" if size >= 1 else in_full(rounded)
 
 
 def unit(response: Response) -> str:
@@ -91,7 +91,7 @@ def quantity(value: float | None, response: Response) -> str:
     if value is None or not isfinite(value):
         return MISSING
     if response.unit == "share":
-        return f"{value:.1%}"
+        return per_cent(value, 1)
     divisor, step = byte_step(abs(value)) if response.unit in BYTES else (1.0, "")
     return f"{number(value / divisor)} {step}" if divisor > 1.0 else number(value)
 
@@ -101,7 +101,7 @@ def effect(effect: Effect, response: Response) -> str:
     if effect.refused:
         return MISSING
     if not effect.bounded:
-        return f"{MISSING} (no interval yet)"
+        return "no interval yet"
     return interval(effect.estimate, effect.low, effect.high, effect.scale, response)
 
 
