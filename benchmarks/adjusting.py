@@ -27,8 +27,11 @@ from benchmarks.noise import percent, spread
 from benchmarks.turns import lines_of
 from pgassay.analysis.alternation import SliceRow, block_values
 from pgassay.analysis.boundaries import fixed_critical
+from pgassay.design.schedule import is_baseline
+from pgassay.lab.catalogue import every_factor
 from pgassay.record.reading import Run
 from pgassay.record.slices import rows
+from pgassay.study.parsing import parse
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,12 +46,11 @@ class Kept:
 
 
 def kept(path: Path) -> Kept:
-    """Of a run directory."""
+    """Of a run directory, against the baseline of its first condition."""
     run = Run.open(path)
-    baseline = run.study["design"]["baseline"]
-    names = [arm for arm in dict.fromkeys(trial.arm for trial in run.trials)]
-    mine = next(name for name in names if all(f"{key}={level}" in name for key, level in baseline.items()))
-    return Kept(path.name, mine, rows(run))
+    study = parse(run.header.study, run.study, every_factor())
+    baseline = next(arm.name for arm in study.arms if is_baseline(study, arm))
+    return Kept(path.name, baseline, rows(run))
 
 
 def covariates(slices: Sequence[SliceRow]) -> list[str]:

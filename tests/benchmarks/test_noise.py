@@ -12,7 +12,7 @@ from statistics import stdev
 import pytest
 
 from benchmarks.noise import by_cell, contrasts, explained, sequential, sources, spectra, tps
-from benchmarks.planted import amount_for, planned, recovered
+from benchmarks.planted import Known, amount_for, planned, recovered
 from benchmarks.turns import Turn, fixed_addresses, is_fixed, read
 
 
@@ -44,7 +44,7 @@ def test_turns_take_out_the_machine_and_keep_the_effect() -> None:
 
 def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> None:
     known = {"transaction_us": 30.0, "round_us": 0.01}
-    burn = amount_for("cpu", 0.1, known)
+    burn = amount_for("cpu", 0.1, Known(30.0, 0.01))
     assert 30.0 / (30.0 + burn * 0.01) == pytest.approx(0.9, abs=1e-3)
     made = turns(effect=log(0.9), planted=f"0/{burn}")
     path = tmp_path / "planted.jsonl.gz"
@@ -61,19 +61,19 @@ def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> 
     assert len(sources(made)) == len(spectra(made)) == 3
 
 
-def test_a_delay_is_planned_by_what_its_sleep_really_takes() -> None:
-    """A transaction of 1 ms, a sleep that lasts 60 µs longer than asked for: 10 % slower are 51 µs and these 60."""
-    known = {"transaction_us": 1000.0, "round_us": 1.0, "beside_us": 60.0}
-    amount = amount_for("delay", 0.1, known)
-    assert amount == round(1000 / 9) - 60
-    assert amount_for("delay", 0.05, known) == 0, "no sleep is so short"
-    assert amount_for("delay", 0.0, known) == 0
-    block = [Turn("delay", "usual", f"0/{amount}", 1, 1, 1, "a", 0.0, 500, 1.0, 1.0, 1.0, 0.1, 0.9, 0.0)]
-    assert planned("delay", amount, known, block) == pytest.approx(-log(1 + (amount + 60) / 2000)), (
-        "by this block's own"
-    )
+def test_a_delay_is_planned_by_how_much_longer_it_really_lasts() -> None:
+    known = Known(1000.0, lasts_us={"111": 160.0, "0": 0.0})
+    assert amount_for("delay", 0.1, known) == 111
+    block = [Turn("delay", "usual", "0/111", 1, 1, 1, "a", 0.0, 500, 1.0, 1.0, 1.0, 0.1, 0.9, 0.0)]
+    assert planned("delay", 111, known, block) == pytest.approx(-log(1 + 160 / 2000)), "by this block's own speed"
     assert planned("delay", 0, known, block) == 0.0
-    assert planned("cpu", amount, known, block) == pytest.approx(-log(1 + (amount + 60) / 1000))
+
+
+def test_no_share_of_misses_is_more_than_all() -> None:
+    known = Known(39.0, 0.0134)
+    assert planned("read", amount_for("read", 0.2, known), known, []) == pytest.approx(log(0.8), abs=1e-3)
+    with pytest.raises(SystemExit, match="less than 30 %"):
+        amount_for("read", 0.3, known)
 
 
 def test_fixed_addresses_are_inherited_and_given_back() -> None:
