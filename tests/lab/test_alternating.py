@@ -99,6 +99,22 @@ def test_a_failing_arm_ends_its_round_and_the_others_go_on(alone: Simulation) ->
         assert trials[arm].responses["tps"] == pytest.approx(tps_of(kept))
 
 
+def test_a_server_that_dies_before_its_slice_is_seen_by_the_lead_in(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that has ended is told of once, in what it played when it ended, and plays no more."""
+    monkeypatch.setattr("tests.lab.machine.BEFORE_THE_SECOND", 4)
+    simulation = simulate(place, study=study_of(**ALTERNATE), events={("50", 1, 1): Event.DEATH})
+    simulation.carry_on()
+    trials = of_block(simulation, 1)
+    assert {arm: each.status.value for arm, each in trials.items()} == {"100": "valid", "90": "valid", "50": "outcome"}
+    assert {"aborted", "server_died"} <= {each.code for each in trials["50"].reasons}
+    assert [bool(each.aborted) for each in read_slices(simulation.run, trials["50"].number)] == [False, True]
+    for arm in ("100", "90"):
+        slices = read_slices(simulation.run, trials[arm].number)
+        assert {each.round for each in slices if not each.discarded} >= {1, 3, 4, 5, 6, 7, 8}
+
+
 def test_a_disturbed_block_is_run_again_as_a_whole(alone: Simulation) -> None:
     first, second = of_block(alone, 2), of_block(alone, 2, 2)
     assert {arm: each.status.value for arm, each in first.items()} == {

@@ -187,6 +187,8 @@ class LiveTrial(Trial):
             lead_in = player.play(duration_ms=round(design.lead_in_s * 1e3)) if design.lead_in_s > 0 else None
             wall_ns, began_ns = clock.wall_ns(), clock.monotonic_ns()
             played = player.play(duration_ms=round(length_s * 1e3))
+            if lead_in is not None and lead_in.aborted:  # a client that ended there is missing in the slice, unnamed
+                played = replace(played, aborted=(*lead_in.aborted, *played.aborted))
             left = kernel.read_all()
             flushing_ns = clock.monotonic_ns()
             self._arm.drive.write_back(self._clone)

@@ -1,6 +1,7 @@
 """A player of slices without a server, and a metronome without a machine; both let a given clock's time pass."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pgassay.bench.errors import LoadError
 from pgassay.bench.running import Clock
@@ -25,15 +26,20 @@ class FakePlayer:
         self._clients = clients
         self._speed = speed
         self._open = True
+        self._ended = False
 
     def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
         """One slice, which takes no real time."""
         if not self._open:
             raise LoadError("the player of slices ended: it was closed")
         opened_ns = self._clock.monotonic_ns()
+        nothing = Slice(opened_ns, opened_ns, opened_ns, LatencyHistogram())
+        if self._ended:
+            return nothing  # The slice in which its clients ended has said so.
         speed = self._speed()
         if speed <= 0:
-            return Slice(opened_ns, opened_ns, opened_ns, LatencyHistogram(), aborted=("client 0: the server is gone",))
+            self._ended = True
+            return replace(nothing, aborted=("client 0: the server is gone",))
         by_time = duration_ms is not None and (transactions is None or duration_ms * speed / 1e3 < transactions)
         length_s = (duration_ms or 0) / 1e3 if by_time else (transactions or 0) / speed
         self._clock.sleep(length_s)
