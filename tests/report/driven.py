@@ -1,5 +1,6 @@
 """A run of the study of FILLFACTOR on two drives, with planted effects."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,11 @@ STARTED_NS = 1_700_000_000 * 10**9
 RATIO = Response("heap_compression_ratio", "logical / compressed bytes of tables", "ratio", Better.HIGHER)
 
 
-def make_driven(path: Path) -> Run:
-    """Six blocks of the quick size; trials of one block share their noise."""
+def make_driven(path: Path, named: Mapping[str, str] | None = None) -> Run:
+    """Six blocks of the quick size; trials of one block share their noise. The drives may be `named` otherwise."""
+    levels = (f"drive.data={','.join(named.values())}",) if named else ()
     name = "fillfactor-drive"
-    document = resolve(name, read(name, builtin.find(name)[1]), Overrides(size="quick"))
+    document = resolve(name, read(name, builtin.find(name)[1]), Overrides(size="quick", levels=levels))
     qps = Response("qps", "queries per second", "1/s", Better.HIGHER)
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
     header = RunHeader(
@@ -41,14 +43,23 @@ def make_driven(path: Path) -> Run:
             common = float(chance.normal(0.0, 0.05))
             for scenario in QPS:
                 for drive, fill in PHYSICAL:
-                    _commit(run, block, scenario, drive, fill, common, chance)
+                    _commit(run, block, scenario, (drive, (named or {}).get(drive, drive)), fill, common, chance)
         run.finish("all blocks are done")
     return Run.open(path)
 
 
 def _commit(
-    run: RunDirectory, block: int, scenario: str, drive: str, fill: str, common: float, chance: np.random.Generator
+    run: RunDirectory,
+    block: int,
+    scenario: str,
+    drives: tuple[str, str],
+    fill: str,
+    common: float,
+    chance: np.random.Generator,
 ) -> None:
+    """A trial on the drive that is like the first of `drives`, and named like the second."""
+    drive, named = drives
+
     def around(value: float, share: float = 0.005) -> float:
         return value * float(np.exp(chance.normal(0.0, share)))
 
@@ -66,12 +77,12 @@ def _commit(
         "nand_bytes_per_transaction": around(9000.0 * WA[drive]),
         "heap_compression_ratio": HEAP_RATIO,
     }
-    levels = {"drive.data": drive, "drive.timing": "off", "table.fillfactor": fill, "load.scenario": scenario}
+    levels = {"drive.data": named, "drive.timing": "off", "table.fillfactor": fill, "load.scenario": scenario}
     record = TrialRecord(
         number=number,
         block=block,
         attempt=1,
-        treatment=f"drive.data={drive}, table.fillfactor={fill}",
+        treatment=f"drive.data={named}, table.fillfactor={fill}",
         condition=f"load.scenario={scenario}, load.threads=4",
         covariate="",
         levels={each: LevelRecord(typed, typed, typed) for each, typed in levels.items()},

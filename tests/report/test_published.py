@@ -134,3 +134,22 @@ def test_the_reason_holds_what_was_measured_of_the_claims_treatment(driven: Find
 def test_what_was_not_measured_says_so(driven: Findings) -> None:
     (judged,) = (each for each in driven.claims if "1/3.91" in each.claim.text)
     assert "indexes (not measured)" in judged.why
+
+
+@pytest.mark.slow
+def test_claims_of_declared_real_drives_are_judged_as_those_of_emulated_ones(tmp_path: Path, driven: Findings) -> None:
+    real = {"ssd": "normal=device:/dev/nvme0n1", "csd": "compressing=directory:/mnt/csd"}
+    found = Findings(make_driven(tmp_path / "run", real)).claims
+    assert [judged.mark for judged in found] == [judged.mark for judged in driven.claims]
+    assert {judged.claim.treatment.get("drive.data") for judged in found if judged.mark is Mark.REPRODUCED} <= {
+        *real.values()
+    }
+    assert sum(judged.mark is not Mark.NOT_TESTABLE for judged in found) >= 6
+
+
+@pytest.mark.slow
+def test_drives_that_nobody_declared_are_asked_for(tmp_path: Path) -> None:
+    bare = {"ssd": "device:/dev/nvme0n1", "csd": "device:/dev/nvme1n1"}
+    found = Findings(make_driven(tmp_path / "run", bare)).claims
+    assert {judged.mark for judged in found} == {Mark.NOT_TESTABLE}
+    assert found[0].text.endswith("such a drive? declare it as normal=… or compressing=…")

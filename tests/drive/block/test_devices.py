@@ -111,6 +111,7 @@ def test_a_mounted_device_is_left_alone(place: Path, device: Path) -> None:
         KERNEL.unmount(point)
 
 
+@pytest.mark.slow
 def test_data_and_wal_and_several_treatments_share_a_device(place: Path, device: Path) -> None:
     account = choose()
     places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]))
@@ -137,6 +138,7 @@ def test_data_and_wal_and_several_treatments_share_a_device(place: Path, device:
     assert left_behind(place / "data") == []
 
 
+@pytest.mark.slow
 def test_a_device_that_is_too_small_is_named_and_given_back(place: Path) -> None:
     file = place / "small"
     file.write_bytes(b"\0" * (64 << 10))

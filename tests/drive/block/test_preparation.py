@@ -198,6 +198,7 @@ def loop(place: Path) -> Iterator[Path]:
 
 
 @pytest.mark.system
+@pytest.mark.slow
 def test_a_device_that_counts_nothing_is_written_over_and_nothing_is_said_to_settle(loop: Path) -> None:
     found = prepared(loop)
     assert "counts no host writes" in found.proof.problem
@@ -208,6 +209,7 @@ def test_a_device_that_counts_nothing_is_written_over_and_nothing_is_said_to_set
 
 
 @pytest.mark.system
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["foreign", "mounted", "small", "unmarked", "forbidden"])
 def test_what_is_not_ours_or_not_fit_is_not_touched(
     place: Path, loop: Path, what: str, monkeypatch: pytest.MonkeyPatch
@@ -275,6 +277,7 @@ def emulated(place: Path) -> Iterator[Callable[[str], Path]]:
 
 
 @pytest.mark.system
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "role"), [("ssd", Role.NORMAL), ("csd", Role.COMPRESSING)])
 def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str], Path], kind: str, role: Role) -> None:
     path = emulated(kind)
@@ -288,6 +291,7 @@ def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str]
 
 
 @pytest.mark.system
+@pytest.mark.slow
 def test_a_device_that_disappears_is_named(emulated: Callable[[str], Path], place: Path) -> None:
     path = emulated("ssd")
 
