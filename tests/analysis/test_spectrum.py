@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from pgassay.analysis.alternation import SliceRow
+from pgassay.analysis.slice_length import SLICES_S, Deviation, deviation_at, slice_for
 from pgassay.analysis.spectrum import (
     BLOCKS_MIN,
     REPEATED_MAX,
-    SLICES_S,
-    Deviation,
     blocks_as_narrow,
-    deviation_at,
     one_after_the_other,
-    slice_for,
     spectrum,
     turns_of,
 )

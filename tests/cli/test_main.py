@@ -260,6 +260,18 @@ def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
     assert told(**{**timed, "ageing_s": 40.0}).endswith("to 3 min 20 s, 40 s for ageing the drives")
 
 
+def test_help_of_a_command_loads_no_heavy_library() -> None:
+    modules = [f"pgassay.cli.{name.replace('-', '_')}" for name in COMMANDS]
+    code = f"""
+import importlib, sys
+for name in {modules!r}:
+    importlib.import_module(name)
+print(sorted({{"numpy", "scipy", "polars", "altair", "psycopg"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_a_command_s_module_has_what_the_dispatcher_calls() -> None:
     for name in COMMANDS:
         module = import_module(f"pgassay.cli.{name.replace('-', '_')}")

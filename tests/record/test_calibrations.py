@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.spectrum import Deviation
+from pgassay.analysis.slice_length import Deviation
 from pgassay.record.calibrations import (
     FILE,
     TURNS,

@@ -2,19 +2,20 @@
 
 The deviation of a length is Allan's (1966): the standard deviation of the difference of two neighbouring windows of it,
 divided by √2. What falls with length averages out within a slice; what stays or grows is slower than a slice, and turns
-take it out. From it comes the length of slice that narrows a block's contrast most in the same time.
+take it out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
-from math import exp, floor, log, sqrt
+from math import floor, log, sqrt
 from statistics import NormalDist, fmean, median
 
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
 from pgassay.analysis.alternation import Shares, SliceRow, shares
 from pgassay.analysis.boundaries import fixed_critical
+from pgassay.analysis.slice_length import Deviation
 
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Lengths within a block that are looked at, in parts of a slice."""
@@ -22,23 +23,9 @@ JUMPS_MIN = 6
 """Neighbouring windows below which a length is left out: fewer tell a deviation to worse than ± 30 %."""
 BLOCKS_MIN = 3
 """Blocks below which nothing is said of what lasts longer than a block."""
-SLICES_S = (0.5, 1.0, 2.0, 5.0)
-"""Lengths of a slice that are weighed."""
-USUAL_SLICE_S = 1.0
-GAIN_MIN = 0.1
-"""Another length than the usual one is chosen only if it narrows an interval by more than this share."""
 REPEATED_MAX = 10_000
 """No study repeats more often."""
 NORMAL = NormalDist().inv_cdf(0.975)
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """By how much speeds of neighbouring windows of this length differ: a share, from so many neighbours."""
-
-    length_s: float
-    deviation: float
-    jumps: int
 
 
 def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
@@ -113,33 +100,6 @@ def _speeds(rows: Iterable[SliceRow]) -> dict[str, float]:
         before, seconds = done.get(row.arm, (0.0, 0.0))
         done[row.arm] = before + row.transactions, seconds + row.seconds
     return {arm: log(transactions / seconds) for arm, (transactions, seconds) in done.items()}
-
-
-def deviation_at(found: Sequence[Deviation], length_s: float) -> float | None:
-    """The deviation of a length between two that were measured (logarithms, straight); None outside of them."""
-    known = sorted((each for each in found if each.deviation > 0.0), key=lambda each: each.length_s)
-    for sooner, later in pairwise(known):
-        if sooner.length_s <= length_s * 1.001 and length_s <= later.length_s * 1.001:
-            place = log(length_s / sooner.length_s) / log(later.length_s / sooner.length_s)
-            return exp((1.0 - place) * log(sooner.deviation) + place * log(later.deviation))
-    return None
-
-
-def slice_for(found: Sequence[Deviation], between_s: float) -> float:
-    """The length of slice that narrows a contrast most in the same time, if `between_s` pass between two slices.
-
-    A contrast's variance goes as deviation² × (slice + what passes between), as many slices as fit being averaged. It
-    is `USUAL_SLICE_S` where nothing else is better by `GAIN_MIN`, or where that length was not measured.
-    """
-    costs: dict[float, float] = {}
-    for length_s in SLICES_S:
-        deviation = deviation_at(found, length_s)
-        if deviation is not None:
-            costs[length_s] = deviation * sqrt(length_s + between_s)
-    if USUAL_SLICE_S not in costs:
-        return USUAL_SLICE_S
-    best = min(costs, key=lambda length_s: costs[length_s])
-    return best if costs[best] < (1.0 - GAIN_MIN) * costs[USUAL_SLICE_S] else USUAL_SLICE_S
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from pgassay.analysis.spectrum import Deviation, Turns, deviation_at
+from pgassay.analysis.slice_length import Deviation, deviation_at
 from pgassay.record import formats
 from pgassay.record.disk import Disk, keep_file, replace_file
 from pgassay.record.errors import as_record_error
+
+if TYPE_CHECKING:
+    from pgassay.analysis.spectrum import Turns
 
 STUDY = "calibration"
 """The name that a calibration's run has instead of a study's; its clusters are in a directory of this name."""
@@ -106,7 +110,7 @@ class TurnsRecord:
 
 
 def turns_record(
-    found: Turns, spectrum: Sequence[Deviation], blocks: int, slice_s: float, best_slice_s: float
+    found: "Turns", spectrum: Sequence[Deviation], blocks: int, slice_s: float, best_slice_s: float
 ) -> TurnsRecord:
     """As the file keeps it."""
     shares = found.shares

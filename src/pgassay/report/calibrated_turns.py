@@ -9,7 +9,8 @@ from math import sqrt
 from statistics import median
 
 from pgassay.analysis.messages import rounded
-from pgassay.analysis.spectrum import Deviation, Turns, slice_for, spectrum, turns_of
+from pgassay.analysis.slice_length import Deviation, slice_for
+from pgassay.analysis.spectrum import Turns, spectrum, turns_of
 from pgassay.record import slices
 from pgassay.record.calibrations import REALTIME, TURNS, WAYS
 from pgassay.record.reading import Run

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.alternation import block_values
 from pgassay.analysis.messages import rounded
-from pgassay.analysis.spectrum import Deviation, Turns, blocks_as_narrow, spectrum, turns_of
+from pgassay.analysis.slice_length import Deviation
+from pgassay.analysis.spectrum import Turns, blocks_as_narrow, spectrum, turns_of
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
