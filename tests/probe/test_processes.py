@@ -150,7 +150,7 @@ def test_a_real_family() -> None:
     family = subprocess.Popen([sys.executable, "-c", child])
     try:
         probe = ProcessTree("tree", family.pid, SystemClock())
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             values = read(probe)
             if values["processes"] == 1 and (values["user_us"] or 0) + (values["system_us"] or 0) >= 0.3e6:
