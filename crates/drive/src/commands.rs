@@ -10,6 +10,7 @@ use flash::HealthLog;
 use serde_json::{Value, json};
 
 use crate::disk::ageing::Ageing;
+use crate::disk::cuts::Wish;
 use crate::disk::{Disk, Snapshot};
 use crate::error::DriveError;
 use crate::model::Model;
@@ -17,7 +18,7 @@ use crate::safety::{Pulse, memory};
 use crate::timing::Clock;
 
 /// Names of the commands, for hints.
-const COMMANDS: &str = "ping, stats, age, snapshot, restore, drop, snapshots, record, fsck, shutdown";
+const COMMANDS: &str = "ping, stats, age, snapshot, restore, drop, snapshots, cut, discard, record, fsck, shutdown";
 
 /// The running program as its commands see it.
 pub struct Daemon {
@@ -49,6 +50,8 @@ impl Daemon {
             "restore" => self.restore(request),
             "drop" => self.timed(|| self.disk.drop_snapshot(text(request, "name")?)),
             "snapshots" => Ok(self.snapshots()),
+            "cut" => self.cut(request),
+            "discard" => self.discard(request),
             "fsck" => self.fsck(),
             "shutdown" => self.shutdown(),
             other => Err(DriveError::refused(format!("unknown command {other}"), format!("one of {COMMANDS}"))),
@@ -71,6 +74,28 @@ impl Daemon {
             self.disk.restore(text(request, "name")?)?;
             self.clock.as_ref().map_or(Ok(()), |clock| clock.restart(&self.disk))
         })
+    }
+
+    /// Makes a crash state and says which file it is.
+    fn cut(&self, request: &Value) -> Result<Value, DriveError> {
+        let mut keys = request.as_object().cloned().unwrap_or_default();
+        keys.remove("do");
+        let wish: Wish = serde_json::from_value(keys.into())
+            .map_err(|error| DriveError::refused(format!("invalid cut: {error}"), ""))?;
+        let report = self.disk.cut(&wish)?;
+        let mut value = json!(report);
+        value["file"] = json!(crate::front::cut_name(report.number));
+        Ok(value)
+    }
+
+    fn discard(&self, request: &Value) -> Result<Value, DriveError> {
+        let number = request.get("number").and_then(Value::as_u64);
+        let number = number.ok_or_else(|| DriveError::refused("the request lacks number", ""))?;
+        if let Some(device) = crate::users::mounted_over(&self.mountpoint.join(crate::front::cut_name(number))) {
+            let message = format!("the crash state cannot be discarded while {device} is mounted");
+            return Err(DriveError::refused(message, "unmount it first"));
+        }
+        self.timed(|| self.disk.discard_cut(number))
     }
 
     fn age(&self, request: &Value) -> Result<Value, DriveError> {
@@ -186,6 +211,8 @@ fn report(daemon: &Daemon) -> Value {
         "capacity_bytes": disk.capacity_bytes(),
         "codec": disk.codec().to_string(),
         "store": disk.store_kind(),
+        "persistence": disk.persistence(),
+        "crash_states": disk.cuts().len(),
         "reads": tallies.reads.get(),
         "writes": tallies.writes.get(),
         "flushes": tallies.flushes.get(),

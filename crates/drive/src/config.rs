@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::DriveError;
+use crate::persistence::Persistence;
 
 /// Where the contents are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -38,9 +39,12 @@ struct Place {
     logical_sector_bytes: Option<u32>,
     #[serde(default)]
     timing: Value,
+    #[serde(default)]
+    persistence: Persistence,
 }
 
-const PLACE_KEYS: [&str; 6] = ["name", "directory", "capacity_bytes", "store", "logical_sector_bytes", "timing"];
+const PLACE_KEYS: [&str; 7] =
+    ["name", "directory", "capacity_bytes", "store", "logical_sector_bytes", "timing", "persistence"];
 
 /// What the file says.
 #[derive(Debug, Clone)]
@@ -59,6 +63,8 @@ pub struct Config {
     pub flash: FlashTable,
     /// The device that has service times.
     pub service: Option<Timing>,
+    /// What survives a loss of power.
+    pub persistence: Persistence,
 }
 
 impl Config {
@@ -89,8 +95,9 @@ impl Config {
         let mut flash = description.drive;
         let resolve = |table: &Table| Timing::resolve(table, &mut flash);
         let service = description.timing.as_ref().map(resolve).transpose()?;
-        let (Place { name, directory, capacity_bytes, store, .. }, emulation) = (place, description.emulation);
-        Ok(Self { name, directory, capacity_bytes, store, emulation, flash, service })
+        let (Place { name, directory, capacity_bytes, store, persistence, .. }, emulation) =
+            (place, description.emulation);
+        Ok(Self { name, directory, capacity_bytes, store, emulation, flash, service, persistence })
     }
 
     /// The codec, said or usual for the kind of drive.
@@ -106,6 +113,9 @@ fn describe(place: &Place, emulation: Table, drive: Table) -> Result<Description
     }
     if place.logical_sector_bytes.is_some_and(|bytes| bytes != 4096) {
         return wrong("logical_sector_bytes must be 4096", "leave it out");
+    }
+    if let Err(what) = place.persistence.check() {
+        return wrong(what, "");
     }
     if !place.timing.is_null() && place.store == StoreKind::Null {
         return wrong("timing cannot be asked of a store that keeps nothing", "leave one of them out");
@@ -160,6 +170,8 @@ mod tests {
             (", \"kind\": \"compressing\", \"granularity_bytes\": 3", "granularity"),
             (", \"watchdog_s\": 0.1", "watchdog_s"),
             (", \"timing\": {\"profile\": \"floppy\"}", "floppy"),
+            (", \"persistence\": {\"atomic_write_bytes\": 1000}", "atomic_write_bytes"),
+            (", \"persistence\": {\"cache\": \"magic\"}", "magic"),
             (", \"timing\": {}, \"store\": \"null\", \"codec\": \"none\"", "timing"),
         ];
         for (more, named) in wrong {

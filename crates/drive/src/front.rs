@@ -1,4 +1,4 @@
-//! The FUSE side: one folder with one file, `disk`, and requests passed on to the drive.
+//! The FUSE side: one folder with the file `disk` and one for each crash state, and requests passed on to the drive.
 //!
 //! The file is opened with FOPEN_DIRECT_IO and FOPEN_PARALLEL_DIRECT_WRITES: no page cache lies between the loop device
 //! and the drive, and writes to the one file do not wait for each other. Its length never changes.
@@ -30,6 +30,22 @@ const MAX_WRITE: u32 = 1 << 20;
 const DISK: INodeNo = INodeNo(2);
 const FOR_EVER: Duration = Duration::from_secs(1 << 30);
 
+/// What the file of a crash state is called.
+pub fn cut_name(number: u64) -> String {
+    format!("cut-{number}")
+}
+
+/// The inode of a crash state's file; the number of a cut is above that of the disk.
+fn cut_of(name: &OsStr) -> Option<INodeNo> {
+    let number: u64 = name.to_str()?.strip_prefix("cut-")?.parse().ok()?;
+    DISK.0.checked_add(number).map(INodeNo)
+}
+
+/// The crash state that an inode is the file of.
+fn cut_number(inode: INodeNo) -> Option<u64> {
+    inode.0.checked_sub(DISK.0).filter(|&number| number > 0)
+}
+
 /// What the kernel talks to.
 pub struct Front {
     disk: Arc<Disk>,
@@ -55,7 +71,7 @@ impl Front {
     fn attributes(&self, inode: INodeNo) -> Option<FileAttr> {
         let (kind, perm, nlink, size) = match inode {
             INodeNo::ROOT => (FileType::Directory, 0o700, 2, 0),
-            DISK => (FileType::RegularFile, 0o600, 1, self.disk.capacity_bytes()),
+            INodeNo(number) if self.serves(number) => (FileType::RegularFile, 0o600, 1, self.disk.capacity_bytes()),
             _ => return None,
         };
         let never = SystemTime::UNIX_EPOCH;
@@ -76,6 +92,20 @@ impl Front {
             blksize: 4096,
             flags: 0,
         })
+    }
+
+    /// Whether an inode is the disk or a crash state that has not been discarded.
+    fn serves(&self, inode: u64) -> bool {
+        inode == DISK.0 || (inode > DISK.0 && self.disk.cuts().contains(&(inode - DISK.0)))
+    }
+
+    /// Answers what a crash state did at once: it has no service times.
+    fn answer_cut(&self, what: &str, outcome: Result<(), DriveError>, reply: ReplyEmpty) {
+        self.pulse.answered();
+        match outcome {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(self.failed(what, &error)),
+        }
     }
 
     /// The errno of a failed request, which is counted; defects are logged.
@@ -129,10 +159,9 @@ impl Filesystem for Front {
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match self.attributes(DISK) {
-            Some(attributes) if parent == INodeNo::ROOT && name == FILE_NAME => {
-                reply.entry(&FOR_EVER, &attributes, Generation(0));
-            }
+        let wanted = if name == FILE_NAME { Some(DISK) } else { cut_of(name) };
+        match wanted.and_then(|inode| self.attributes(inode)) {
+            Some(attributes) if parent == INodeNo::ROOT => reply.entry(&FOR_EVER, &attributes, Generation(0)),
             _ => reply.error(Errno::ENOENT),
         }
     }
@@ -145,7 +174,7 @@ impl Filesystem for Front {
     }
 
     fn open(&self, _request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        if inode == DISK {
+        if self.serves(inode.0) {
             let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
             reply.opened(FileHandle(0), flags);
         } else {
@@ -156,7 +185,7 @@ impl Filesystem for Front {
     fn read(
         &self,
         _request: &Request,
-        _inode: INodeNo,
+        inode: INodeNo,
         _handle: FileHandle,
         offset: u64,
         size: u32,
@@ -169,6 +198,14 @@ impl Filesystem for Front {
             let there = self.disk.capacity_bytes().saturating_sub(offset).min(u64::from(size)) as usize;
             if buffer.len() < there {
                 buffer.resize(there, 0);
+            }
+            if let Some(number) = cut_number(inode) {
+                let outcome = self.disk.read_cut(number, offset, &mut buffer[..there]);
+                self.pulse.answered();
+                return match outcome {
+                    Ok(()) => reply.data(&buffer[..there]),
+                    Err(error) => reply.error(self.failed("read of a crash state", &error)),
+                };
             }
             let arrived_ns = self.now_ns();
             let length = there as u64;
@@ -201,7 +238,7 @@ impl Filesystem for Front {
     fn write(
         &self,
         _request: &Request,
-        _inode: INodeNo,
+        inode: INodeNo,
         _handle: FileHandle,
         offset: u64,
         data: &[u8],
@@ -210,6 +247,14 @@ impl Filesystem for Front {
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
+        if let Some(number) = cut_number(inode) {
+            let outcome = self.disk.write_cut(number, offset, data);
+            self.pulse.answered();
+            return match outcome {
+                Ok(()) => reply.written(data.len() as u32),
+                Err(error) => reply.error(self.failed("write of a crash state", &error)),
+            };
+        }
         let arrived_ns = self.now_ns();
         let outcome = self.disk.write(offset, data);
         let written = data.len() as u32;
@@ -231,7 +276,10 @@ impl Filesystem for Front {
         }
     }
 
-    fn fsync(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+    fn fsync(&self, _request: &Request, inode: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        if cut_number(inode).is_some() {
+            return self.answer_cut("flush of a crash state", Ok(()), reply);
+        }
         let arrived_ns = self.now_ns();
         self.disk.flush();
         self.answer(Operation::Flush, (0, 0), arrived_ns, Ok(()), reply);
@@ -245,7 +293,7 @@ impl Filesystem for Front {
     fn fallocate(
         &self,
         _request: &Request,
-        _inode: INodeNo,
+        inode: INodeNo,
         _handle: FileHandle,
         offset: u64,
         length: u64,
@@ -259,6 +307,10 @@ impl Filesystem for Front {
             _ => return reply.error(Errno::EOPNOTSUPP),
         };
         let there = self.disk.capacity_bytes().saturating_sub(offset).min(length);
+        if let Some(number) = cut_number(inode) {
+            let outcome = self.disk.clear_cut(number, offset, there, clearing);
+            return self.answer_cut("clearing of a crash state", outcome, reply);
+        }
         let arrived_ns = self.now_ns();
         let outcome = self.disk.clear(offset, there, clearing);
         self.answer(operation, (offset, there), arrived_ns, outcome, reply);
@@ -268,11 +320,13 @@ impl Filesystem for Front {
         if inode != INodeNo::ROOT {
             return reply.error(Errno::ENOTDIR);
         }
-        let entries = [
-            (INodeNo::ROOT, FileType::Directory, "."),
-            (INodeNo::ROOT, FileType::Directory, ".."),
-            (DISK, FileType::RegularFile, FILE_NAME),
+        let mut entries = vec![
+            (INodeNo::ROOT, FileType::Directory, ".".to_owned()),
+            (INodeNo::ROOT, FileType::Directory, "..".to_owned()),
+            (DISK, FileType::RegularFile, FILE_NAME.to_owned()),
         ];
+        let cuts = self.disk.cuts();
+        entries.extend(cuts.iter().map(|&cut| (INodeNo(DISK.0 + cut), FileType::RegularFile, cut_name(cut))));
         for (next, (inode, kind, name)) in (1..).zip(entries).skip(offset as usize) {
             if reply.add(inode, next, kind, name) {
                 break;

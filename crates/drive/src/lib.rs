@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what the drive is asked to be | [`config`], crate [`description`] |
 //! | the modelled flash | [`model`] |
+//! | what survives a loss of power | [`persistence`] |
 //! | blocks in, blocks out | [`disk`] |
 //! | contents: log, map, memory | [`store`] |
 //! | answering when a modelled device would | [`timing`] |
@@ -21,6 +22,7 @@ pub mod error;
 pub mod front;
 pub mod model;
 pub mod mount;
+pub mod persistence;
 pub mod safety;
 pub mod serve;
 pub mod signals;

@@ -114,7 +114,8 @@ fn make(config: &Config) -> Result<Disk, DriveError> {
     // The map; the model has its memory already.
     memory::must_fit(in_memory(store_bytes).saturating_add(8 * blocks))?;
     let (capacity_bytes, codec) = (config.capacity_bytes, config.codec());
-    Disk::new(Parts { capacity_bytes, codec, keeps_contents, store_bytes, store_file, model })
+    let persistence = config.persistence.clone();
+    Disk::new(Parts { capacity_bytes, codec, keeps_contents, store_bytes, store_file, model, persistence })
 }
 
 /// Writes this process's id and holds the file, so that a second daemon in the same folder is refused.

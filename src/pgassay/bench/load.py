@@ -6,10 +6,10 @@ abort, failed transactions or a dead server are part of its `LoadResult`.
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from pgassay.bench import messages
 from pgassay.bench.counters import Sample
@@ -133,6 +133,16 @@ class LoadOptions(Options):
         return 0.0
 
     @property
+    def cuts(self) -> int:
+        """Power cuts during the window; a driver that tells when its transactions ended declares it as an option."""
+        return 0
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Does the load write down each transaction, so that a lost one is found?"""
+        return False
+
+    @property
     def timed_s(self) -> int | None:
         """The length of the window; None where the work is counted or the load ends by itself."""
         return None if self.transactions is not None else self.duration_s
@@ -215,6 +225,27 @@ class Load(Protocol):
 
         Raises `UsageError` where `ungated` has a reason, `LoadError` where the server refuses the connections.
         """
+
+
+@dataclass(frozen=True)
+class LedgerState:
+    """What a database has of a load that writes its transactions down: of each client its rows and the greatest
+    sequence number in them; and sums of amounts that are equal unless a transaction is there in part."""
+
+    rows: Mapping[int, tuple[int, int]]
+    sums: tuple[int, ...]
+
+
+@runtime_checkable
+class LedgerLoad(Protocol):
+    """A load that can tell which of its transactions were acknowledged, where `LoadOptions.keeps_ledger` says so."""
+
+    def ledger_state(self, server: Server, seed: int) -> LedgerState:
+        """What this database has of the run with this seed; raises `QueryError` where it cannot be read."""
+
+    def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
+        """By a finished run's output, client to its transactions in order: when each was answered (wall clock, ns),
+        and whether it was committed."""
 
 
 Own = TypeVar("Own", bound=LoadOptions)

@@ -18,6 +18,7 @@ from pgassay.errors import PgassayError
 COMMANDS: dict[str, str] = {
     "studies": "list the built-in studies",
     "run": "run a study",
+    "cut": "cut the power of an emulated drive under a load, and check what a server recovers",
     "compare": "compare levels of a factor, without a study file",
     "init": "write a study file with an existing server's settings",
     "resume": "continue a run that was interrupted",

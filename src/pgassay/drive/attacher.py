@@ -39,6 +39,10 @@ _WAL_KEPT_BYTES = 256 << 20
 _COMPRESSED_SHARE = 0.6
 """Share of its capacity that a compressing drive's store is assumed to need, unless drive.data.store_bytes says it."""
 _MEMORY_SHARE_MAX = 0.8
+_CRASH_STATES_BYTES = 384 << 20
+"""Of the store, where a loss of power is modelled: all versions in a cache of 32 MiB, and what recovery writes."""
+_CRASH_TABLES = 2
+"""Maps in addition to those of the snapshots: of what is durable, and of a crash state."""
 
 
 @dataclass
@@ -159,13 +163,15 @@ class Attacher:
             if drive.scaled and not described.core.has_shape:
                 described = described.with_values({"drive.pages_per_block": scaled_pages(capacity)})
             share = _COMPRESSED_SHARE if described.compresses else 1.0
-            store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share)
+            crashes = _CRASH_STATES_BYTES if options.persistence else 0
+            store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share) + crashes
             described = described.with_values({"emulation.store_bytes": store_bytes})
             self.program.check(described)
-            volume = EmulatedVolume(home, described, self.kernel, self.program)
+            volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence)
             aged = options.state == AGED
             share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
-            self._reserve(described, needs.snapshots, home, share)
+            tables = needs.snapshots + (_CRASH_TABLES if options.persistence else 0)
+            self._reserve(described, tables, home, share)
             if aged:
                 ageing = EmulatedAgeing(volume, home, options.live_share, options.compressed_to)
         return BlockDrive(

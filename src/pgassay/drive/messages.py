@@ -380,3 +380,11 @@ def trace_exists(path: Path) -> UsageError:
 def no_place_for_trace(path: Path) -> UsageError:
     """A directory that is not there."""
     return UsageError(f'"{path.parent}" is not a directory', "choose a file in a directory that exists")
+
+
+def no_cuts(kind: str) -> DriveError:
+    """A crash state is asked of a drive that does not see its writes one by one."""
+    return DriveError(
+        f"the power of a drive of the kind {kind} cannot be cut",
+        'only an emulated drive can be cut: --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" tells)',
+    )

@@ -269,3 +269,29 @@ def nothing_to_predict(path: Path) -> UsageError:
         f"{path} holds no write signature",
         "a run has one for each emulated drive that was aged: drive.data=ssd or csd with drive.state=aged",
     )
+
+
+def no_cuts(kind: str) -> UsageError:
+    """`load.cuts` with a drive that does not see its writes one by one, or with WAL on another one."""
+    return UsageError(
+        f'"load.cuts" needs an emulated drive for data and WAL together, not {kind}',
+        'add --set drive.data=ssd (root and FUSE are needed; "pgassay doctor" tells)',
+    )
+
+
+def sums_differ(sums: Sequence[int]) -> str:
+    """A transaction is there in part."""
+    named = zip(("ledger", "accounts", "tellers", "branches"), sums, strict=True)
+    return "a transaction is there in part: sums of " + ", ".join(f"{name} {amount}" for name, amount in named)
+
+
+def lost_commits(lost: int, holes: int, loss_ms: float) -> str:
+    """Commits that were acknowledged are not there."""
+    if holes:
+        return f"{lost + holes} acknowledged commits are missing, {holes} of them before one that is there"
+    return f"{lost} acknowledged commits are missing, the first from {loss_ms:.0f} ms before the cut"
+
+
+def invented_commits(count: int) -> str:
+    """Rows of transactions that no client had sent."""
+    return f"{count} transactions are there that no client had sent"

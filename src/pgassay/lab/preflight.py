@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
-from pgassay.lab import compression, host_stage, maintenance, messages, page_space
+from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
 from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
@@ -62,6 +62,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         host_stage.require(arm)
         arm.load.check()
         require_connections(arm.setup)
+        power_cuts.require(arm)
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
 
@@ -72,6 +73,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     options = [arm.setup.load for arm in resolved.arms]
     measured = [each for reference in resolved.site.references for each in reference.responses(first.setup.load)]
     asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
+    asked = (*asked, *power_cuts.responses(options))
     alternates = resolved.study.design.pairing == ALTERNATE and resolved.site.metronome is not None
     machine = METRONOME if alternates else ()
     return (*first.load.responses, *measured, *every_probe().responses, *asked, *machine)

@@ -14,13 +14,14 @@ from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostErr
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
-from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, regime
+from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, power_cuts, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.lab.settings import mode_of
 from pgassay.lab.start_state import settle
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
+from pgassay.record import power_cuts as cut_records
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.regime import WORK
 
@@ -115,7 +116,8 @@ class Trial:
                 sampling.start()
                 warm_up = self._warm_up()
                 before = sampling.read_all()
-                result = self._play(self._arm.load, self._assignment.staging, self._assignment.seed)
+                with power_cuts.during(self._arm, self._clone, self._assignment.seed) as cuts:
+                    result = self._play(self._arm.load, self._assignment.staging, self._assignment.seed)
                 notes.alive = server.alive()
                 if notes.alive and mode_of(options) == WORK:
                     closing = maintenance.checkpoint(server, self._site.clock)
@@ -128,6 +130,7 @@ class Trial:
             self._keep_measures(differences(before, after, sampling.meters()), result, result.transactions)
             notes.window = Window.of(result)
             notes.responses.update(closing)
+            self._keep_cuts(cuts)
             self._look_around(result)
 
     def maintain(self) -> None:
@@ -244,6 +247,15 @@ class Trial:
         relations = page_space.relation_bytes(server) if notes.alive else {}
         notes.responses.update({**result.responses, **every_probe().costs(counters, transactions)})
         notes.counters.update({**counters, **relations})
+
+    def _keep_cuts(self, cuts: power_cuts.PowerCuts | None) -> None:
+        """What became of the power cuts of the window, as a file and as responses."""
+        if cuts is None:
+            return
+        found = cuts.judged(self._assignment.staging)
+        with self._assignment.keeping("the power cuts"):
+            self._site.disk.write_file(self._assignment.staging / cut_records.FILE, cut_records.encode(found))
+        self._notes.responses.update(power_cuts.summed(found))
 
     def _look_around(self, result: LoadResult) -> None:
         """What is asked once the load has ended and every counter is read."""

@@ -1,6 +1,7 @@
 //! Whether map, store and model fit together, and whether every stored block can be read.
 
 use super::Disk;
+use super::cache::WriteCache;
 use super::scratch::with_scratch;
 use crate::error::DriveError;
 use crate::model::Model;
@@ -29,7 +30,7 @@ impl CheckReport {
 impl Disk {
     /// Checks everything while the drive stands still.
     pub fn check(&self) -> Result<CheckReport, DriveError> {
-        let snapshots = self.gate.write();
+        let kept = self.gate.write();
         let mut report = CheckReport::default();
         let mut live = vec![0_u64; self.segments.live_bytes().len()];
         let (sizes, adds_up) = self.with_model(|model| (model.sizes(), model.drive().counters().consistent()));
@@ -37,16 +38,24 @@ impl Disk {
             report.add("the model's counters do not add up".into());
         }
         self.check_map("the drive", &self.map, &sizes, &mut report)?;
-        for snapshot in snapshots.iter() {
+        for snapshot in &kept.snapshots {
             let sizes = snapshot.model.sizes(self.blocks);
             self.check_map(&format!("snapshot {}", snapshot.name), &snapshot.map, &sizes, &mut report)?;
         }
         for lba in 0..self.blocks {
-            let mut seen: Vec<Entry> = Vec::with_capacity(1 + snapshots.len());
-            for entry in std::iter::once(&self.map).chain(snapshots.iter().map(|snapshot| &snapshot.map)) {
-                let entry = entry.get(lba);
+            let mut seen: Vec<Entry> = Vec::new();
+            for map in std::iter::once(&self.map).chain(kept.maps()) {
+                let entry = map.get(lba);
                 if entry.is_stored() && !seen.contains(&entry) {
                     seen.push(entry);
+                    live[self.segments.segment_of(entry)] += footprint(entry.length()) as u64;
+                }
+            }
+        }
+        for request in kept.cache.as_ref().map_or_else(Vec::new, WriteCache::requests) {
+            for (lba, &entry) in (request.shape.first..).zip(&request.entries) {
+                let is_counted = self.map.get(lba) == entry || kept.maps().any(|map| map.get(lba) == entry);
+                if entry.is_stored() && !is_counted {
                     live[self.segments.segment_of(entry)] += footprint(entry.length()) as u64;
                 }
             }
@@ -100,6 +109,7 @@ mod tests {
     use super::Disk;
     use crate::disk::Parts;
     use crate::model::Model;
+    use crate::persistence::Persistence;
     use crate::store::{Appender, BLOCK_BYTES};
 
     const WRITTEN: usize = 32;
@@ -115,6 +125,7 @@ mod tests {
             store_bytes: 4 << 20,
             store_file: None,
             model: Model::described(flash, capacity_bytes),
+            persistence: Persistence::default(),
         });
         let mut state = 1_u32;
         let contents = (0..WRITTEN * BLOCK_BYTES).map(|index| {
@@ -146,7 +157,7 @@ mod tests {
     #[test]
     fn a_snapshot_is_looked_at_as_well() {
         let disk = disk();
-        disk.gate.read()[0].map.set(3, disk.map.get(4));
+        disk.gate.read().snapshots[0].map.set(3, disk.map.get(4));
         assert_found(&disk, &["snapshot kept: block 3 lies where", "its count says"]);
     }
 

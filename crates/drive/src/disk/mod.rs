@@ -14,14 +14,20 @@
 //! | emptying segments | `clean` |
 //! | a host slowed down for want of flash | `throttle` |
 //! | snapshots | `snapshots` |
+//! | a volatile write cache | `cache` |
+//! | crash states after a loss of power | [`cuts`] |
+//! | all states but the present one | `kept` |
 //! | a used drive in seconds | [`ageing`], `workload`, `runs` |
 //! | recording what the host writes | `recorder` |
 //! | whether everything fits together | `check` |
 //! | counts and times | [`tallies`] |
 
 pub mod ageing;
+mod cache;
 mod check;
 mod clean;
+pub mod cuts;
+mod kept;
 mod read;
 mod recorder;
 mod runs;
@@ -35,13 +41,16 @@ mod write;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use codec::Codec;
 use flash::trace::Operation;
 use parking_lot::{Mutex, RwLock};
 
+use cache::WriteCache;
 pub use check::CheckReport;
+use cuts::Armed;
+use kept::Kept;
 use recorder::{Recorded, Recorder};
 pub use snapshots::Snapshot;
 use stripes::Stripes;
@@ -51,6 +60,7 @@ pub use write::Clearing;
 
 use crate::error::DriveError;
 use crate::model::Model;
+use crate::persistence::{Flushes, Persistence};
 use crate::store::arena::Arena;
 use crate::store::file::FileStore;
 use crate::store::{BLOCK_BYTES, Map, Media, Segments};
@@ -69,6 +79,8 @@ pub struct Parts {
     pub store_file: Option<PathBuf>,
     /// The modelled flash.
     pub model: Model,
+    /// What survives a loss of power.
+    pub persistence: Persistence,
 }
 
 /// A drive.
@@ -85,7 +97,11 @@ pub struct Disk {
     stripes: Stripes,
     cleaner: Mutex<()>,
     throttle: Throttle,
-    gate: RwLock<Vec<Snapshot>>,
+    gate: RwLock<Kept>,
+    persistence: Persistence,
+    armed: Mutex<Option<Armed>>,
+    is_armed: AtomicBool,
+    next_cut: AtomicU64,
     /// Counts and times.
     pub tallies: Tallies,
 }
@@ -119,7 +135,14 @@ impl Disk {
             stripes: Stripes::new(),
             cleaner: Mutex::new(()),
             throttle: Throttle::new(throttled_bytes_per_second),
-            gate: RwLock::new(Vec::new()),
+            gate: RwLock::new(Kept {
+                cache: parts.persistence.is_volatile().then(|| WriteCache::new(Map::new(blocks as usize))),
+                ..Kept::default()
+            }),
+            persistence: parts.persistence,
+            armed: Mutex::new(None),
+            is_armed: AtomicBool::new(false),
+            next_cut: AtomicU64::new(1),
             tallies: Tallies::default(),
         })
     }
@@ -139,14 +162,27 @@ impl Disk {
         if self.keeps_contents { self.segments.media_kind() } else { "null" }
     }
 
-    /// Makes earlier writes durable. The model's write buffer is protected against power loss, and the store dies with
-    /// the program, so there is nothing to do but to count.
+    /// Makes earlier writes durable: empties a volatile cache, unless the drive lies about it. A protected one has
+    /// nothing to do but to count.
     pub fn flush(&self) {
         self.tallies.flushes.add(1);
+        if self.persistence.is_volatile() && self.persistence.flush == Flushes::Honest {
+            self.destage(&self.gate.write(), 0);
+        }
         if self.is_recording.load(Ordering::Relaxed) {
             let _model = self.model.lock();
             self.note(Operation::Flush, 0, 0, &[]);
         }
+    }
+
+    /// What survives a loss of power.
+    pub fn persistence(&self) -> &Persistence {
+        &self.persistence
+    }
+
+    /// Whether the next writes are looked at, since a cut waits for one.
+    fn set_armed(&self, is_armed: bool) {
+        self.is_armed.store(is_armed, Ordering::SeqCst);
     }
 
     /// Starts to record into a new file, or ends the recording; says what the one that ended holds.

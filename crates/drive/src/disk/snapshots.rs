@@ -1,6 +1,7 @@
 //! Snapshots: a copy of the map, and the modelled flash, packed. Blocks are shared until one side writes them.
 
 use super::Disk;
+use super::cache::WriteCache;
 use super::tallies::Tallies;
 use crate::error::DriveError;
 use crate::model::PackedModel;
@@ -33,11 +34,11 @@ impl Disk {
         if name.is_empty() || name.len() > 255 {
             return Err(DriveError::refused("a snapshot's name has 1 to 255 bytes", ""));
         }
-        let mut snapshots = self.gate.write();
-        if snapshots.iter().any(|snapshot| snapshot.name == name) {
+        let mut kept = self.gate.write();
+        if kept.snapshots.iter().any(|snapshot| snapshot.name == name) {
             return Err(DriveError::refused(format!("there is a snapshot {name} already"), "drop it first"));
         }
-        snapshots.push(Snapshot {
+        kept.snapshots.push(Snapshot {
             name: name.to_owned(),
             map: self.map.copy(),
             model: self.model.lock().pack(),
@@ -49,10 +50,14 @@ impl Disk {
 
     /// Goes back to a snapshot, which stays. The drive's file system must not be mounted.
     pub fn restore(&self, name: &str) -> Result<(), DriveError> {
-        let snapshots = self.gate.write();
-        let wanted = position(&snapshots, name)?;
-        let mut others: Vec<&Snapshot> = snapshots.iter().collect();
-        let snapshot = others.remove(wanted);
+        let mut kept = self.gate.write();
+        let wanted = position(&kept.snapshots, name)?;
+        if kept.cache.is_some() {
+            // What is durable is the present state then, and has nothing of its own.
+            self.destage(&kept, 0);
+            kept.cache = None;
+        }
+        let snapshot = &kept.snapshots[wanted];
         for lba in 0..self.blocks {
             let entry = snapshot.map.get(lba);
             let old = self.map.get(lba);
@@ -60,23 +65,26 @@ impl Disk {
                 continue;
             }
             self.map.set(lba, entry);
-            if old.is_stored() && !others.iter().any(|other| other.map.get(lba) == old) {
+            if old.is_stored() && !kept.has(lba, old) {
                 self.segments.forget(old);
             }
         }
         self.model.lock().unpack(&snapshot.model);
         self.tallies.recount(snapshot.stored, snapshot.zero_blocks);
+        if self.persistence.is_volatile() {
+            kept.cache = Some(WriteCache::new(self.map.copy()));
+        }
         Ok(())
     }
 
     /// Forgets a snapshot.
     pub fn drop_snapshot(&self, name: &str) -> Result<(), DriveError> {
-        let mut snapshots = self.gate.write();
-        let wanted = position(&snapshots, name)?;
-        let gone = snapshots.remove(wanted);
+        let mut kept = self.gate.write();
+        let wanted = position(&kept.snapshots, name)?;
+        let gone = kept.snapshots.remove(wanted);
         for lba in 0..self.blocks {
             let entry = gone.map.get(lba);
-            let is_shared = || self.map.get(lba) == entry || snapshots.iter().any(|other| other.map.get(lba) == entry);
+            let is_shared = || self.map.get(lba) == entry || kept.has(lba, entry);
             if entry.is_stored() && !is_shared() {
                 self.segments.forget(entry);
             }
@@ -86,7 +94,7 @@ impl Disk {
 
     /// Lets `look` see all snapshots, the oldest first.
     pub fn with_snapshots<T>(&self, look: impl FnOnce(&[Snapshot]) -> T) -> T {
-        look(&self.gate.read())
+        look(&self.gate.read().snapshots)
     }
 }
 

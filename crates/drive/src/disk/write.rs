@@ -1,17 +1,20 @@
 //! Writes: compress, make room, tell the model, append, publish. Discards and zeroes only change the map.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use codec::Codec;
 use flash::trace::Operation;
 
 use super::Disk;
+use super::cache::Logged;
+use super::kept::Kept;
 use super::scratch::{MAX_BLOCKS, Scratch, thread_cpu_ns, with_scratch};
-use super::snapshots::Snapshot;
 use super::stripes::STRIPE_BLOCKS;
 use crate::error::DriveError;
+use crate::persistence::Shape;
 use crate::store::record::MAX_RECORD_BYTES;
-use crate::store::{Appender, BLOCK_BYTES, Entry};
+use crate::store::{BLOCK_BYTES, Entry};
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
@@ -35,26 +38,32 @@ impl Disk {
         if !self.keeps_contents {
             return Ok(());
         }
-        let snapshots = self.gate.read();
-        with_scratch(self.codec, |scratch| {
+        if self.is_armed.load(Ordering::Relaxed) {
+            self.cut_if_awaited(offset, data);
+        }
+        let kept = self.gate.read();
+        let outcome = with_scratch(self.codec, |scratch| {
             let (mut at, mut rest) = (range.start, data);
             while !rest.is_empty() {
                 let lba = (at / BLOCK) as u32;
                 let within = (at % BLOCK) as usize;
                 let part = if within == 0 && rest.len() >= BLOCK_BYTES {
                     let part = &rest[..(rest.len() / BLOCK_BYTES).min(MAX_BLOCKS) * BLOCK_BYTES];
-                    self.write_blocks(lba, part, scratch, &snapshots)?;
+                    self.write_blocks(lba, part, scratch, &kept)?;
                     part
                 } else {
                     let part = &rest[..(BLOCK_BYTES - within).min(rest.len())];
-                    self.write_part(lba, within, part, scratch, &snapshots)?;
+                    self.write_part(lba, within, part, scratch, &kept)?;
                     part
                 };
                 at += part.len() as u64;
                 rest = &rest[part.len()..];
             }
             Ok(())
-        })
+        });
+        drop(kept);
+        self.relieve_cache();
+        outcome
     }
 
     /// How long the host has to wait for its answer because the drive is short of physical space.
@@ -63,18 +72,12 @@ impl Disk {
     }
 
     /// Whole blocks, at most 256.
-    fn write_blocks(
-        &self,
-        lba: u32,
-        data: &[u8],
-        scratch: &mut Scratch,
-        snapshots: &[Snapshot],
-    ) -> Result<(), DriveError> {
+    fn write_blocks(&self, lba: u32, data: &[u8], scratch: &mut Scratch, kept: &Kept) -> Result<(), DriveError> {
         self.compress(lba, data, scratch);
         let promised = (scratch.sizes.iter().filter(|&&size| size > 0).count() * MAX_RECORD_BYTES) as u64;
-        self.make_room(promised, snapshots)?;
+        self.make_room(promised, kept)?;
         let held = self.stripes.hold(lba, scratch.lbas.len() as u32);
-        let outcome = self.place(data, scratch, snapshots);
+        let outcome = self.place(data, scratch, kept);
         drop(held);
         self.segments.settle(promised);
         outcome
@@ -87,18 +90,18 @@ impl Disk {
         within: usize,
         part: &[u8],
         scratch: &mut Scratch,
-        snapshots: &[Snapshot],
+        kept: &Kept,
     ) -> Result<(), DriveError> {
         self.tallies.unaligned.add(1);
         let promised = MAX_RECORD_BYTES as u64;
-        self.make_room(promised, snapshots)?;
+        self.make_room(promised, kept)?;
         // Between reading and writing no other thread may write the block.
         let held = self.stripes.hold(lba, 1);
         let mut block = [0; BLOCK_BYTES];
-        let outcome = self.read_block(lba, &mut block, scratch).and_then(|()| {
+        let outcome = self.read_block(&self.map, lba, &mut block, scratch).and_then(|()| {
             block[within..within + part.len()].copy_from_slice(part);
             self.compress(lba, &block, scratch);
-            self.place(&block, scratch, snapshots)
+            self.place(&block, scratch, kept)
         });
         drop(held);
         self.segments.settle(promised);
@@ -106,7 +109,7 @@ impl Disk {
     }
 
     /// Compresses whole blocks into the scratch.
-    fn compress(&self, lba: u32, data: &[u8], scratch: &mut Scratch) {
+    pub(super) fn compress(&self, lba: u32, data: &[u8], scratch: &mut Scratch) {
         let started_ns = if self.codec == Codec::None { 0 } else { thread_cpu_ns() };
         scratch.lbas.clear();
         scratch.sizes.clear();
@@ -127,7 +130,7 @@ impl Disk {
     }
 
     /// Tells the model and puts what it accepts into the store. Stripes are held and room is promised.
-    fn place(&self, data: &[u8], scratch: &Scratch, snapshots: &[Snapshot]) -> Result<(), DriveError> {
+    fn place(&self, data: &[u8], scratch: &Scratch, kept: &Kept) -> Result<(), DriveError> {
         let mut model = self.model.lock();
         let throttled_before = model.drive().counters().throttled_writes;
         let (accepted, refusal) = model.write(&scratch.lbas, &scratch.sizes);
@@ -138,28 +141,49 @@ impl Disk {
         drop(model);
         let blocks = data.chunks_exact(BLOCK_BYTES).zip(scratch.compressed.chunks_exact(BLOCK_BYTES));
         let placed = scratch.lbas.iter().zip(&scratch.sizes).zip(blocks).take(accepted);
-        for ((&lba, &size), (block, compressed)) in placed {
-            let entry = match usize::from(size) {
-                0 => Entry::ZEROS,
-                BLOCK_BYTES => self.append(lba, block)?,
-                size => self.append(lba, &compressed[..size])?,
-            };
-            self.publish(lba, entry, snapshots);
+        let mut published = Vec::with_capacity(if kept.cache.is_some() { accepted } else { 0 });
+        let outcome = placed.map(|((&lba, &size), (block, compressed))| {
+            let entry = self.keep(lba, size, block, compressed)?;
+            self.publish(lba, entry, kept);
+            if kept.cache.is_some() {
+                published.push(entry);
+            }
+            Ok(())
+        });
+        let outcome: Result<(), DriveError> = outcome.collect();
+        if let Some(&first) = scratch.lbas.first() {
+            self.cache(kept, first, published);
         }
-        refusal.map_or(Ok(()), |error| Err(error.into()))
+        outcome.and(refusal.map_or(Ok(()), |error| Err(error.into())))
     }
 
-    fn append(&self, lba: u32, bytes: &[u8]) -> Result<Entry, DriveError> {
-        self.segments.append(lba, bytes, Appender::Host)
+    /// Puts what was published of a write into the volatile cache, if there is one. Stripes are held.
+    fn cache(&self, kept: &Kept, first: u32, entries: Vec<Entry>) {
+        if let (Some(cache), false) = (&kept.cache, entries.is_empty()) {
+            let shape = Shape { first, blocks: entries.len() as u32, is_cleared: false };
+            cache.add(Logged { shape, entries });
+        }
     }
 
-    /// Makes an entry a block's present one, and forgets the old one unless a snapshot has it too. The block's stripe
-    /// is held.
-    fn publish(&self, lba: u32, entry: Entry, snapshots: &[Snapshot]) {
+    /// A cache that holds too much writes its older half back. No lock is held.
+    fn relieve_cache(&self) {
+        let limit = self.persistence.cache_blocks();
+        if !self.persistence.is_volatile() {
+            return;
+        }
+        let is_full = self.gate.read().cache.as_ref().is_some_and(|cache| cache.blocks() > limit);
+        if is_full {
+            self.destage(&self.gate.write(), limit / 2);
+        }
+    }
+
+    /// Makes an entry a block's present one, and forgets the old one unless another state has it too. The block's
+    /// stripe is held.
+    fn publish(&self, lba: u32, entry: Entry, kept: &Kept) {
         let old = self.map.set(lba, entry);
         self.tallies.count(entry);
         self.tallies.uncount(old);
-        if old.is_stored() && !snapshots.iter().any(|snapshot| snapshot.map.get(lba) == old) {
+        if old.is_stored() && !kept.has(lba, old) {
             self.segments.forget(old);
         }
     }
@@ -197,7 +221,7 @@ impl Disk {
         if !self.keeps_contents {
             return Ok(());
         }
-        let snapshots = self.gate.read();
+        let kept = self.gate.read();
         let entry = if clearing == Clearing::Discard { Entry::UNMAPPED } else { Entry::ZEROS };
         let mut next = lbas.start;
         while next < lbas.end {
@@ -222,10 +246,16 @@ impl Disk {
                 }
             }
             drop(model);
-            (next..next + cleared).for_each(|lba| self.publish(lba, entry, &snapshots));
+            (next..next + cleared).for_each(|lba| self.publish(lba, entry, &kept));
+            if let (Some(cache), 1..) = (&kept.cache, cleared) {
+                let shape = Shape { first: next, blocks: cleared, is_cleared: true };
+                cache.add(Logged { shape, entries: vec![entry] });
+            }
             outcome?;
             next += count;
         }
+        drop(kept);
+        self.relieve_cache();
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use drive::disk::{Disk, Parts};
 use drive::model::Model;
+use drive::persistence::Persistence;
 
 pub const BLOCK: usize = 4096;
 
@@ -30,7 +31,19 @@ pub fn disk_in(store_file: Option<PathBuf>, flash: &str, blocks: u64, store_byte
     let capacity_bytes = blocks * BLOCK as u64;
     let model = Model::described(flash, capacity_bytes);
     let codec = codec.parse().unwrap();
-    Disk::new(Parts { capacity_bytes, codec, keeps_contents: true, store_bytes, store_file, model }).unwrap()
+    let persistence = Persistence::default();
+    Disk::new(Parts { capacity_bytes, codec, keeps_contents: true, store_bytes, store_file, model, persistence })
+        .unwrap()
+}
+
+/// A drive with another way to survive a loss of power, its store so small that the cleaner must work.
+#[allow(dead_code)]
+pub fn disk_losing(blocks: u64, store_bytes: u64, persistence: Persistence) -> Disk {
+    let capacity_bytes = blocks * BLOCK as u64;
+    let model = Model::described(ROOMY, capacity_bytes);
+    let codec = "lz4".parse().unwrap();
+    let (keeps_contents, store_file) = (true, None);
+    Disk::new(Parts { capacity_bytes, codec, keeps_contents, store_bytes, store_file, model, persistence }).unwrap()
 }
 
 /// Bytes of which a share does not compress, different for each seed.

@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from pgassay.bench.crash_states import CrashState, CrashWish
 from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
+from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import copying, messages
 from pgassay.drive.block import filesystems
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.leftovers import POINT
+from pgassay.drive.block.emulated import EmulatedVolume
+from pgassay.drive.block.leftovers import CRASH_POINT, POINT
 from pgassay.drive.root import server_in
 from pgassay.drive.sessions import NAME_PATTERN
 
@@ -106,6 +109,7 @@ class BlockDrive:
         self.filesystem = filesystem
         self._kernel = kernel
         self._point = home / POINT
+        self._crash_point = home / CRASH_POINT
         self._account = account
         self._mount_of = mount_of
         self._closing = closing
@@ -212,6 +216,38 @@ class BlockDrive:
             finally:
                 self.volume.detach()
 
+    def cut(self, directory: Path, wish: CrashWish) -> CrashState:
+        """See `CrashingDrive`: the crash state is mounted beside the drive, where the kernel replays its journal."""
+        if not isinstance(self.volume, EmulatedVolume):
+            raise messages.no_cuts(self.kind)
+        if self._held is None or directory != self._point / self._held:
+            raise messages.not_ours(directory)
+        report = self.volume.cut(wish)
+        try:
+            with self._saying("mount a crash state"):
+                self._crash_point.mkdir(mode=0o755, exist_ok=True)
+                device = self.volume.attach_cut()
+                try:
+                    self._kernel.mount(device, self._crash_point, self.filesystem)
+                except DriveError as refused:
+                    raise messages.damaged_filesystem(device, refused.message) from None
+        except BaseException:
+            self.volume.discard_cut()
+            raise
+        return CrashState(self._crash_point / self._held, report)
+
+    def discard_cut(self, *, check: bool = True) -> None:
+        """See `CrashingDrive`."""
+        if not isinstance(self.volume, EmulatedVolume):
+            return
+        with self._saying("discard a crash state"):
+            self._kernel.unmount(self._crash_point)
+            try:
+                if check:
+                    self._kernel.check(self.volume.attach_cut(), self.filesystem)
+            finally:
+                self.volume.discard_cut()
+
     def check(self) -> None:
         """Check the file system, unmounted, and the disk; raises `DamagedError`, or `DriveError` if it is in use."""
         if self._held is not None:
@@ -224,10 +260,12 @@ class BlockDrive:
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless."""
         with self._saying("give the drive back"):
+            self._kernel.unmount(self._crash_point)
             self._leave()
             self.volume.close()
-            if self._point.is_dir():
-                self._point.rmdir()
+            for point in (self._point, self._crash_point):
+                if point.is_dir():
+                    point.rmdir()
             self._closing()
 
     def _mount(self, name: str) -> None:

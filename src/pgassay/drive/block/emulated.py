@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pgassay._core import DriveDescription
+from pgassay.bench.crash_states import CrashReport, CrashWish, PageInFlight
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
 from pgassay.bench.store import Trait
@@ -25,6 +26,7 @@ from pgassay.drive.block.kernel import Kernel
 
 _BLOCK_BYTES = 4096
 _BLANK = "blank"
+_CUT = "cut-"
 _POLL_S = 0.05
 _SETTLE_S = 5.0
 _STATS_PATIENCE_S = 5.0
@@ -54,8 +56,19 @@ class EmulatedVolume:
 
     counts = True
 
-    def __init__(self, home: Path, description: Description, kernel: Kernel, program: Daemon) -> None:
+    def __init__(
+        self,
+        home: Path,
+        description: Description,
+        kernel: Kernel,
+        program: Daemon,
+        persistence: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`persistence` says what survives a loss of power; None or nothing for all that was acknowledged."""
         assert description.capacity_bytes is not None
+        self._persistence = dict(persistence or {})
+        self._cut: Path | None = None
+        self._cut_number: int | None = None
         self.description = description
         self.capacity_bytes = description.capacity_bytes
         self._home = home
@@ -80,7 +93,8 @@ class EmulatedVolume:
 
     def facts(self) -> Mapping[str, str]:
         """Every value of the description as text, and the capacity in bytes."""
-        return {**self.description.facts(), "capacity_bytes": str(self.capacity_bytes)}
+        survives = {f"persistence_{name}": str(value) for name, value in self._persistence.items()}
+        return {**self.description.facts(), **survives, "capacity_bytes": str(self.capacity_bytes)}
 
     def attach(self) -> Path:
         """The loop device over the disk, by path; starts the daemon at the first call. Raises `DriveError`."""
@@ -151,6 +165,34 @@ class EmulatedVolume:
         self._at_rest("drop", fresh)
         self._worn[key] = AgeingResult.of(aged, signature)
 
+    def cut(self, wish: CrashWish) -> CrashReport:
+        """Have the daemon make a crash state; raises `DriveError`."""
+        values: dict[str, Any] = {"draw": wish.draw, "seed": wish.seed}
+        patience_s = daemon.PATIENCE_S
+        if wish.page_within_s is not None:
+            values["page_within_ms"] = int(wish.page_within_s * 1e3)
+            patience_s += wish.page_within_s
+        report = crash_report(self._open().ask("cut", patience_s=patience_s, **values))
+        self._cut_number = report.number
+        return report
+
+    def attach_cut(self) -> Path:
+        """A loop device over the crash state; raises `DriveError`."""
+        assert self._cut_number is not None
+        if self._cut is None:
+            disk = self._program.disk(self._home)
+            self._cut = self._kernel.attach(disk.with_name(f"{_CUT}{self._cut_number}"))
+        return self._cut
+
+    def discard_cut(self) -> None:
+        """Free the loop device and have the daemon drop the crash state; harmless without one."""
+        if self._cut is not None:
+            self._kernel.detach(self._cut)
+            self._cut = None
+        if self._cut_number is not None:
+            self._open().ask("discard", number=self._cut_number)
+            self._cut_number = None
+
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
         found = self._open().ask("fsck", patience_s=AGEING_PATIENCE_S)
@@ -164,6 +206,10 @@ class EmulatedVolume:
     def close(self) -> None:
         """End the daemon; all snapshots go with it."""
         self.detach()
+        if self._cut is not None:
+            self._kernel.detach(self._cut)
+            self._cut = None
+        self._cut_number = None
         if self._control is not None:
             self._control = None
             self._program.end(self._home)
@@ -171,7 +217,10 @@ class EmulatedVolume:
 
     def _open(self) -> Control:
         if self._control is None:
-            control = self._program.start(self._home, self.description.configuration("drive", self._home))
+            configuration = self.description.configuration("drive", self._home)
+            if self._persistence:
+                configuration["persistence"] = self._persistence
+            control = self._program.start(self._home, configuration)
             self._control = control
             control.ask("snapshot", name=_BLANK)
         return self._control
@@ -227,6 +276,28 @@ class RealDaemon:
     def disk(self, directory: Path) -> Path:
         """The one file of its FUSE file system."""
         return directory / daemon.FUSE / daemon.DISK
+
+
+def crash_report(answer: Mapping[str, Any]) -> CrashReport:
+    """A daemon's answer to `cut`."""
+    found = answer.get("page")
+    page = None
+    if isinstance(found, Mapping):
+        page = PageInFlight(
+            block=int(found["block"]),
+            bytes=int(found["bytes"]),
+            old_lsn=int(found["old_lsn"]),
+            new_lsn=int(found["new_lsn"]),
+            sectors=tuple(found["sectors"]),
+            changed=tuple(found["changed"]),
+        )
+    numbers = ("number", "wall_ns", "flushes", "requests", "pieces", "lost_pieces", "torn_requests")
+    return CrashReport(
+        **{name: int(answer[name]) for name in numbers},
+        took_ms=float(answer["took_ms"]),
+        page=page,
+        strip=tuple((int(first), int(blocks), int(arrived)) for first, blocks, arrived in answer["strip"]),
+    )
 
 
 _ALIASES: Mapping[str, tuple[str, float]] = {

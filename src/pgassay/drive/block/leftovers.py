@@ -17,6 +17,8 @@ _FUSE_TYPES = ("fuse", "fuseblk")
 _DEPTH = 2
 POINT = "mnt"
 """Where a block drive's file system is mounted in its home."""
+CRASH_POINT = "crash"
+"""Where a crash state of it is."""
 
 
 def undo(place: Path) -> list[str]:
@@ -51,7 +53,7 @@ def _homes(place: Path) -> list[Path]:
     found, folders = [], [place]
     for _ in range(_DEPTH):
         found += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
-        inner = [path for folder in folders for path in folder.iterdir() if path.name not in (daemon.FUSE, POINT)]
+        inner = [path for folder in folders for path in folder.iterdir() if path.name not in (daemon.FUSE, POINT, CRASH_POINT)]
         folders = [path for path in inner if path.is_dir()]
     return found
 

@@ -6,19 +6,27 @@ never came are problems of the result, under a code each.
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from pgassay.bench import messages as bench_messages
 from pgassay.bench.errors import LoadError
-from pgassay.bench.load import BaseLoad, LoadResult
+from pgassay.bench.load import BaseLoad, LedgerState, LoadResult
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
 from pgassay.load import messages, player, program, sketches
-from pgassay.load.pgbench import data, log, output, results
-from pgassay.load.pgbench.options import MAX_TRIES_SINCE, PgbenchOptions, Script, check_scripts, run_command
+from pgassay.load.pgbench import acknowledged, data, log, output, results
+from pgassay.load.pgbench.options import (
+    LEDGER_TABLE,
+    MAX_TRIES_SINCE,
+    PgbenchOptions,
+    Script,
+    check_scripts,
+    random_seed,
+    run_command,
+)
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 SOURCE = "pgbench"
@@ -87,6 +95,8 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         folder.mkdir(parents=True, exist_ok=True)
         keep_scripts(options, folder)
         prefix = folder / f"{SOURCE}_log"
+        if options.keeps_ledger:
+            server.execute(LEDGER_TABLE)
         arguments = run_command(
             self._program, server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix
         )
@@ -110,7 +120,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             if done.status == 0 and logged.log is not None:
                 problems |= results.problems_of_log(summary, logged.count)
         problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
-        log.put_away(prefix, folder / sketches.FILE, logged, keep=options.keep_log)
+        log.put_away(prefix, folder / sketches.FILE, logged, keep=options.keep_log or options.cuts > 0)
         return LoadResult(
             status=done.status,
             began=began,
@@ -121,6 +131,14 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             problems=problems,
             read_back=read_back,
         )
+
+    def ledger_state(self, server: Server, seed: int) -> LedgerState:
+        """See `LedgerLoad`."""
+        return acknowledged.state(server, random_seed(seed))
+
+    def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
+        """See `LedgerLoad`; by the packed logs."""
+        return acknowledged.read(output, f"{SOURCE}_log")
 
     @property
     def ungated(self) -> str | None:

@@ -56,6 +56,13 @@ BUILTINS = {
     "select-only": "<builtin: select only>",
 }
 """pgbench's own scripts, and what its summary calls them (the same in 13 to 18)."""
+LEDGER = "ledger"
+OURS = {LEDGER: Path(__file__).with_name("ledger.sql")}
+"""Scripts that come with us: TPC-B with a row for each transaction in a table that no other writes to."""
+LEDGER_TABLE = (
+    "CREATE TABLE IF NOT EXISTS pgassay_ledger (run bigint, client int, sequence bigint, aid int, tid int, bid int,"
+    " delta int)"
+)
 
 
 @dataclass(frozen=True)
@@ -73,12 +80,12 @@ class Script:
     @property
     def path(self) -> Path:
         """The file (not for built-ins)."""
-        return Path(self.name)
+        return OURS.get(self.name, Path(self.name))
 
     @property
     def echo(self) -> str:
         """How pgbench's summary names it."""
-        return BUILTINS.get(self.name, self.name)
+        return BUILTINS.get(self.name) or str(self.path)
 
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
@@ -96,7 +103,8 @@ def _parse_script(text: str) -> Script:
         name, weight = text, "1"
     if not (weight.isascii() and weight.isdigit()) or int(weight) < 1:
         raise messages.bad_weight(text)
-    return Script(name if name in BUILTINS else str(Path(name).expanduser().absolute()), int(weight))
+    known = name in BUILTINS or name in OURS
+    return Script(name if known else str(Path(name).expanduser().absolute()), int(weight))
 
 
 def show_scripts(scripts: tuple[Script, ...]) -> str:
@@ -111,8 +119,8 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
     """Refuse scripts that do not exist; raises `UsageError`."""
     for script in scripts:
         if not script.builtin and not script.path.is_file():
-            near = get_close_matches(script.path.name, BUILTINS, n=1)
-            raise messages.missing_script(script.path, BUILTINS, near[0] if near else None)
+            near = get_close_matches(script.path.name, (*BUILTINS, *OURS), n=1)
+            raise messages.missing_script(script.path, (*BUILTINS, *OURS), near[0] if near else None)
 
 
 def _parse_row_bytes(name: str, text: str) -> int:
@@ -176,13 +184,18 @@ class PgbenchOptions(PgbenchClientOptions):
         SCRIPTS,
         name="script",
         default=(Script("tpcb-like"),),
-        summary="the scripts that are run: tpcb-like, simple-update, select-only, or files with weights",
+        summary="the scripts that are run: tpcb-like, simple-update, select-only, ledger, or files with weights",
+    )
+    cuts: int = option(
+        whole(least=0),
+        default=0,
+        summary="power cuts during the window, on an emulated drive; see also the script ledger",
     )
     cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
 
     @property
     def custom(self) -> bool:
-        """Are all scripts the user's own?"""
+        """Are all scripts files?"""
         return not any(script.builtin for script in self.scripts)
 
     @property
@@ -201,6 +214,16 @@ class PgbenchOptions(PgbenchClientOptions):
         if self.row_bytes is not None:
             fresh = max(fresh, self.accounts_bytes)
         return int(fresh * (1 + min(self.age, 1.0)))
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Does one of the scripts write down each of its transactions?"""
+        return any(script.name == LEDGER for script in self.scripts)
+
+
+def random_seed(seed: int) -> int:
+    """What pgbench is given, and calls :random_seed."""
+    return seed % _SEED_MODULUS
 
 
 def connection(endpoint: Endpoint) -> list[str]:
@@ -226,7 +249,7 @@ def run_command(
 ) -> list[str]:
     """The measured run; with `log_prefix` every transaction goes into a log."""
     command = [str(program), "-n", "-P", "1", "-M", options.protocol]
-    command += ["-c", str(options.clients), "-j", str(options.threads), f"--random-seed={seed % _SEED_MODULUS}"]
+    command += ["-c", str(options.clients), "-j", str(options.threads), f"--random-seed={random_seed(seed)}"]
     if options.transactions is None:
         command += ["-T", str(options.duration_s)]
     else:
@@ -243,6 +266,9 @@ def run_command(
         command += ["-l", f"--log-prefix={log_prefix}"]
     if options.custom:
         command += ["-s", str(options.scale)]  # What :scale means; with a built-in script pgbench counts branches.
+    if options.keeps_ledger:
+        command += ["-D", "sequence=0"]
     for script in options.scripts:
-        command += ["-b" if script.builtin else "-f", f"{script.name}@{script.weight}"]
+        name = script.name if script.builtin else str(script.path)
+        command += ["-b" if script.builtin else "-f", f"{name}@{script.weight}"]
     return command + connection(endpoint)

@@ -1,0 +1,52 @@
+"""`pgassay cut`: the load of a study under power cuts, on an emulated drive."""
+
+import argparse
+from math import ceil
+
+from pgassay.cli import messages
+from pgassay.cli.parser import whole
+from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, run_document
+
+BLOCKS = 5
+"""The least of which a study makes a verdict; each brings a load of its own."""
+CUT_S = 3.0
+"""What a cut takes at most on a machine with two cores, for the length of a window that nobody gave."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options on `parser`."""
+    parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
+    parser.add_argument("--cuts", type=whole(1), default=200, metavar="N", help="cuts of each treatment (default: 200)")
+    add_size_options(parser)
+    add_study_options(parser)
+    add_bench_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the study with so many cuts, its load and drive replaced where they could not be cut."""
+    from pgassay.study import builtin, document
+    from pgassay.study.drives import DriveKind
+
+    named, size = builtin.sized(arguments.study)
+    if size:
+        if arguments.as_published:
+            raise messages.excluded(arguments.study, "--as-published")
+        arguments.quick = True
+    name, text = builtin.find(named)
+    written = document.read(name, text)
+    each = ceil(arguments.cuts / BLOCKS)
+    given = {option.partition("=")[0].strip() for option in (*arguments.set, *arguments.levels)}
+    load = written.get("load")
+    given |= {*document.names_in(written), *(f"load.{option}" for option in (load if isinstance(load, dict) else ()))}
+    usual = {
+        "load.script": "ledger",
+        "drive.data": DriveKind.SSD,
+        "drive.cache": "volatile",
+        "init.data_checksums": "on",
+    }
+    forced = [f"load.cuts={each}"]
+    if not any(option.startswith("load.duration=") for option in arguments.set):
+        forced.append(f"load.duration={max(10, ceil(each * CUT_S))}s")
+    arguments.set = [*arguments.set, *forced, *(f"{key}={value}" for key, value in usual.items() if key not in given)]
+    arguments.blocks = arguments.blocks or f"{BLOCKS}..{BLOCKS}"
+    return run_document(name, written, arguments)

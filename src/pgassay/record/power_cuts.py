@@ -1,0 +1,64 @@
+"""The power cuts of a trial as its directory keeps them: `power_cuts.jsonl`, a line a cut, in their order.
+
+What each line has is `CutRecord`; a later version may add to it, and leaves what is here (docs/record.md).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from pgassay.record.reading import Run
+from pgassay.record.trials import trial_path
+
+FILE = "power_cuts.jsonl"
+SOUND = "sound"
+
+
+@dataclass(frozen=True)
+class CutRecord:
+    """One cut. `verdict` is `sound` or what was found first; `detail` says it in words.
+
+    `epoch` counts the drive's flushes: crash states of one epoch are alike. `page` is None where no page was in flight.
+    """
+
+    number: int
+    wall_ns: int
+    epoch: int
+    draw: str
+    seed: int
+    requests: int
+    pieces: int
+    lost_pieces: int
+    torn_requests: int
+    cut_ms: float
+    total_ms: float
+    verdict: str
+    detail: str = ""
+    evidence: str = ""
+    recovery_ms: float | None = None
+    page: dict[str, Any] | None = None
+    strip: list[list[int]] | None = None
+    ledger: bool = False
+    """Were commits compared with the load's own log?"""
+    amcheck: bool = False
+    lost_commits: int = 0
+    loss_ms: float = 0.0
+
+
+def encode(cuts: Sequence[CutRecord]) -> bytes:
+    """The contents of the file."""
+    return "".join(json.dumps(asdict(cut)) + "\n" for cut in cuts).encode()
+
+
+def decode(text: str) -> tuple[CutRecord, ...]:
+    """What `encode` wrote, by this or a later version."""
+    known = {field.name for field in fields(CutRecord)}
+    lines = (json.loads(line) for line in text.splitlines() if line.strip())
+    return tuple(CutRecord(**{name: value for name, value in each.items() if name in known}) for each in lines)
+
+
+def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:
+    """The cuts of a trial; empty where none were made."""
+    path = trial_path(run.path, number) / FILE
+    return decode(path.read_text(encoding="utf-8")) if path.is_file() else ()
