@@ -253,4 +253,3 @@ def _found(made: _Cut, verdict: str, detail: str, evidence: str = "") -> None:
     """The first thing that is found is the verdict."""
     if made.record.verdict == SOUND:
         made.record = replace(made.record, verdict=verdict, detail=detail, evidence=evidence)
-

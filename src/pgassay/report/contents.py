@@ -26,6 +26,7 @@ from pgassay.report import (
     ladder,
     measurements,
     messages,
+    power_cuts,
     provenance,
     published,
     scale_model,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 SECTIONS: tuple[Section, ...] = (
     headline.SECTION,
     verdict.SECTION,
+    power_cuts.SECTION,
     doubts.SECTION,
     measurements.SECTION,
     cache.SECTION,

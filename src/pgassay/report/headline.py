@@ -17,7 +17,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
-from pgassay.report import cache, curves, decide, disk, words
+from pgassay.report import cache, curves, decide, disk, power_cuts, words
 from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
@@ -81,6 +81,9 @@ class Facts:
 
 def told(findings: "Findings") -> Headline:
     """The headline of a run."""
+    cuts = power_cuts.told(findings)
+    if cuts is not None:
+        return cuts
     if findings.verdicts:
         return headline(case_of(findings))
     return of_curves(findings)

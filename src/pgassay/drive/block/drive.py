@@ -19,9 +19,9 @@ from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import copying, messages
 from pgassay.drive.block import filesystems
+from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.leftovers import CRASH_POINT, POINT
 from pgassay.drive.root import server_in
 from pgassay.drive.sessions import NAME_PATTERN

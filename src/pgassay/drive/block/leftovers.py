@@ -53,7 +53,12 @@ def _homes(place: Path) -> list[Path]:
     found, folders = [], [place]
     for _ in range(_DEPTH):
         found += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
-        inner = [path for folder in folders for path in folder.iterdir() if path.name not in (daemon.FUSE, POINT, CRASH_POINT)]
+        inner = [
+            path
+            for folder in folders
+            for path in folder.iterdir()
+            if path.name not in (daemon.FUSE, POINT, CRASH_POINT)
+        ]
         folders = [path for path in inner if path.is_dir()]
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pgassay.bench.running import Completed
 from pgassay.load import responses as shared
 from pgassay.load.options import JOBS
-from pgassay.load.pgbench.options import BUILTINS, PgbenchOptions, Script, show_scripts
+from pgassay.load.pgbench.options import BUILTINS, OURS, PgbenchOptions, Script, show_scripts
 from pgassay.load.pgbench.output import Summary, first_abort, first_error
 from pgassay.study.responses import Better, Response, Scale
 
@@ -110,7 +110,7 @@ def read_back(said: Summary, options: PgbenchOptions) -> dict[str, str]:
 
 
 def _script(said: Summary) -> str:
-    names = {echo: name for name, echo in BUILTINS.items()}
+    names = {Script(name).echo: name for name in (*BUILTINS, *OURS)}
     if said.transaction_type != _MANY:
         return names.get(said.transaction_type, said.transaction_type)
     return show_scripts(tuple(Script(names.get(each.name, each.name), each.weight) for each in said.scripts))
