@@ -14,8 +14,8 @@ from pgassay.bench.factor import Readable
 from pgassay.bench.options import ReadBack
 from pgassay.bench.server import Server
 from pgassay.drive.block import daemon, description, mounts
+from pgassay.drive.block.answers import rounding
 from pgassay.drive.block.daemon import SocketControl
-from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME

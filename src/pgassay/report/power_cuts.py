@@ -1,4 +1,4 @@
-"""Power cuts: is each treatment safe, how sure is that, and what was found; the torn page and the lost writes as figures.
+"""Power cuts: is each treatment safe, how sure is that, what was found; torn pages and lost writes as figures.
 
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
 do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. What a cut
@@ -166,7 +166,8 @@ def _notes(mine: Sequence[Treatment]) -> Iterator[str]:
         yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"
     unchecked = [each.name for each in mine if not any(cut.ledger for cut in each.cuts)]
     if unchecked:
-        yield f"without load.script = ledger, lost commits and half transactions are not looked for: {', '.join(unchecked)}"
+        named = ", ".join(unchecked)
+        yield f"without load.script = ledger, lost commits and half transactions are not looked for: {named}"
     deep = sum(cut.amcheck for each in mine for cut in each.cuts)
     yield f"tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, the file system after each"
 
@@ -206,8 +207,8 @@ def _torn_page(mine: Sequence[Treatment]) -> Drawing | str | None:
     )
     return Drawing(
         "A page that was in flight when the power failed",
-        "A row is one page as it lay on the drive after the cut: sectors that hold the old page, and those that hold the "
-        "new one. With full-page images in the WAL recovery replaces all of it; without them nothing repairs it.",
+        "A row is one page as it lay on the drive after the cut: which sectors hold the old page, and which the new "
+        "one. With full-page images in the WAL recovery replaces all of it; without them nothing repairs it.",
         marks.properties(width=charts.WIDTH, height=36 * len({row["label"] for row in rows})),
     )
 

@@ -15,7 +15,7 @@
 //! | a host slowed down for want of flash | `throttle` |
 //! | snapshots | `snapshots` |
 //! | a volatile write cache | `cache` |
-//! | crash states after a loss of power | [`cuts`] |
+//! | crash states after a loss of power | [`cuts`], `crash_state` |
 //! | all states but the present one | `kept` |
 //! | a used drive in seconds | [`ageing`], `workload`, `runs` |
 //! | recording what the host writes | `recorder` |
@@ -26,6 +26,7 @@ pub mod ageing;
 mod cache;
 mod check;
 mod clean;
+mod crash_state;
 pub mod cuts;
 mod kept;
 mod read;

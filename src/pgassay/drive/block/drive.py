@@ -238,7 +238,7 @@ class BlockDrive:
 
     def discard_cut(self, *, check: bool = True) -> None:
         """See `CrashingDrive`."""
-        if not isinstance(self.volume, EmulatedVolume):
+        if not isinstance(self.volume, EmulatedVolume) or not self.volume.is_cut:
             return
         with self._saying("discard a crash state"):
             self._kernel.unmount(self._crash_point)

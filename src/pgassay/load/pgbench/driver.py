@@ -95,7 +95,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         folder.mkdir(parents=True, exist_ok=True)
         keep_scripts(options, folder)
         prefix = folder / f"{SOURCE}_log"
-        if options.keeps_ledger:
+        if options.writes_ledger:
             server.execute(LEDGER_TABLE)
         arguments = run_command(
             self._program, server.endpoint, options, version=self.version, seed=seed, log_prefix=prefix

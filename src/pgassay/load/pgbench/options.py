@@ -216,9 +216,14 @@ class PgbenchOptions(PgbenchClientOptions):
         return int(fresh * (1 + min(self.age, 1.0)))
 
     @property
-    def keeps_ledger(self) -> bool:
-        """Does one of the scripts write down each of its transactions?"""
+    def writes_ledger(self) -> bool:
+        """Does one of the scripts write into the ledger?"""
         return any(script.name == LEDGER for script in self.scripts)
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Is each of its transactions written down? Beside other scripts a client's log has more lines than rows."""
+        return all(script.name == LEDGER for script in self.scripts)
 
 
 def random_seed(seed: int) -> int:
@@ -266,7 +271,7 @@ def run_command(
         command += ["-l", f"--log-prefix={log_prefix}"]
     if options.custom:
         command += ["-s", str(options.scale)]  # What :scale means; with a built-in script pgbench counts branches.
-    if options.keeps_ledger:
+    if options.writes_ledger:
         command += ["-D", "sequence=0"]
     for script in options.scripts:
         name = script.name if script.builtin else str(script.path)

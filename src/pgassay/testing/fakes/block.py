@@ -81,6 +81,7 @@ class FakeControl:
         self._disk = directory / daemon.FUSE / daemon.DISK
         self._kept = directory / "kept"
         self._trace: Path | None = None
+        self._cuts = 0
         self.problems: list[str] = []
         self._disk.parent.mkdir(exist_ok=True)
         self._kept.mkdir(exist_ok=True)
@@ -108,12 +109,21 @@ class FakeControl:
             "drop": lambda: (self._kept / name).unlink(),
             "snapshots": self._snapshots,
             "record": lambda: self._record(request.get("path")),
+            "cut": self._cut,
+            "discard": lambda: self._disk.with_name(f"cut-{request['number']}").unlink(),
             "age": lambda: {"settled": True, "write_amplification": 1.5, "drive_writes": 2.0},
             "fsck": lambda: {"damaged": len(self.problems), "problems": self.problems},
         }
         if do not in deeds:
             return {"error": f'unknown request "{do}"', "hint": ""}
         return {"ok": dict(deeds[do]() or {})}
+
+    def _cut(self) -> Mapping[str, Any]:
+        """The disk as it lies in its file: what is mounted has not been written to it."""
+        self._cuts += 1
+        shutil.copyfile(self._disk, self._disk.with_name(f"cut-{self._cuts}"))
+        counts = ("wall_ns", "flushes", "requests", "pieces", "lost_pieces", "torn_requests")
+        return {"number": self._cuts, "took_ms": 0.5, "page": None, "strip": [[3, 2, 1]], **dict.fromkeys(counts, 0)}
 
     def _snapshot(self, name: str) -> None:
         image.copy_image(self._disk, self._kept / name, share=False)

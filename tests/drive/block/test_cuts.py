@@ -1,0 +1,116 @@
+"""Crash states of a block drive: asked for in the daemon's words, mounted beside the drive, and given back."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.crash_states import CrashingDrive, CrashWish, PageInFlight
+from pgassay.bench.errors import DamagedError, DriveError
+from pgassay.bench.places import Account, Mount
+from pgassay.drive.block.answers import crash_report
+from pgassay.drive.block.description import PRESETS
+from pgassay.drive.block.drive import BlockDrive
+from pgassay.drive.block.emulated import EmulatedVolume
+from pgassay.drive.block.filesystems import Filesystem
+from pgassay.drive.block.image import ImageVolume
+from pgassay.drive.options import DriveOptions
+from pgassay.drive.root import open_root
+from pgassay.errors import UsageError
+from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
+
+WISH = CrashWish("prefix", 7)
+ANSWER = {
+    "number": 3, "wall_ns": 10, "took_ms": 1.5, "flushes": 4, "requests": 5, "pieces": 6, "lost_pieces": 2,
+    "torn_requests": 1, "page": None, "strip": [[8, 2, 1]],
+}  # fmt: skip
+
+
+def here(place: Path) -> Mount:
+    return Mount(place, place, "ext4", "/dev/fake", "rw", 1 << 40, 1 << 40, False)
+
+
+def drive(home: Path, kernel: FakeKernel, **options: str) -> BlockDrive:
+    home.mkdir()
+    described = PRESETS["ssd"].with_capacity(1 << 20)
+    asked = DriveOptions.from_levels({"data": "ssd", **options}).persistence
+    volume = EmulatedVolume(home, described, kernel, FakeDaemon(), asked)
+    return BlockDrive(volume, Filesystem(), kernel, home, Account(None, 0, 0), here, lambda: None)
+
+
+def prepared(home: Path, kernel: FakeKernel, **options: str) -> tuple[BlockDrive, Path]:
+    made = drive(home, kernel, **options)
+    made.take_snapshot("k", made.workspace("w"))
+    return made, made.clone("k", "trial")
+
+
+def test_a_crash_state_is_mounted_beside_the_drive_and_goes_again(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
+    assert isinstance(made, CrashingDrive)
+    before = dict(kernel.mounted)
+    state = made.cut(clone, WISH)
+    assert state.directory == tmp_path / "home" / "crash" / "trial"
+    assert (state.report.number, state.report.strip) == (1, ((3, 2, 1),))
+    assert len(kernel.mounted) == len(before) + 1
+    made.discard_cut()
+    made.discard_cut()
+    assert kernel.mounted == before
+    assert len(kernel.devices) == 1
+    assert made.cut(clone, WISH).report.number == 2, "and another one can be made"
+    made.release()
+    assert (kernel.mounted, kernel.devices) == ({}, {}), "a crash state that is still there goes with the drive"
+
+
+def test_a_damaged_file_system_is_found_once_all_is_given_back(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
+    made.cut(clone, WISH)
+    kernel.damaged = True
+    with pytest.raises(DamagedError):
+        made.discard_cut()
+    assert len(kernel.mounted) == len(kernel.devices) == 1
+
+
+def test_only_the_clone_that_is_there_is_cut(tmp_path: Path) -> None:
+    made, clone = prepared(tmp_path / "home", FakeKernel())
+    with pytest.raises(DriveError):
+        made.cut(clone.with_name("other"), WISH)
+    made.release()
+
+
+def test_an_image_cannot_be_cut(tmp_path: Path) -> None:
+    root = open_root(tmp_path, Account(None, 0, 0), here, True)
+    volume = ImageVolume(root, tmp_path, 1 << 20, FakeKernel(), here)
+    made = BlockDrive(volume, Filesystem(), FakeKernel(), tmp_path, Account(None, 0, 0), here, lambda: None)
+    with pytest.raises(DriveError, match="image"):
+        made.cut(tmp_path / "mnt" / "x", WISH)
+    made.discard_cut()
+
+
+def test_the_drives_answer_is_read() -> None:
+    page = {"block": 8, "bytes": 8192, "old_lsn": 1, "new_lsn": 2, "sectors": [255, 0], "changed": [1, 128]}
+    report = crash_report({**ANSWER, "page": page})
+    assert (report.flushes, report.lost_pieces, report.strip) == (4, 2, ((8, 2, 1),))
+    assert report.page == PageInFlight(8, 8192, 1, 2, (255, 0), (1, 128))
+    assert crash_report(ANSWER).page is None
+
+
+@pytest.mark.parametrize(
+    ("sectors", "changed", "torn"),
+    [((255, 0), (1, 128), True), ((255, 0), (1, 0), False), ((0, 0), (1, 1), False), ((3,), (7,), True)],
+)
+def test_a_page_is_torn_only_where_old_and_new_differ_on_both_sides(
+    sectors: tuple[int, ...], changed: tuple[int, ...], torn: bool
+) -> None:
+    assert PageInFlight(0, 4096 * len(sectors), 1, 2, sectors, changed).torn is torn
+
+
+def test_what_the_cache_does_is_asked_of_emulated_drives_only() -> None:
+    asked = DriveOptions.from_levels({"data": "ssd", "flush": "lies", "atomic_write_bytes": "16384"})
+    assert asked.persistence == {"cache": "protected", "flush": "lies", "atomic_write_bytes": 16384}
+    assert DriveOptions.from_levels({"data": "ssd"}).persistence == {}
+    for levels in ({"cache": "volatile"}, {"data": "image", "flush": "lies"}, {"atomic_write_bytes": "8192"}):
+        with pytest.raises(UsageError, match=next(name for name in levels if name != "data")):
+            DriveOptions.from_levels(levels)
+    with pytest.raises(UsageError):
+        DriveOptions.from_levels({"data": "ssd", "atomic_write_bytes": "1000"})

@@ -1,0 +1,19 @@
+"""The cuts of a trial as a file: what goes in comes out, and a later version's additions do no harm."""
+
+import json
+from dataclasses import replace
+
+from pgassay.record.power_cuts import CutRecord, decode, encode
+
+CUT = CutRecord(1, 2, 3, "all", 4, 5, 6, 7, 8, 0.5, 900.0, "sound", page={"block": 3}, strip=[[1, 2, 0]])
+
+
+def test_what_goes_in_comes_out() -> None:
+    cuts = (CUT, replace(CUT, verdict="lost_commits", detail="3 …", recovery_ms=70.5, ledger=True))
+    assert decode(encode(cuts).decode()) == cuts
+    assert decode("") == ()
+
+
+def test_what_a_later_version_adds_is_left_out() -> None:
+    line = json.dumps({**json.loads(encode([CUT])), "weather": "fine"})
+    assert decode(line + "\n\n") == (CUT,)
