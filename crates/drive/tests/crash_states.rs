@@ -1,5 +1,5 @@
-//! A crash state has nothing but what the model of the drive allows, the drive itself goes on as if nothing had happened,
-//! and map, store and model stay in step.
+//! A crash state has nothing but what the model of the drive allows, the drive itself goes on as if nothing had
+//! happened, and map, store and model stay in step.
 //!
 //! The reference keeps plain arrays: what is durable, and in order what came since. Of it a crash state must be made by
 //! losing sectors of pieces, whole pieces only.
@@ -204,7 +204,10 @@ fn drives() -> impl Strategy<Value = Persistence> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn a_crash_state_is_legal_and_harms_nothing(steps in prop::collection::vec(step(), 1..40), persistence in drives()) {
+    fn a_crash_state_is_legal_and_harms_nothing(
+        steps in prop::collection::vec(step(), 1..40),
+        persistence in drives(),
+    ) {
         run(&steps, &persistence);
     }
 }
