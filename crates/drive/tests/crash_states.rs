@@ -146,7 +146,7 @@ fn run(steps: &[Step], persistence: &Persistence) {
                         assert_legal(&state, &durable, &unflushed, persistence, draw);
                         assert_eq!(report.requests, unflushed.len() as u64);
                     } else {
-                        assert_eq!((&state == &present, report.requests), (true, 0));
+                        assert_eq!((state == present, report.requests), (true, 0));
                     }
                     cuts.push((report.number, state));
                 }

@@ -21,8 +21,8 @@ from pgassay.bench.store import Trait
 from pgassay.drive import messages
 from pgassay.drive.block import daemon, filesystems, mounts
 from pgassay.drive.block import messages as block_messages
+from pgassay.drive.block.answers import neutral
 from pgassay.drive.block.drive import OVERHEAD_SHARE
-from pgassay.drive.block.emulated import neutral
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.block.preparation import Overwritten, Proof, RawDevice, Tell, overwrite, precondition, prove
