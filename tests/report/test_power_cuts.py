@@ -1,13 +1,13 @@
 """What a report says of power cuts: safe with a bound, unsafe with the first damage, and what was not looked for."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from pgassay.record.power_cuts import FILE, CutRecord, encode
 from pgassay.record.reading import Run
 from pgassay.record.trials import trial_path
+from pgassay.report import power_cuts
 from pgassay.report.case import Text
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, answer, treatments
@@ -24,10 +24,10 @@ SOUND = CutRecord(1, 1, 1, "all", 1, 2, 4, 1, 1, 0.5, 900.0, "sound", recovery_m
 TORN = replace(SOUND, verdict="damaged_page", detail="invalid page in block 3", recovery_ms=None)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Ten sound cuts in each trial; in those of one treatment the third one tore a page."""
-    made = make_run(tmp_path / "run")
+    made = make_run(tmp_path_factory.mktemp("cuts") / "run")
     bad = made.trials[0].treatment
     for trial in made.trials:
         cuts = [replace(SOUND, epoch=epoch) for epoch in range(10)]
@@ -56,9 +56,8 @@ def test_the_tables_have_the_evidence(run: Run) -> None:
     assert not any("not looked for" in note for note in overview.notes)
 
 
-def test_what_was_not_looked_for_is_said(run: Run) -> None:
-    for trial in run.trials:
-        (trial_path(run.path, trial.number) / FILE).write_bytes(encode([replace(SOUND, ledger=False)]))
+def test_what_was_not_looked_for_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(power_cuts, "power_cuts", lambda run, number: (replace(SOUND, ledger=False),))
     overview, *_ = tables(SECTION, Findings(run))
     assert any("lost commits and half transactions are not looked for" in note for note in overview.notes)
 
@@ -76,7 +75,8 @@ def test_json_has_the_counts(run: Run) -> None:
     assert bad["verdicts"]["damaged_page"] == bad["damaged_cuts"] == bad["damaged"]
 
 
-def test_a_run_without_cuts_says_nothing(tmp_path: Path) -> None:
-    findings = Findings(make_run(tmp_path / "run"))
+def test_a_run_without_cuts_says_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(power_cuts, "power_cuts", lambda run, number: ())
+    findings = Findings(run)
     assert SECTION.shown(findings, Surface.PAGE) == ()
     assert "power_cuts" not in plain(findings)
