@@ -60,12 +60,12 @@ ONLY_PARSED = {
 """The beginning of a command to the reason why nothing but its options is checked."""
 
 COMMANDS_SHOWN = commands()
-PLANNED = ("run ", "compare ")
+PLANNED = ("run ", "compare ", "cut ")
 """Planned with --dry-run, which looks for a PostgreSQL."""
 
 ALONE = ("--help", "doctor", "simulate", "studies", "drive list", "drive snapshots", "postgres list")
 """Commands that do something without any word more; others that stand alone are only named."""
-NEED_ROOT = ("run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=csd")
+NEED_ROOT = ("run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=", "run power-cut", "cut ")
 """Studies with host factors or drives."""
 GROUPS = ("drive", "postgres")
 """Commands with commands of their own."""
