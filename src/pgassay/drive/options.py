@@ -25,7 +25,6 @@ from pgassay.study.units import parse_memory
 FRESH, AGED = "fresh", "aged"
 PROTECTED, VOLATILE = "protected", "volatile"
 HONEST, LIES = "honest", "lies"
-ATOMIC_BYTES = ("512", "4096", "8192", "16384")
 ON = "on"
 _OF_EMULATED = {
     "codec": "emulation.codec",
@@ -333,34 +332,23 @@ class DriveOptions(Options):
         read_back=readback.at(readback.timing),
     )
     cache: str = option(
-        choice(PROTECTED, VOLATILE),
-        default=PROTECTED,
-        stage=Stage.INIT,
+        choice(PROTECTED, VOLATILE), default=PROTECTED, stage=Stage.INIT, read_back=readback.at(readback.described),
         summary="whether a power cut can take what an emulated drive's cache holds",
-        read_back=readback.at(readback.described),
-    )
+    )  # fmt: skip
     flush: str = option(
-        choice(HONEST, LIES),
-        default=HONEST,
-        stage=Stage.INIT,
+        choice(HONEST, LIES), default=HONEST, stage=Stage.INIT, read_back=readback.at(readback.described),
         summary="whether an emulated drive's flush does what it says",
-        read_back=readback.at(readback.described),
-    )
+    )  # fmt: skip
     atomic_write_bytes: str = option(
-        choice(*ATOMIC_BYTES),
-        default="4096",
-        stage=Stage.INIT,
-        unit="bytes",
-        summary="the aligned unit that a power cut leaves whole",
-        read_back=readback.at(readback.described),
-    )
+        choice("512", "4096", "8192", "16384"), default="4096", stage=Stage.INIT, unit="bytes",
+        summary="the aligned unit that a power cut leaves whole", read_back=readback.at(readback.described),
+    )  # fmt: skip
 
     @property
     def persistence(self) -> dict[str, Any]:
-        """What survives a loss of power, as the emulating program reads it; empty where nothing is asked."""
+        """What of a loss of power is not as usual, as the emulating program reads it."""
         asked = {"cache": self.cache, "flush": self.flush, "atomic_write_bytes": int(self.atomic_write_bytes)}
-        usual = {"cache": PROTECTED, "flush": HONEST, "atomic_write_bytes": 4096}
-        return {} if asked == usual else asked
+        return {name: value for name, value in asked.items() if value not in (PROTECTED, HONEST, 4096)}
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together; a WAL beside the data has no drive of its own."""
@@ -379,16 +367,10 @@ class DriveOptions(Options):
             if self.state == AGED and not (drive.kind.emulated or drive.precondition):
                 raise messages.cannot_be_aged(owner, drive.label, device=drive.kind is DriveKind.DEVICE)
             if self.persistence and not drive.kind.emulated:
-                raise messages.only_emulated(self._asked_of_cache, drive.label)
+                raise messages.only_emulated(next(iter(self.persistence)), drive.label)
             timed = self.described(drive)
             if timed is not None and timed.rotates and timed.core.kind == "compressing":
                 raise messages.disk_compresses(str(timed.core.profile))
-
-    @property
-    def _asked_of_cache(self) -> str:
-        """The first option about a loss of power that is not at its default."""
-        names = ("cache", "flush", "atomic_write_bytes")
-        return next(name for name in names if getattr(self, name) != declared_options(DriveOptions)[name].default)
 
     def described(self, drive: OneDrive) -> Description | None:
         """An emulated drive with the service times that are asked for; None for other kinds."""

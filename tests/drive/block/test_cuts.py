@@ -107,7 +107,7 @@ def test_a_page_is_torn_only_where_old_and_new_differ_on_both_sides(
 
 def test_what_the_cache_does_is_asked_of_emulated_drives_only() -> None:
     asked = DriveOptions.from_levels({"data": "ssd", "flush": "lies", "atomic_write_bytes": "16384"})
-    assert asked.persistence == {"cache": "protected", "flush": "lies", "atomic_write_bytes": 16384}
+    assert asked.persistence == {"flush": "lies", "atomic_write_bytes": 16384}
     assert DriveOptions.from_levels({"data": "ssd"}).persistence == {}
     for levels in ({"cache": "volatile"}, {"data": "image", "flush": "lies"}, {"atomic_write_bytes": "8192"}):
         with pytest.raises(UsageError, match=next(name for name in levels if name != "data")):
