@@ -37,7 +37,7 @@ def test_each_threshold_is_judged_with_each_treatment(tmp_path: Path) -> None:
     ]  # fmt: skip
     (table,) = [each for each in tables(verdict.SECTION, found) if each.title == "Thresholds"]
     assert [str(row[-1]) for row in table.rows] == ["fail", "pass", "fail", "pass", "fail"]
-    assert headline.told(found).sentences[-1] == (
+    assert headline.headline_of(found).sentences[-1] == (
         f"by your 2 thresholds, table.fillfactor=75 passes; table.fillfactor=50 fails ({P99}, {SPACE})"
     )
     assert not decide.holds(found)
@@ -63,13 +63,13 @@ def test_nothing_is_known_before_five_blocks(tmp_path: Path, monkeypatch: pytest
     assert {each["outcome"] for each in plain(found)["decide"]} == {"not known"}
     assert {each["low"] for each in plain(found)["decide"]} == {None}
     assert not decide.holds(found)
-    assert "is not known" in headline.told(found).sentences[-1]
+    assert "is not known" in headline.headline_of(found).sentences[-1]
 
 
 def test_a_curve_is_judged_at_each_point(tmp_path: Path) -> None:
     found = Findings(make_scaled(tmp_path / "run"), weigh=[parse("tps", "> 1")])
     assert {each["outcome"] for each in plain(found)["decide"]} == {"pass"}
-    assert "by your threshold" in headline.told(found).sentences[-1]
+    assert "by your threshold" in headline.headline_of(found).sentences[-1]
     with pytest.raises(UsageError, match="no baseline"):
         plain(Findings(make_scaled(tmp_path / "again"), weigh=[parse("tps", "> +1 %")]))
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
+from pgassay.cli.compare_hosts import text
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
-from pgassay.report.environments import side_by_side
+from pgassay.report.environments import drawing, side_by_side
 from pgassay.report.findings import Findings
 from tests.report.crossed import make_crossed
 from tests.report.scaled import make_scaled
@@ -45,6 +46,39 @@ def test_a_run_against_itself_cannot_be_told_apart(runs: tuple[Path, Path, Path]
     assert len(differences) == len(found.rows) == 16
     assert not any(each.told_apart for each in differences)
     assert found.hosts == ()
+
+
+def test_differences_are_drawn_with_the_intervals_of_the_text(runs: tuple[Path, Path, Path]) -> None:
+    found = side_by_side([_open(runs[0]), _open(runs[1]), _open(runs[0])])
+    made = drawing(found)
+    assert made is not None
+    assert made.title == "Transactions per second: guest, metal against metal"
+    rows = made.chart.to_dict()["data"]["values"]
+    assert {row["panel"] for row in rows} == {"guest", "metal"}
+    said = text(found, everything=False)
+    slower = [row for row in rows if row["panel"] == "guest"]
+    assert len(slower) == 16
+    for row in slower:
+        assert row["low"] < -20.0 < row["high"], "planted: a fifth slower"
+        assert f"{row['label']}: {row['text']}" in said
+    assert all(row["low"] < 0.0 < row["high"] for row in rows if row["panel"] == "metal"), "a run against itself"
+    every = drawing(found, everything=True)
+    assert every is not None
+    assert len(every.chart.to_dict()["data"]["values"]) >= len(rows)
+
+
+def test_the_figure_is_written_where_asked_and_not_without_an_interval(
+    runs: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["compare-hosts", str(runs[0]), str(runs[1]), "--out"]
+    assert main([*asked, str(tmp_path / "drawn")]) == 0
+    assert {path.name for path in (tmp_path / "drawn").iterdir()} == {
+        f"hosts.{end}" for end in ("svg", "png", "csv", "json")
+    }
+    monkeypatch.setattr("pgassay.report.environments.drawing", lambda found, *, everything: None)
+    assert main([*asked, str(tmp_path / "none")]) == 0
+    assert capsys.readouterr().err == "note: no difference has an interval, so no figure was written\n"
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_cannot_be_compared_is_refused(runs: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 
 def test_what_was_planted_is_the_answer(findings: Findings) -> None:
-    first, costs, advice = headline.told(findings).sentences
+    first, costs, advice = headline.headline_of(findings).sentences
     assert first.startswith("table.fillfactor=75 is better than 100: throughput is 19.6 % higher")
     assert "table.fillfactor=50 is equivalent to 100 within ±10 %" in first
     assert costs == (
@@ -63,13 +63,13 @@ def test_facts_name_server_machine_and_load(tmp_path: Path) -> None:
 
 def test_a_curve_is_told_by_its_highest_point(tmp_path: Path) -> None:
     found = Findings(make_scaled(tmp_path / "run"))
-    first, known, *_ = headline.told(found).sentences
+    first, known, *_ = headline.headline_of(found).sentences
     best = max((point for curve in found.curves for point in curve.points), key=lambda point: point.value)
     assert "highest measured" in first
     assert "transactions per second (between" in first
     assert best.covariate in first
     assert "known to ±" in known
-    assert not any("is better" in each for each in headline.told(found).sentences)
+    assert not any("is better" in each for each in headline.headline_of(found).sentences)
 
 
 def test_the_cache_study_recommends_what_its_section_does(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_the_cache_study_recommends_what_its_section_does(tmp_path: Path) -> Non
     (table,) = [each for each in tables(cache.SECTION, found) if each.title.startswith("Recommended shared_buffers")]
     sizes = {str(row[1]) for row in table.rows}
     assert sizes == {"256MB"}
-    assert headline.told(found).sentences[-1] == "for this pattern shared_buffers of 256MB is recommended"
+    assert headline.headline_of(found).sentences[-1] == "for this pattern shared_buffers of 256MB is recommended"
 
 
 def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,5 +85,8 @@ def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert headline.SECTION.shown(found, Surface.TERMINAL)
     monkeypatch.setattr("pgassay.testing.planted.BLOCKS", 3)
     early = Findings(make_run(tmp_path / "early"))
-    assert headline.told(early).sentences[0] == "no verdict yet on throughput: it takes 5 blocks, and 3 count so far"
-    assert len(headline.told(early).sentences) == 2
+    assert (
+        headline.headline_of(early).sentences[0]
+        == "no verdict yet on throughput: it takes 5 blocks, and 3 count so far"
+    )
+    assert len(headline.headline_of(early).sentences) == 2

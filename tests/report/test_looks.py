@@ -93,7 +93,7 @@ def test_no_line_ends_inside_a_number_an_interval_or_an_option(
     assert "19.6\u00a0% higher" in page
     early = Findings(findings.run)
     monkeypatch.setattr(
-        "pgassay.report.headline.told", lambda _: Headline(["run it with a larger --budget: <5 ms"], ())
+        "pgassay.report.headline.headline_of", lambda _: Headline(["run it with a larger --budget: <5 ms"], ())
     )
     text = html(early, chapters(early, drawn=False))
     assert 'larger <span class="keep">--budget</span>: &lt;5\u00a0ms.' in text

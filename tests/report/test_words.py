@@ -47,6 +47,12 @@ def test_an_interval_that_tells_nothing_is_not_shown() -> None:
     assert words.interval(1.2, 0.5, 40.0, Scale.RATIO, of) == "×1.20 [×0.5, ×40.0]"
 
 
+def test_nothing_has_no_sign_and_a_hundred_no_decimals() -> None:
+    ms = Response("x", "x", "ms", Better.LOWER)
+    assert words.interval(0.9999, 0.9962, 1.0004, Scale.RATIO, ms) == "0.0 % [-0.4, 0.0]"
+    assert words.interval(1.009, 0.355, 2.866, Scale.RATIO, ms) == "+0.9 % [-64.5, +187]"
+
+
 def test_axes_of_bytes_are_in_the_table_s_units() -> None:
     bytes_ = Response("x", "x", "bytes", Better.LOWER)
     assert words.scale_of([52428800.0, 3.0], bytes_) == (1048576.0, "MB")

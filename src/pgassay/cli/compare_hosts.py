@@ -1,6 +1,7 @@
 """`pgassay compare-hosts RUN RUN …`: one study in several environments, and what differs between their hosts."""
 
 import argparse
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="run directories; the first is the reference")
     parser.add_argument("--all", action="store_true", help="secondary responses and costs too")
     parser.add_argument("--json", action="store_true", help="as JSON, with all of them")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write a figure of the differences there (SVG, PNG, CSV, JSON)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,11 +32,30 @@ def run(arguments: argparse.Namespace) -> int:
 
     with paused():
         found = side_by_side([Findings(open_run(path)) for path in arguments.runs])
+    if arguments.out is not None:
+        _draw(found, arguments.out, everything=arguments.all)
     if arguments.json:
         print(to_json({"format": 1, **asdict(found)}))
         return messages.SUCCESS
     print(text(found, everything=arguments.all), end="")
     return messages.SUCCESS
+
+
+def _draw(found: "SideBySide", folder: Path, *, everything: bool) -> None:
+    """Write the figure as hosts.svg and .png with its numbers; says so where nothing can be drawn."""
+    from pgassay.report.charts import specified
+    from pgassay.report.environments import drawing
+    from pgassay.report.files import write_data, write_pictures
+    from pgassay.report.page import DrawnFigure
+
+    drawn = drawing(found, everything=everything)
+    if drawn is None:
+        print(messages.NOTHING_TO_DRAW, file=sys.stderr)
+        return
+    figure = DrawnFigure("hosts", drawn.title, drawn.caption, {**specified(drawn.chart), "description": drawn.title})
+    folder.mkdir(parents=True, exist_ok=True)
+    write_data((), (figure,), folder)
+    write_pictures((figure,), folder)
 
 
 def text(found: "SideBySide", *, everything: bool) -> str:
@@ -55,7 +78,7 @@ def text(found: "SideBySide", *, everything: bool) -> str:
                 shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
                 mark = "" if each.told_apart else "  cannot be distinguished"
             else:
-                shown, mark = f"{words.MISSING} (one trial has no interval)", "  not judged yet"
+                shown, mark = "one trial has no interval", "  not judged yet"
             lines.append(f"    {row.place}: {shown}  {each.trials[0]} and {each.trials[1]} trials{mark}")
         lines.append("")
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):

@@ -17,6 +17,7 @@ from pgassay.plugins import Plugin
 SUCCESS = 0
 FAULT = 2
 INTERRUPTED = 130
+NOTHING_TO_DRAW = "note: no difference has an interval, so no figure was written"
 
 
 def print_error(error: PgassayError) -> None:

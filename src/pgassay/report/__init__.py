@@ -1,1 +1,1 @@
-"""A run made readable: text, tables, figures, one self-contained page. Reads the record, knows no room of the bench."""
+"""The report of a run: text, tables, figures, one self-contained page. It reads the record and touches no server."""

@@ -39,7 +39,7 @@ SENTENCES_MAX = 3
 _TENTH = 0.05
 """What is rounded to a tenth of a per cent at least."""
 _TIMES_FROM = 2.0
-"""A ratio from which it is told as times, since +845 % is hard to read."""
+"""A ratio from which it is written as times, since +845 % is hard to read."""
 
 
 def headline(case: Case) -> Headline:
@@ -103,7 +103,7 @@ def _one_by_one(case: Case, text: Text) -> str:
 
 
 def _alike(case: Case, judged: Sequence["Judged"]) -> bool:
-    """Can these be told in one phrase: the same verdict in the same direction at one place, both in per cent?"""
+    """Can these stand in one phrase: the same verdict in the same direction at one place, both in per cent?"""
     effects = [each.effect for each in judged]
     return (
         len(judged) > 1
@@ -216,7 +216,7 @@ def _widest(case: Case, text: Text) -> str:
 def _interval(effect: Effect, response: Response, text: Text) -> str:
     """The interval in words; the first of a headline says how sure it is.
 
-    Without signs where both ends go the estimate's way, which the sentence tells: `29.2 to 30.3 %` of what is less.
+    Without signs where both ends go the estimate's way, which the sentence names: `29.2 to 30.3 %` of what is less.
     """
     if not effect.informative:
         return "how much is not known"
@@ -288,7 +288,7 @@ def _value(response: Response, effect: Effect, text: Text, most: Effect | None =
 
 
 def _subjects(case: Case) -> Sequence[str]:
-    """The treatments whose costs are told: the only ones, or the best of many."""
+    """The treatments whose costs are named: the only ones, or the best of many."""
     names = list(dict.fromkeys(each.effect.treatment for each in case.verdicts))
     if case.objections or all(map(not_judged, case.verdicts)):
         return ()

@@ -70,7 +70,7 @@ class Disturbed:
 class Case:
     """What a headline is made of.
 
-    `changes` are other responses that moved, in the order in which they are told, `unresolved` those of which nothing
+    `changes` are other responses that moved, in the order of the sentence, `unresolved` those of which nothing
     is known yet, with the treatments. `disturbed` says how many trials were discarded where those were many. `label`
     says on what the numbers were made where that was no ordinary server ("emulated drives"), `unsafe` names treatments
     that are not crash-safe, and `objections` are lint's against runs that others made. `recommended` is what a section
@@ -177,7 +177,7 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def short(name: str, *, beside: str) -> str:
-    """What tells a treatment from one that was named before: `75` beside `table.fillfactor=90`.
+    """What distinguishes a treatment from one that was named before: `75` beside `table.fillfactor=90`.
 
     Of several factors those that differ, with their names; the whole name where the two have other factors.
     """

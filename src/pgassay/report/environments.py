@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pgassay.analysis.effects import informative_change
 from pgassay.analysis.environments import Difference, difference
-from pgassay.report import messages
+from pgassay.report import messages, words
 from pgassay.report.findings import Findings
-from pgassay.study.responses import Response, Status
+from pgassay.report.phrases import of
+from pgassay.report.section import Drawing
+from pgassay.study.responses import Response, Scale, Status
 
 _VOLATILE = {"load", "remarks", "started", "imported", "disk_capacities"}
 _VOLATILE_FACTS = {
@@ -18,6 +21,8 @@ _VOLATILE_FACTS = {
 }  # fmt: skip
 
 
+_REACH = 300.0
+"""Per cent beyond which a difference is drawn at the edge."""
 _HOST = ("place", "host")
 """A hash that tells machines apart and says nothing about them."""
 
@@ -86,6 +91,58 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
         studies=tuple(_differing([_held(findings) for findings in all_findings])),
         comparisons=comparisons,
     )
+
+
+def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
+    """How each other run differs from the first: a panel a run, a row a place; None without a single interval.
+
+    Only the primary response, unless `everything` is asked for; what is neither a ratio nor a share has no per cent.
+    """
+    from pgassay.report import charts
+    from pgassay.report.forest import forest
+
+    first, *others = found.runs
+    several = everything and len({row.response.name for row in found.rows}) > 1
+    rows: list[dict[str, Any]] = []
+    for row in found.rows:
+        for other, each in zip(others, row.differences, strict=True):
+            if each is None or not (row.primary or everything) or not _drawn(each, row.response):
+                continue
+            ratio = each.scale is Scale.RATIO
+            ends = [(end - ratio) * 100.0 for end in (each.estimate, each.low, each.high)]
+            shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
+            label = f"{words.capital(of(row.response).name)}: {row.place}" if several else row.place
+            rows.append(
+                {
+                    "label": label, "panel": other, "treatment": other, "estimate": ends[0], "low": ends[1],
+                    "high": ends[2], "trials": sum(each.trials), "text": shown,
+                }
+            )  # fmt: skip
+    if not rows:
+        return None
+    drawn = tuple(other for other in others if any(row["panel"] == other for row in rows))
+    chart = forest(
+        rows,
+        list(dict.fromkeys(row["label"] for row in rows)),
+        f"change against {first}, % (shares: points)",
+        charts.colour(tuple(others), legend=False),
+        most=_REACH,
+        field="panel",
+        names=drawn,
+    )
+    primary = next(row.response.title for row in found.rows if row.primary)
+    what = "Every response" if several else words.capital(primary)
+    return Drawing(
+        f"{what}: {', '.join(others)} against {first}",
+        "Point: ratio of the means; bar: 95 % interval for independent samples. An hour or a cluster that a run shares"
+        " throughout is not in it. A bar that reaches the edge goes beyond it.",
+        chart,
+    )
+
+
+def _drawn(each: Difference, response: Response) -> bool:
+    known = informative_change(each.low, each.high, each.scale)
+    return known and (each.scale is Scale.RATIO or response.unit == "share")
 
 
 def _places(findings: Findings) -> list[str]:

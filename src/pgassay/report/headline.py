@@ -1,7 +1,7 @@
 """The headline, first on page, terminal and JSON: the answer in one to three sentences, and one line of facts.
 
-A study that compares is told by its verdicts (`answer`); one of covariates alone by its highest point, how well its
-curve is known and what stops it; one of a drive by what that drive does at most.
+For a study that compares, the answer is its verdicts (`answer`). For covariates alone it is the highest point of the
+curve, how well that is known and what stops the load there. For a drive it is what that drive does at most.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _COSTS = (
     "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
     "disk_written_bytes_per_transaction",
 )  # fmt: skip
-"""Costs that a DBA pays for; the first that moved is told beside the secondary responses."""
+"""Costs that a DBA pays for; the first that moved stands beside the secondary responses."""
 _SAME: Mapping[str, Sequence[str]] = {
     "database_bytes": ("table_bytes", "index_bytes"),
     "physical_bytes": ("database_bytes", "table_bytes", "index_bytes"),
@@ -45,18 +45,18 @@ _LOAD = {
     "load.scale": "scale", "load.warehouses": "warehouses", "load.tables": "tables", "load.rows": "rows each",
     "load.size": "table of", "load.file_size": "file of", "load.clients": "clients", "load.threads": "threads",
 }  # fmt: skip
-"""Factors that tell how large a load is, with their words in the line of facts."""
+"""Factors that say how large a load is, with their words in the line of facts."""
 _BEFORE = ("scale", "table of", "file of")
 """Words that stand before their number."""
 _MANY = 0.1
-"""A larger share of discarded trials is told."""
+"""A larger share of discarded trials is named."""
 _LISTED_MAX = 3
 _CURVES_MAX = 2
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Where the numbers come from; empty or None where the record does not tell."""
+    """Where the numbers come from; empty or None where the record does not have it."""
 
     postgresql: Sequence[str]
     machine: str
@@ -79,7 +79,7 @@ class Facts:
         return "; ".join(filter(None, (self.source, versions, self.machine, self.date, *sizes, length, counted)))
 
 
-def told(findings: "Findings") -> Headline:
+def headline_of(findings: "Findings") -> Headline:
     """The headline of a run."""
     cuts = power_cuts.told(findings)
     if cuts is not None:
@@ -170,14 +170,14 @@ def _disturbed(findings: "Findings") -> Disturbed | None:
     return Disturbed(lost, every) if lost > _MANY * every else None
 
 
-def _cost(findings: "Findings", told_already: set[str], failed: set[Any]) -> Iterator[Change]:
+def _cost(findings: "Findings", named_already: set[str], failed: set[Any]) -> Iterator[Change]:
     for name in _COSTS:
         moved = [
             Change(findings.responses[name], effect)
             for effect in findings.costs
             if effect.response == name and effect.place not in failed and _moved(findings, effect)
         ]
-        if moved and name not in told_already:
+        if moved and name not in named_already:
             yield from moved
             return
 
@@ -375,12 +375,12 @@ def _with_commas(typed: str) -> str:
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences(tuple(findings.once(told).sentences))
+    yield Sentences(tuple(findings.once(headline_of).sentences))
     yield Sentences((findings.once(facts).line,), small=True)
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
-    found, about = findings.once(told), findings.once(facts)
+    found, about = findings.once(headline_of), findings.once(facts)
     return {
         "headline": {
             "sentences": [words.sentence(each) for each in found.sentences],

@@ -1,6 +1,6 @@
 """What responses are called in a sentence: a DBA says "p99 is 17 % lower", not "99th percentile of latency -17 %".
 
-A response without an entry is called by its title, so that every response of every load can be told.
+A response without an entry is called by its title, so that every response of every load has a sentence.
 """
 
 from collections.abc import Mapping

@@ -20,7 +20,7 @@ _FIRST = (
     "disk_written_bytes_per_transaction", "full_page_images_per_transaction", "disk_read_bytes_per_transaction",
     "disk_flushes_per_transaction", "buffer_hit_share",
 )  # fmt: skip
-"""Costs that are told before all others."""
+"""Costs that come before all others."""
 
 
 def reasons(findings: "Findings") -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def changes(findings: "Findings") -> Iterator[str]:
     """Every cost that surely changed, where it changed most."""
     moved: dict[str, Effect] = {}
     for cost in findings.costs:
-        if cost.response == findings.study.primary:  # told by the verdict, and not its own reason
+        if cost.response == findings.study.primary:  # the verdict says it, and it is not its own reason
             continue
         known = moved.get(cost.response)
         if moved_surely(cost) and (known is None or size(cost) > size(known)):

@@ -134,7 +134,8 @@ def points_interval(estimate: float, low: float, high: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{tenths(abs(value))}"
+    shown = tenths(abs(value))
+    return shown if shown == "0.0" else f"{'-' if value < 0 else '+'}{shown}"
 
 
 def duration(seconds: float | None) -> str:
