@@ -1,0 +1,62 @@
+"""What a write signature predicts of an emulated drive is what that drive's own ageing comes to, within 5 %."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pgassay._core import write_flash_trace
+from pgassay.bench.write_signature import of_trace
+from pgassay.flash.prediction import Target, predict
+from tests.drive.block import real
+from tests.flash.test_prediction import BLOCKS, LIVE, WITHIN, recorded
+from tests.system.journeys import Place
+
+pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(600)]
+
+COLD = 0.4
+MODELS = {"ssd": ("page-mapped", "none", 0), "csd": ("compressing", "zstd", 1)}
+
+
+def trace_of(path: Path, kind: str) -> Path:
+    """A planted load, in what each block compresses to."""
+    firsts, counts = recorded(1)
+    blocks = int(counts.sum())
+    sizes = np.full(blocks, 4096) if kind == "ssd" else np.random.default_rng(3).integers(800, 2400, blocks)
+    _, codec, level = MODELS[kind]
+    write_flash_trace(
+        path,
+        drive_blocks=BLOCKS,
+        time_ns=np.arange(len(firsts), dtype=np.uint64),
+        operation=np.zeros(len(firsts), np.uint8),
+        first_block=(firsts + 2000).astype(np.uint32),
+        blocks=counts.astype(np.uint32),
+        compressed_bytes=sizes.astype(np.uint16),
+        codec=codec,
+        codec_level=level,
+    )
+    return path
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("spare", [0.07, 0.28])
+def test_an_emulated_drive_ages_to_what_was_predicted(kind: str, spare: float, journey: Place) -> None:
+    real.require(kind)
+    trace = trace_of(journey.path / "load.trace", kind)
+    name = f"predicted-{kind}"
+    where = ("--data-dir", str(journey.data))
+    words = ("--capacity", f"{BLOCKS * 4096}B", "--over-provisioning", str(spare))
+    assert journey.pgassay("drive", "create", name, kind, *words, *where).returncode == 0
+    try:
+        filled = ("--live-share", str(LIVE), "--compressed-to", str(COLD))
+        done = journey.pgassay("drive", "age", name, "--trace", str(trace), *filled, *where, "--json")
+        assert done.returncode == 0, done.stderr
+        superblock = json.loads(journey.pgassay("drive", "stats", name, *where, "--json").stdout)["superblock_bytes"]
+    finally:
+        journey.pgassay("drive", "destroy", name, *where)
+    capacity = BLOCKS * 4096
+    cold = 1.0 if kind == "ssd" else COLD
+    target = Target(MODELS[kind][0], capacity, spare, LIVE * capacity, 1.0, cold, superblock // 4096)
+    found = json.loads(done.stdout)["write_amplification"]
+    assert predict(of_trace(trace), target).write_amplification == pytest.approx(found, rel=WITHIN)
