@@ -125,7 +125,7 @@ def test_an_example(example: Example, shown_run: Path) -> None:
 
 
 @pytest.mark.system
-@pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_the_example_that_runs_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a real PostgreSQL; while it runs, the callback reads the trials that are committed by then."""
     (example,) = RUNS_A_STUDY

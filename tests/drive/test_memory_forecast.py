@@ -28,12 +28,13 @@ pytestmark = [
         # The host has written nothing to it, so its snapshots lack the places of contents.
         ({"kind": "compressing", "pages_per_block": 256, "over_provisioning": 0.28}, "zstd-1", 8, 0.5, 0.5),
         # What is not known before the run, as pgbench's half empty pages.
-        (
+        pytest.param(
             {"kind": "compressing", "pages_per_block": 256, "over_provisioning": 0.28},
             "zstd-1",
             8,
             192 / 4096,
             LEAST_SHARE,
+            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -29,7 +29,7 @@ TINY = (
 )  # fmt: skip
 """With one server after the other: how servers take turns is another journey."""
 ANYWHERE = ("--allow-busy", "--allow-volatile")
-PATIENCE_S = 110.0
+PATIENCE_S = 280.0
 LONG_S = 600.0
 """For the journeys of tests marked slow, on a machine that has other work."""
 _POLL_S = 0.02

@@ -36,6 +36,7 @@ def test_cores_gives_fits_waits_and_what_stops_it(journey: Place) -> None:
     assert journey.left_behind() == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_disk_measures_and_leaves_no_file(journey: Place) -> None:
     small = ("--set", "load.file_size=16MB", "--set", "load.duration=1s", "--set", "load.direct=off", "--blocks", "1")

@@ -56,7 +56,7 @@ def _end(pid: int) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("target", ["lab", "postgres", "pgassay-drive"])
+@pytest.mark.parametrize("target", ["lab", pytest.param("postgres", marks=pytest.mark.slow), "pgassay-drive"])
 def test_nothing_is_left_after_a_kill_and_a_repair(journey: Place, target: str) -> None:
     real.require("csd")
     assert kill(journey, target, wait_s=2.0) == []

@@ -96,7 +96,7 @@ def require_events() -> None:
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("kind", ["image", "csd"])
+@pytest.mark.parametrize("kind", ["image", pytest.param("csd", marks=pytest.mark.slow)])
 def test_a_drive_of_ours_is_recorded_and_simulated(place: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     require_events() if kind == "image" else real.require(kind)
     data, trace = ("--data-dir", str(place)), place / "trace"
