@@ -104,93 +104,119 @@ fn read_cut(disk: &Disk, number: u64) -> Vec<u8> {
     state
 }
 
-fn run(steps: &[Step], persistence: &Persistence) {
-    let disk = disk_losing(BLOCKS as u64, 12 << 20, persistence.clone());
-    let mut present = vec![0_u8; BLOCKS * BLOCK];
-    let mut durable = present.clone();
-    let mut unflushed: Unflushed = Vec::new();
-    let mut snapshot: Option<Vec<u8>> = None;
-    let mut cuts: Vec<(u64, Vec<u8>)> = Vec::new();
-    for step in steps {
+/// A drive beside plain arrays of what it must hold.
+struct Twin<'a> {
+    disk: Disk,
+    persistence: &'a Persistence,
+    present: Vec<u8>,
+    durable: Vec<u8>,
+    unflushed: Unflushed,
+    snapshot: Option<Vec<u8>>,
+    cuts: Vec<(u64, Vec<u8>)>,
+}
+
+impl<'a> Twin<'a> {
+    fn new(persistence: &'a Persistence) -> Self {
+        let empty = vec![0_u8; BLOCKS * BLOCK];
+        Twin {
+            disk: disk_losing(BLOCKS as u64, 12 << 20, persistence.clone()),
+            persistence,
+            present: empty.clone(),
+            durable: empty,
+            unflushed: Vec::new(),
+            snapshot: None,
+            cuts: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
         match *step {
             Step::Write { first, count, seed } => {
                 let data = contents(count * BLOCK, 0.4, seed);
-                disk.write((first * BLOCK) as u64, &data).unwrap();
-                present[first * BLOCK..][..data.len()].copy_from_slice(&data);
-                unflushed.push((first, data));
+                self.disk.write((first * BLOCK) as u64, &data).unwrap();
+                self.present[first * BLOCK..][..data.len()].copy_from_slice(&data);
+                self.unflushed.push((first, data));
             }
-            Step::Clear { first, count, zeroes } => {
-                let clearing = if zeroes { Clearing::Zeroes } else { Clearing::Discard };
-                disk.clear((first * BLOCK) as u64, (count * BLOCK) as u64, clearing).unwrap();
-                present[first * BLOCK..][..count * BLOCK].fill(0);
-                // As the drive does, by stripes of 256 blocks.
-                let border = 256.clamp(first, first + count);
-                for (from, to) in [(first, border), (border, first + count)] {
-                    if from < to {
-                        unflushed.push((from, vec![0; (to - from) * BLOCK]));
-                    }
-                }
-            }
+            Step::Clear { first, count, zeroes } => self.clear(first, count, zeroes),
             Step::Flush => {
-                disk.flush();
-                if persistence.flush == Flushes::Honest {
-                    durable.clone_from(&present);
-                    unflushed.clear();
+                self.disk.flush();
+                if self.persistence.flush == Flushes::Honest {
+                    self.durable.clone_from(&self.present);
+                    self.unflushed.clear();
                 }
             }
-            Step::Cut { draw, seed } => {
-                if cuts.len() < 3 {
-                    let report = disk.cut(&Wish { draw, seed, page_within_ms: None }).unwrap();
-                    let state = read_cut(&disk, report.number);
-                    if persistence.is_volatile() {
-                        assert_legal(&state, &durable, &unflushed, persistence, draw);
-                        assert_eq!(report.requests, unflushed.len() as u64);
-                    } else {
-                        assert_eq!((state == present, report.requests), (true, 0));
-                    }
-                    cuts.push((report.number, state));
-                }
-            }
+            Step::Cut { draw, seed } => self.cut(draw, seed),
             Step::WriteToCut { first, count, seed } => {
-                if let Some((number, state)) = cuts.last_mut() {
+                if let Some((number, state)) = self.cuts.last_mut() {
                     let data = contents(count * BLOCK, 0.4, seed);
-                    disk.write_cut(*number, (first * BLOCK) as u64, &data).unwrap();
+                    self.disk.write_cut(*number, (first * BLOCK) as u64, &data).unwrap();
                     state[first * BLOCK..][..data.len()].copy_from_slice(&data);
                 }
             }
             Step::Discard => {
-                if !cuts.is_empty() {
-                    disk.discard_cut(cuts.remove(0).0).unwrap();
+                if !self.cuts.is_empty() {
+                    self.disk.discard_cut(self.cuts.remove(0).0).unwrap();
                 }
             }
             Step::Snapshot => {
-                if snapshot.is_none() {
-                    disk.snapshot("s").unwrap();
-                    snapshot = Some(present.clone());
+                if self.snapshot.is_none() {
+                    self.disk.snapshot("s").unwrap();
+                    self.snapshot = Some(self.present.clone());
                 }
             }
             Step::Restore => {
-                if let Some(state) = &snapshot {
-                    disk.restore("s").unwrap();
-                    present.clone_from(state);
-                    durable.clone_from(state);
-                    unflushed.clear();
+                if let Some(state) = &self.snapshot {
+                    self.disk.restore("s").unwrap();
+                    self.present.clone_from(state);
+                    self.durable.clone_from(state);
+                    self.unflushed.clear();
                 }
             }
         }
         let mut read = vec![0; BLOCKS * BLOCK];
-        disk.read(0, &mut read).unwrap();
-        assert!(read == present, "the drive noticed");
+        self.disk.read(0, &mut read).unwrap();
+        assert!(read == self.present, "the drive noticed");
     }
-    for (number, state) in &cuts {
-        assert!(&read_cut(&disk, *number) == state, "a crash state changed");
+
+    fn clear(&mut self, first: usize, count: usize, zeroes: bool) {
+        let clearing = if zeroes { Clearing::Zeroes } else { Clearing::Discard };
+        self.disk.clear((first * BLOCK) as u64, (count * BLOCK) as u64, clearing).unwrap();
+        self.present[first * BLOCK..][..count * BLOCK].fill(0);
+        // As the drive does, by stripes of 256 blocks.
+        let border = 256.clamp(first, first + count);
+        for (from, to) in [(first, border), (border, first + count)] {
+            if from < to {
+                self.unflushed.push((from, vec![0; (to - from) * BLOCK]));
+            }
+        }
     }
-    assert_eq!(disk.check().unwrap().problems, [""; 0]);
-    for (number, _) in cuts {
-        disk.discard_cut(number).unwrap();
+
+    fn cut(&mut self, draw: Draw, seed: u64) {
+        if self.cuts.len() == 3 {
+            return;
+        }
+        let report = self.disk.cut(&Wish { draw, seed, page_within_ms: None }).unwrap();
+        let state = read_cut(&self.disk, report.number);
+        if self.persistence.is_volatile() {
+            assert_legal(&state, &self.durable, &self.unflushed, self.persistence, draw);
+            assert_eq!(report.requests, self.unflushed.len() as u64);
+        } else {
+            assert_eq!((state == self.present, report.requests), (true, 0));
+        }
+        self.cuts.push((report.number, state));
     }
-    disk.flush();
-    assert_eq!(disk.check().unwrap().problems, [""; 0]);
+
+    fn end(self) {
+        for (number, state) in &self.cuts {
+            assert!(&read_cut(&self.disk, *number) == state, "a crash state changed");
+        }
+        assert_eq!(self.disk.check().unwrap().problems, [""; 0]);
+        for (number, _) in self.cuts {
+            self.disk.discard_cut(number).unwrap();
+        }
+        self.disk.flush();
+        assert_eq!(self.disk.check().unwrap().problems, [""; 0]);
+    }
 }
 
 fn drives() -> impl Strategy<Value = Persistence> {
@@ -208,7 +234,9 @@ proptest! {
         steps in prop::collection::vec(step(), 1..40),
         persistence in drives(),
     ) {
-        run(&steps, &persistence);
+        let mut twin = Twin::new(&persistence);
+        steps.iter().for_each(|step| twin.take(step));
+        twin.end();
     }
 }
 
