@@ -45,6 +45,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *("--levels", "load.scenario=oltp_update_non_index"),
     ),
     "fillfactor-sysbench": ("--set", "load.duration=2s"),
+    "power-cut": ("--set", "load.duration=10s", "--set", "load.cuts=4"),
     "tpcc-fillfactor": (
         *("--set", "load.duration=4s"),
         *("--levels", "table.fillfactor=100,50", "--levels", "load.warehouses=1"),

@@ -65,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     Rule("load.duration", alternating=_WINDOW),
     Rule("load.warmup", alternating=_WINDOW),
     Rule("load.transactions", alternating=_WINDOW),
+    Rule("load.cuts", alternating=_WINDOW),
     Rule("load.vacuum", alternating=_WINDOW),
     Rule("load.page_space", alternating=_WINDOW),
     Rule("load.compressibility", alternating=_WINDOW),
