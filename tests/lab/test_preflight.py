@@ -132,6 +132,19 @@ def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> No
         check(resolve(study, site))
 
 
+def test_wal_on_a_drive_of_its_own_needs_no_room_beside_the_data(simulation: Simulation) -> None:
+    """A drive that is sized for its data alone was once too small for the plan."""
+    beside, apart = FakeDrive(Path("/a")), FakeDrive(Path("/b"))
+    study = study_of(
+        factors={"drive.wal": ["beside", "directory:/wal"]},
+        fixed={"drive.data": "directory:/data"},
+        design={"baseline": {"drive.wal": "beside"}},
+    )
+    site = replace(simulation.site(), drive=lambda wanted, needs: beside if wanted.wal is None else apart)
+    with_wal, without = check(resolve(study, site)).rooms
+    assert (with_wal.needed_bytes, without.needed_bytes) == (SCALE_BYTES * 2 + WAL_BYTES, SCALE_BYTES * 2)
+
+
 def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation) -> None:
     many = {"driver": "pgbench", "clients": "200"}
     error = refused(simulation, load=many, fixed={"server.max_connections": "150"})

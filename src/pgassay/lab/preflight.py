@@ -121,6 +121,8 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
             missing += sizes[key]
     first = arms[0]
     wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
+    if all(arm.setup.drive.wal is not None for arm in arms):
+        wal_bytes = 0  # it lies on a drive of its own
     alternates = resolved.study.design.pairing == ALTERNATE
     clones = room_bytes(arms, wal_bytes) if alternates else max(sizes.values()) + wal_bytes
     return Room(first.drive.mount(), missing + clones, len(sizes))
