@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from pgassay.design.blocks import cells, order, rounds_of, turns
 from pgassay.errors import UsageError
+from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.calibration import document_of, turns_document
 from pgassay.lab.catalogue import every_factor
@@ -15,6 +17,7 @@ from pgassay.lab.pairing import MEMORY_SHARE, refusals, settled
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
+from pgassay.lab.workbench import Workbench
 from pgassay.load.pgbench.results import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.parsing import parse
@@ -105,6 +108,17 @@ def test_auto_comes_to_one_of_the_two() -> None:
     assert len(reasons) == 1
     plain = resolve(study_of(load={"checkpoint": "cycle"}), fake_site())
     assert settled(plain) == (plain, ())
+
+
+def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It once stood among the remarks, which a disk study reads as "while other programs were running"."""
+    monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
+    monkeypatch.setattr(run, "_silent_drives", lambda resolved, bench: ())
+    asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
+    bench = SimpleNamespace(missing_builds=list, require_room=lambda missing: None)
+    prepared = run.prepare(resolve(asked, fake_site()), cast(Workbench, bench))
+    assert prepared.remarks == ()
+    assert "one server after the other: " in prepared.pairing
 
 
 def test_a_new_study_is_auto_unless_it_says_otherwise() -> None:

@@ -13,7 +13,7 @@ from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.forecast import forecast, length_known, window_s
 from pgassay.lab.machine import SCHEDULING, known_noise, known_trial_s, known_turns
 from pgassay.lab.pairing import refusals
-from pgassay.lab.run import PAIRING, Prepared, installations
+from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.model import ALTERNATE, Study
@@ -214,7 +214,7 @@ def _pairing(prepared: Prepared) -> str:
     study = prepared.resolved.study
     design = study.design
     if design.pairing != ALTERNATE:
-        return next((each.recorded for each in prepared.remarks if each.code == PAIRING), "one server after the other")
+        return prepared.pairing or "one server after the other"
     together = max(len(each) for each in cells(study.arms))
     rounds = rounds_of(window_s(study), design.slice_s)
     return f"{together} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"

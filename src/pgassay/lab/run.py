@@ -110,6 +110,8 @@ class Prepared:
     bench: Workbench
     checked: Checked
     remarks: tuple[Remark, ...]
+    pairing: str = ""
+    """Why servers do not take turns where that was to be chosen; no reason to distrust what is measured."""
 
 
 def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
@@ -122,14 +124,7 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     resolved, reasons = settled(resolved)
     checked = check(resolved)
     remarks = (*surroundings(bench, checked.mount), *_silent_drives(resolved, bench))
-    if reasons:
-        said = messages.one_after_the_other(reasons)
-        remarks = (*remarks, Remark(PAIRING, "", said))  # the plan says it
-    return Prepared(resolved, bench, checked, remarks)
-
-
-PAIRING = "pairing"
-"""The code of the remark that tells why servers do not take turns."""
+    return Prepared(resolved, bench, checked, remarks, messages.one_after_the_other(reasons) if reasons else "")
 
 
 DRIVES = "drives"
@@ -203,6 +198,8 @@ def begin(
         **place_of(mount),
     }
     remarks = {remark.code: remark.recorded for remark in prepared.remarks}
+    if prepared.pairing:
+        facts["pairing"] = prepared.pairing
     if written.left_out:
         remarks["host_factors"] = messages.host_factors_left_out(written.left_out)
     facts["remarks"] = remarks

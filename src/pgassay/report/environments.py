@@ -15,7 +15,7 @@ from pgassay.report.phrases import of
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Response, Scale, Status
 
-_VOLATILE = {"load", "remarks", "started", "imported", "disk_capacities"}
+_VOLATILE = {"load", "pairing", "remarks", "started", "imported", "disk_capacities"}
 _VOLATILE_FACTS = {
     "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
 }  # fmt: skip
