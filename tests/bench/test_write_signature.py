@@ -1,4 +1,4 @@
-"""Write signatures of planted loads: rings are told from random writes, heat and company of each block are counted."""
+"""Write signatures of planted loads: rings differ from random writes, heat and company of each block are counted."""
 
 from pathlib import Path
 from typing import Any

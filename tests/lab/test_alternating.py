@@ -102,7 +102,7 @@ def test_a_failing_arm_ends_its_round_and_the_others_go_on(alone: Simulation) ->
 def test_a_server_that_dies_before_its_slice_is_seen_by_the_lead_in(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client that has ended is told of once, in what it played when it ended, and plays no more."""
+    """A client that has ended is reported once, with what it played when it ended, and plays no more."""
     monkeypatch.setattr("tests.lab.machine.BEFORE_THE_SECOND", 4)
     simulation = simulate(place, study=study_of(**ALTERNATE), events={("50", 1, 1): Event.DEATH})
     simulation.carry_on()

@@ -3,9 +3,8 @@
 import argparse
 from math import ceil
 
-from pgassay.cli import messages
 from pgassay.cli.parser import whole
-from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, run_document
+from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, read_study, run_document
 
 BLOCKS = 5
 """The least of which a study makes a verdict; each brings a load of its own."""
@@ -24,16 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the study with so many cuts, its load and drive replaced where they could not be cut."""
-    from pgassay.study import builtin, document
+    from pgassay.study import document
     from pgassay.study.drives import DriveKind
 
-    named, size = builtin.sized(arguments.study)
-    if size:
-        if arguments.as_published:
-            raise messages.excluded(arguments.study, "--as-published")
-        arguments.quick = True
-    name, text = builtin.find(named)
-    written = document.read(name, text)
+    name, written = read_study(arguments)
     each = ceil(arguments.cuts / BLOCKS)
     given = {option.partition("=")[0].strip() for option in (*arguments.set, *arguments.levels)}
     load = written.get("load")

@@ -103,6 +103,14 @@ def add_owned_option(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the study, check it, run it."""
+    return run_document(*read_study(arguments), arguments)
+
+
+def read_study(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
+    """Name and document of the study that is named; `STUDY-quick` asks for its quick size.
+
+    Raises `UsageError` where that contradicts --as-published.
+    """
     from pgassay.study import builtin, document
 
     named, size = builtin.sized(arguments.study)
@@ -111,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise messages.excluded(arguments.study, "--as-published")
         arguments.quick = True
     name, text = builtin.find(named)
-    return run_document(name, document.read(name, text), arguments)
+    return name, document.read(name, text)
 
 
 def run_document(name: str, document: dict[str, object], arguments: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from pgassay.record.disk import RealDisk
 
 SCHEDULING = "host.scheduling"
 TPS = "tps"
-"""What a calibration's turns are told of."""
+"""The response whose noise in turns a calibration measures."""
 
 
 @dataclass(frozen=True)
