@@ -18,7 +18,16 @@ from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, messages
 from pgassay.lab.arms import ResolvedArm
-from pgassay.record.power_cuts import SOUND, CutRecord
+from pgassay.record.power_cuts import (
+    DAMAGED_FILESYSTEM,
+    DAMAGED_PAGE,
+    HALF_TRANSACTION,
+    LOST_COMMITS,
+    NEVER_SENT,
+    NO_RECOVERY,
+    SOUND,
+    CutRecord,
+)
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_time_ms
 
@@ -30,8 +39,6 @@ RESPONSES = (
     Response("lost_commit_ms", "how far before a cut the first lost commit was, greatest", "ms", Better.LOWER,
              Scale.DIFFERENCE),
 )  # fmt: skip
-LOST, INVENTED, PARTIAL = "lost_commits", "commits_never_sent", "half_transaction"
-PAGE, FILESYSTEM, NO_START = "damaged_page", "damaged_filesystem", "no_recovery"
 PLAN: tuple[tuple[str, float | None], ...] = (
     (ALL, 3.0), (PREFIX, None), (ALL, 3.0), (INDEPENDENT, None), (NOTHING, 3.0), (NOTHING, None),
 )  # fmt: skip
@@ -130,7 +137,7 @@ class PowerCuts:
             finally:
                 self._drive.discard_cut()
         except DamagedError as error:
-            _found(made, FILESYSTEM, error.message)
+            _found(made, DAMAGED_FILESYSTEM, error.message)
         made.record = replace(made.record, total_ms=(clock.monotonic_ns() - began_ns) / 1e6)
         return made
 
@@ -143,14 +150,14 @@ class PowerCuts:
         try:
             server = arm.installation.start(directory, arm.settings, site.socket_directory)
         except ClusterError as error:
-            kind = PAGE if any(word in error.message for word in _PAGE_WORDS) else NO_START
+            kind = DAMAGED_PAGE if any(word in error.message for word in _PAGE_WORDS) else NO_RECOVERY
             _found(made, kind, error.message, error.hint or "")
             return
         try:
             made.record = replace(made.record, recovery_ms=(site.clock.monotonic_ns() - began_ns) / 1e6)
             self._look(made, server, deep=deep)
         except QueryError as error:
-            _found(made, PAGE, error.message, "\n".join(server.log_text().splitlines()[-5:]))
+            _found(made, DAMAGED_PAGE, error.message, "\n".join(server.log_text().splitlines()[-5:]))
         finally:
             server.stop(immediately=True)
 
@@ -159,12 +166,12 @@ class PowerCuts:
         if isinstance(load, LedgerLoad) and self._arm.setup.load.keeps_ledger:
             made.state = load.ledger_state(server, self._seed)
             if len(set(made.state.sums)) > 1:
-                _found(made, PARTIAL, messages.sums_differ(made.state.sums))
+                _found(made, HALF_TRANSACTION, messages.sums_differ(made.state.sums))
         if deep:
             made.record = replace(made.record, amcheck=True)
             for code, detail in amcheck.check_relations(server).items():
                 if code != amcheck.NOT_CHECKED:
-                    _found(made, PAGE, detail)
+                    _found(made, DAMAGED_PAGE, detail)
 
 
 def judge(
@@ -181,9 +188,11 @@ def judge(
     if record.verdict != SOUND:
         return record
     if found.holes or (found.lost and found.loss_ms > allowed_ms):
-        return replace(record, verdict=LOST, detail=messages.lost_commits(found.lost, found.holes, found.loss_ms))
+        return replace(
+            record, verdict=LOST_COMMITS, detail=messages.lost_commits(found.lost, found.holes, found.loss_ms)
+        )
     if found.invented:
-        return replace(record, verdict=INVENTED, detail=messages.invented_commits(found.invented))
+        return replace(record, verdict=NEVER_SENT, detail=messages.invented_commits(found.invented))
     return record
 
 

@@ -13,6 +13,9 @@ from pgassay.record.trials import trial_path
 
 FILE = "power_cuts.jsonl"
 SOUND = "sound"
+LOST_COMMITS, NEVER_SENT, HALF_TRANSACTION = "lost_commits", "commits_never_sent", "half_transaction"
+DAMAGED_PAGE, DAMAGED_FILESYSTEM, NO_RECOVERY = "damaged_page", "damaged_filesystem", "no_recovery"
+"""The verdicts on a cut."""
 
 
 @dataclass(frozen=True)

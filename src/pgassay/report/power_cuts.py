@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.crash_risk import Risk, risk_of
 from pgassay.analysis.messages import plural, rounded
-from pgassay.record.power_cuts import SOUND, CutRecord, power_cuts
+from pgassay.record.power_cuts import (
+    DAMAGED_FILESYSTEM,
+    DAMAGED_PAGE,
+    HALF_TRANSACTION,
+    LOST_COMMITS,
+    NEVER_SENT,
+    NO_RECOVERY,
+    SOUND,
+    CutRecord,
+    power_cuts,
+)
 from pgassay.report import words
 from pgassay.report.case import Headline, Text
 from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Surface, Table
@@ -27,12 +37,12 @@ _SECTOR_BYTES = 512
 _SHOWN = 8
 """Kinds of damage that are listed of each treatment."""
 FOUND: Mapping[str, str] = {
-    "lost_commits": "lost commits that had been acknowledged",
-    "commits_never_sent": "showed transactions that were never sent",
-    "half_transaction": "left a transaction in part",
-    "damaged_page": "damaged a page",
-    "damaged_filesystem": "damaged the file system",
-    "no_recovery": "left a server that does not start",
+    LOST_COMMITS: "lost commits that had been acknowledged",
+    NEVER_SENT: "showed transactions that were never sent",
+    HALF_TRANSACTION: "left a transaction in part",
+    DAMAGED_PAGE: "damaged a page",
+    DAMAGED_FILESYSTEM: "damaged the file system",
+    NO_RECOVERY: "left a server that does not start",
 }
 """Verdicts of a cut in words."""
 ASSUMED = (
