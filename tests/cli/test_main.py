@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
-from pgassay.cli.plan import lengths
+from pgassay.cli.plan import lengths, unbuilt_lines
 from pgassay.lab.plan import Plan
+from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.testing.planted import make_run
 from tests.drive.test_kept_snapshots import keep
 from tests.packages import Install
@@ -241,6 +242,15 @@ def test_kept_snapshots_are_told_and_let_go(tmp_path: Path, capsys: pytest.Captu
 def test_python_runs_the_package() -> None:
     done = subprocess.run([sys.executable, "-m", "pgassay", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"pgassay {__version__}\n"
+
+
+def test_a_plan_says_which_builds_come_first_and_how_long_they_take() -> None:
+    missing = [MissingBuild(f"15.18, {size}kB pages", "distribution", 280.0, Path("/cache")) for size in (2, 4)]
+    first, *each = unbuilt_lines(missing)
+    assert first.startswith("  to build    2 PostgreSQLs into /cache, about 9 min 20 s by the builds made here")
+    assert [line.strip() for line in each] == [f"15.18, {size}kB pages; source: distribution" for size in (2, 4)]
+    assert "some minutes each" in unbuilt_lines([replace(missing[0], seconds=None)])[0]
+    assert unbuilt_lines([]) == []
 
 
 def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:

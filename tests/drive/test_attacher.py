@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import DriveError
+from pgassay.bench.errors import DriveError, SpaceError
+from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher, PlannedDrive
 from pgassay.drive.block import device
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.study.drives import DriveKind
+from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
 from tests.drive.places import OURSELVES, attacher, mounted
 from tests.drive.test_directory import attach, with_snapshot
 
@@ -111,6 +113,48 @@ def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: py
     drive.release()
     assert disk.read_bytes() == b"\0" * (1 << 20)
     assert list(tmp_path.iterdir()) == [disk]
+
+
+TERABYTES = Needs(1 << 40, 1 << 30, 2, 2 << 40)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"data": "csd"}, "of memory"),
+        ({"data": "ssd", "data.store": "file"}, "has 1TB free"),
+        ({"data": "image"}, "has 1TB free"),
+    ],
+)
+def test_what_a_plan_lacks_is_named_and_refuses_a_run(tmp_path: Path, levels: dict[str, str], said: str) -> None:
+    options, bench = DriveOptions.from_levels(levels), attacher(planned=True, lacking=Lacking(planned=True))
+    bench.attach(options, tmp_path / "new", TERABYTES).release()
+    assert any(said in each for each in bench.lacking.messages)
+    with pytest.raises(SpaceError, match=said):
+        attacher().attach(options, tmp_path, TERABYTES)
+
+
+def test_drives_that_fit_one_by_one_must_fit_together(tmp_path: Path) -> None:
+    """Stores in files were once held against the same free space each."""
+    bench, each = attacher(free_bytes=3 << 40), Needs(1 << 40, 1 << 30, 0, 0)
+    bench.attach(DriveOptions.from_levels({"data": "image"}), tmp_path, each)
+    bench.attach(DriveOptions.from_levels({"data": "image", "data.filesystem": "xfs"}), tmp_path, each)
+    with pytest.raises(SpaceError, match=r"has 3TB free, .* are needed for the drives"):
+        bench.attach(DriveOptions.from_levels({"data": "image", "data.filesystem": "btrfs"}), tmp_path, each)
+
+
+def test_a_plan_does_without_rights_and_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise DriveError("an emulated drive needs root")
+
+    monkeypatch.setattr(FakeKernel, "require", refuse)
+    monkeypatch.setattr(FakeDaemon, "check", refuse)
+    options = DriveOptions.from_levels({"data": "csd"})
+    bench = attacher(planned=True, lacking=Lacking(planned=True))
+    bench.attach(options, tmp_path / "new", NEEDS).release()
+    assert bench.lacking.messages == ("an emulated drive needs root",)
+    with pytest.raises(DriveError, match="needs root"):
+        attacher().attach(options, tmp_path, NEEDS)
 
 
 def test_nothing_can_be_put_on_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pgassay.bench.errors import ClusterError, HostError
 from pgassay.bench.factor import Factor, Readable, Stage
 from pgassay.bench.hosting import Hosting, Placement
+from pgassay.bench.lacking import Lacking
 from pgassay.errors import UsageError
 from pgassay.lab import host_stage as stage
 from pgassay.lab import messages
@@ -157,6 +158,14 @@ def test_shared_buffers_beyond_the_memory_are_refused(place: Path, fixed: Mappin
         small = replace(site, memory_bytes=16 << 30)
         with pytest.raises(UsageError, match=limit):
             stage._require_room(resolve(study, small).arms[0])
+
+
+def test_a_plan_names_the_host_factors_that_are_missing(place: Path) -> None:
+    lacking = Lacking(planned=True)
+    with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, site, _changes):
+        stage.require(resolve(study, replace(site, lacking=lacking)).arms[0])
+    (said,) = lacking.messages
+    assert "host.absent: needs root" in said
 
 
 def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.errors import SettingError
+from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.arms import WAL_BYTES, resolve
@@ -130,6 +131,31 @@ def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> No
     places["directory:/b"]._free_bytes = WAL_BYTES
     with pytest.raises(PgassayError, match='"/b" has 1GB free'):
         check(resolve(study, site))
+
+
+def test_a_plan_names_all_that_the_machine_lacks_and_goes_on(simulation: Simulation) -> None:
+    """A plan once stopped at the first of it, so nobody learned what a published study takes."""
+
+    def no_program(driver: str) -> None:
+        raise UsageError(f"{driver} is not installed")
+
+    mount = replace(simulation.machine.drive.mount(), free_bytes=WAL_BYTES)
+    simulation.machine.drive.mount = lambda: mount  # type: ignore[method-assign]
+    site = replace(simulation.site(), memory_bytes=16 << 30, require_program=no_program)
+    study = study_of(fixed={"server.shared_buffers": "64GB"})
+    lacking = Lacking(planned=True)
+    checked = check(resolve(study, replace(site, lacking=lacking)))
+    assert checked.rooms[0].needed_bytes > WAL_BYTES
+    for said in ("pgbench is not installed", "server.shared_buffers = 64GB does not fit", "has 1GB free"):
+        assert sum(said in each for each in lacking.messages) == 1, said
+    with pytest.raises(UsageError, match="pgbench is not installed"):
+        check(resolve(study, site))
+
+
+def test_a_plan_still_refuses_what_no_machine_could_run(simulation: Simulation) -> None:
+    planned = replace(simulation.site(), lacking=Lacking(planned=True))
+    with pytest.raises(PgassayError, match="no_such"):
+        check(resolve(study_of(fixed={"server.no_such": "1"}), planned))
 
 
 def test_wal_on_a_drive_of_its_own_needs_no_room_beside_the_data(simulation: Simulation) -> None:

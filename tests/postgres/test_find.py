@@ -8,6 +8,7 @@ import pytest
 from pgassay.bench.places import Account
 from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
+from pgassay.lab.building import STAND_IN, stand_in
 from pgassay.postgres import find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes.clock import FakeClock
@@ -135,3 +136,13 @@ def test_the_wheel_is_found_without_importing_it() -> None:
 
     find.wheel_directory()
     assert find.WHEEL not in sys.modules
+
+
+def test_a_plan_takes_an_installed_postgres_for_a_build_that_is_missing(tmp_path: Path) -> None:
+    _install(tmp_path / "usr/lib/postgresql/15/bin", "15.18")
+    finder = _finder(tmp_path)
+    for version in ("", "15", "17"):
+        found = stand_in(finder, version)
+        assert (str(found.version), found.found_by) == ("15.18", STAND_IN)
+    with pytest.raises(UsageError, match="no PostgreSQL"):
+        stand_in(_finder(tmp_path / "empty"), "")

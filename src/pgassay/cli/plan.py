@@ -21,7 +21,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     """Print the plan on `stream` (default: standard output), as text or JSON."""
     stream = stream or sys.stdout
     if as_json:
-        print(json.dumps(asdict(plan), indent=2), file=stream)
+        print(json.dumps(asdict(plan), indent=2, default=str), file=stream)
         return
     postgres = "; ".join(
         f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan.postgres
@@ -33,7 +33,8 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
         f"  response    {plan.primary}{_settled_too(plan)}",
-        f"  postgres    {postgres}; {plan.account}",
+        f"  postgres    {postgres or 'built first'}; {plan.account}",
+        *unbuilt_lines(plan.unbuilt),
         f"  clusters    {_place(plan)}",
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
@@ -45,6 +46,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_modelled(plan),
         *(f"  warning     {warning}" for warning in plan.warnings),
+        *(f"  lacking     {each}" for each in plan.lacking),
     ]
     print("\n".join(lines), file=stream)
 
@@ -54,22 +56,19 @@ def _place(place: Plan | Elsewhere) -> str:
     return f"{place.data_directory} ({place.filesystem} on {place.device}), about {needed} of {free} free"
 
 
-def print_unbuilt(missing: Sequence[MissingBuild], *, as_json: bool) -> None:
-    """What a run would build first; the rest cannot be planned before these programs are there."""
-    if as_json:
-        rows = [{"name": each.name, "source": each.source, "seconds": each.seconds} for each in missing]
-        print(json.dumps({"unbuilt": rows, "cache": str(missing[0].cache)}, indent=2))
-        return
+def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
+    """What a run would build first, and how long that takes."""
+    if not missing:
+        return []
     each_s = missing[0].seconds
     time = (
         "some minutes each"
         if each_s is None
         else f"about {words.duration(each_s * len(missing))} by the builds made here"
     )
-    print(f"a run would first build {words.counted(len(missing), 'PostgreSQL')} into {missing[0].cache}, {time}:")
-    for each in missing:
-        print(f"  {each.name}; source: {each.source}")
-    print("the rest of the plan needs them: pgassay postgres build makes them beforehand, else pgassay run makes them")
+    programs = words.counted(len(missing), "PostgreSQL")
+    first = f"{programs} into {missing[0].cache}, {time} (or beforehand: pgassay postgres build)"
+    return _listed("to build", [first, *(f"{each.name}; source: {each.source}" for each in missing)])
 
 
 def _from(postgres: Mapping[str, str]) -> str:

@@ -124,7 +124,7 @@ def read_study(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
 
 def run_document(name: str, document: dict[str, object], arguments: argparse.Namespace) -> int:
     """Run a study document under the command line's overrides."""
-    from pgassay.cli.plan import print_plan, print_unbuilt
+    from pgassay.cli.plan import print_plan
     from pgassay.lab.arms import resolve
     from pgassay.lab.messages import host_factors_left_out
     from pgassay.lab.plan import plan
@@ -138,10 +138,6 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
     path = run_path(arguments, written.study.name)
     with Workbench(bench_options(arguments)) as bench:
         resolved = resolve(written.study, bench.site())
-        missing = bench.missing_builds(arm.setup.build for arm in resolved.arms)
-        if arguments.dry_run and missing:
-            print_unbuilt(missing, as_json=arguments.json)
-            return messages.SUCCESS
         prepared = prepare(resolved, bench)
         for remark in prepared.remarks:
             if remark.warning:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pgassay.bench.drive_counters import DriveCounters
+from pgassay.bench.errors import DriveError
+from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account, Mount, available_memory_bytes
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Ageing, Drive, Needs, Trait
@@ -58,8 +60,11 @@ class Attacher:
     keep_snapshots: bool = True
     owned: frozenset[Path] = frozenset()
     planned: bool = False
-    """For a dry run: whatever would be refused is refused, and nothing is made."""
+    """For a dry run: nothing is made."""
+    lacking: Lacking = field(default_factory=Lacking)
+    """Told of memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
+    _wanted_bytes: int = 0
     _smart: SmartOfMounts = field(init=False)
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
 
@@ -92,9 +97,7 @@ class Attacher:
                 attached.release()
                 raise messages.other_filesystem(place, found, drive.filesystem.name)
             return attached
-        self.kernel.require(drive.filesystem)
-        if drive.kind.emulated:
-            self.program.require()
+        self._require_means(drive)
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
             if shared is not None:
@@ -113,6 +116,22 @@ class Attacher:
         except BaseException:
             session.close(keep_snapshots=True)
             raise
+
+    def _require_means(self, drive: OneDrive) -> None:
+        """Rights, devices and programs, which only a run needs."""
+        try:
+            self.kernel.require(drive.filesystem)
+            if drive.kind.emulated:
+                self.program.require()
+        except DriveError as error:
+            self.lacking.name(f"means of {drive.kind}", error)
+
+    def _require_possible(self, described: Description, drive: OneDrive) -> None:
+        """The program itself says whether there can be such a drive; a plan does without the program."""
+        try:
+            self.program.check(described)
+        except DriveError as error:
+            self.lacking.name(f"means of {drive.kind}", error)
 
     def _directory(self, place: Path) -> Drive:
         if self.planned:
@@ -157,7 +176,7 @@ class Attacher:
         described = options.described(drive)
         if described is None:
             volume: ImageVolume | EmulatedVolume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
-            self._require_room(home, needed_bytes + kept)
+            self._require_room(home, "images", needed_bytes + kept)
         else:
             described = described.with_capacity(capacity)
             if drive.scaled and not described.core.has_shape:
@@ -166,7 +185,7 @@ class Attacher:
             crashes = _CRASH_STATES_BYTES if options.persistence else 0
             store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share) + crashes
             described = described.with_values({"emulation.store_bytes": store_bytes})
-            self.program.check(described)
+            self._require_possible(described, drive)
             volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence)
             aged = options.state == AGED
             share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
@@ -221,17 +240,19 @@ class Attacher:
         assert store_bytes is not None
         in_file = described.core.store == "file"
         if in_file:
-            self._require_room(home, store_bytes)
+            self._require_room(home, "stores", store_bytes)
         self._reserved_bytes += memory_bytes(described.core, snapshots, share)
         self._reserved_bytes += 0 if in_file else store_bytes
         available = int(available_memory_bytes() * _MEMORY_SHARE_MAX)
         if self._reserved_bytes > available:
-            raise messages.too_little_memory(self._reserved_bytes, available)
+            self.lacking.name("memory", messages.too_little_memory(self._reserved_bytes, available))
 
-    def _require_room(self, home: Path, needed_bytes: int) -> None:
+    def _require_room(self, home: Path, what: str, needed_bytes: int) -> None:
+        """Of all the study's drives together, since none of them is filled yet."""
+        self._wanted_bytes += needed_bytes
         free = self.mount_of(home).free_bytes
-        if free < needed_bytes:
-            raise messages.too_little_room(home, needed_bytes, free, "the drive")
+        if free < self._wanted_bytes:
+            self.lacking.name("room", messages.too_little_room(home, self._wanted_bytes, free, "the drives"))
 
 
 class PlannedDrive:

@@ -177,7 +177,7 @@ def held(name: str, other: str) -> DriveError:
 def too_little_room(place: Path, needed: int, free: int, what: str) -> SpaceError:
     """Checked before an image or a store is made."""
     return SpaceError(
-        f'"{place}" has {format_size(free)} free, {what} needs {format_size(needed)}',
+        f'"{place}" has {format_size(free)} free, {format_size(needed)} are needed for {what}',
         "free some space, name another --data-dir, or make the drive smaller with drive.data.capacity",
     )
 

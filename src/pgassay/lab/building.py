@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.host.accounts import require_reach
 from pgassay.lab.places import cache_directory
 from pgassay.postgres.builds.builder import Builder
@@ -15,6 +15,7 @@ from pgassay.postgres.builds.compilation import Tell, tell_nobody
 from pgassay.postgres.builds.sources import Sources
 from pgassay.postgres.builds.toolchain import Toolchain
 from pgassay.postgres.find import Finder
+from pgassay.postgres.installation import LocalInstallation
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,22 @@ def builder_of(
         jobs=wishes.jobs or os.cpu_count() or 1,
         tell=wishes.tell,
     )
+
+
+STAND_IN = "stand-in"
+"""How a PostgreSQL was found that a plan takes for one that is not built yet."""
+
+
+def stand_in(finder: Finder, version: str) -> LocalInstallation:
+    """An installed PostgreSQL in place of a build that is missing, of that version if there is one, for a plan.
+
+    Raises `UsageError` where none is installed.
+    """
+    try:
+        found = finder.find(version or None)
+    except UsageError:
+        found = finder.find()
+    return replace(found, found_by=STAND_IN)
 
 
 def _installed(finder: Finder) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay.bench.drive_counters import DATA, WAL, DriveCounters
+from pgassay.bench.lacking import Lacking
 from pgassay.bench.places import Account
 from pgassay.bench.running import Runner
 from pgassay.bench.store import Drive, Needs
@@ -42,8 +43,8 @@ class DriveChoices:
     """Only a plan is made: nothing is made, and nothing that a killed run left is removed."""
 
 
-def attacher_of(places: DriveChoices, runner: Runner, account: Account) -> Attacher:
-    """What attaches drives on this machine, for the servers' account."""
+def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking: Lacking | None = None) -> Attacher:
+    """What attaches drives on this machine, for the servers' account; it tells `lacking` of what is not there."""
     return Attacher(
         runner=runner,
         kernel=LinuxKernel(runner),
@@ -54,6 +55,7 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account) -> Attac
         keep_snapshots=places.keep_snapshots,
         owned=places.owned,
         planned=places.planned,
+        lacking=lacking or Lacking(),
     )
 
 

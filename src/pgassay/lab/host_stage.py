@@ -11,6 +11,7 @@ from pgassay.bench.errors import ClusterError
 from pgassay.bench.factor import Stage
 from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
+from pgassay.errors import UsageError
 from pgassay.lab import failures, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
@@ -77,13 +78,18 @@ def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, s
 
 
 def require(arm: ResolvedArm) -> None:
-    """Raise `UsageError` for host factors and levels that are not available on this machine."""
+    """Tell the site's `lacking` of host factors, levels and memory that this machine has not."""
+    lacking = arm.site.lacking
     bounds = arm.at(Stage.HOST)
     missing = unavailable((each.name for each in bounds), arm.site.catalogue)
     if missing:
-        raise messages.host_factors_unavailable(missing)
+        lacking.name("host factors", messages.host_factors_unavailable(missing))
     for each in bounds:
-        each.factor.require_here(each.name, each.level)
+        if each.name not in missing:
+            try:
+                each.factor.require_here(each.name, each.level)
+            except UsageError as error:
+                lacking.name(f"{each.name}={each.level.canonical}", error)
     _require_room(arm)
 
 
@@ -97,4 +103,5 @@ def _require_room(arm: ResolvedArm) -> None:
     if limit is not None and wanted >= limit:
         raise messages.buffers_beyond(typed, messages.server_memory(limit))
     if wanted >= arm.site.memory_bytes:
-        raise messages.buffers_beyond(typed, messages.machine_memory(arm.site.memory_bytes))
+        error = messages.buffers_beyond(typed, messages.machine_memory(arm.site.memory_bytes))
+        arm.site.lacking.name("memory for shared_buffers", error)

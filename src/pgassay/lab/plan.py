@@ -10,11 +10,13 @@ from pgassay.design.plan import plan as size_up
 from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.building import STAND_IN
 from pgassay.lab.forecast import forecast, length_known, window_s
 from pgassay.lab.machine import SCHEDULING, known_noise, known_trial_s, known_turns
 from pgassay.lab.pairing import refusals
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
+from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.scale_model import ScaleModel
@@ -68,6 +70,8 @@ class Plan:
 
     `trial_s` is one trial, `load_s` of it under load; `noise` and `resolution` are shares; `difference_blocks` and
     `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to show that there is none.
+    `unbuilt` are the PostgreSQLs that a run would build first; `lacking` is what this machine has not, for which a run
+    would be refused.
     """
 
     study: str
@@ -82,6 +86,7 @@ class Plan:
     pairing: str
     fixed: Mapping[str, str]
     postgres: Sequence[Mapping[str, str]]
+    unbuilt: Sequence[MissingBuild]
     account: str
     data_directory: str
     filesystem: str
@@ -110,6 +115,7 @@ class Plan:
     defaults: str
     scale_model: ScaleModel | None
     warnings: tuple[str, ...]
+    lacking: tuple[str, ...]
 
 
 def plan(prepared: Prepared, seed: int) -> Plan:
@@ -136,7 +142,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         first_block=tuple(arm.name for arm in order(study, seed, 1, study.arms)),
         pairing=_pairing(prepared),
         fixed={name: level.typed for name, level in study.fixed.items()},
-        postgres=installations(resolved),
+        postgres=[each for each in installations(resolved) if each["found_by"] != STAND_IN],
+        unbuilt=prepared.bench.missing_builds(arm.setup.build for arm in resolved.arms),
         account=describe_account(prepared.bench.account),
         data_directory=str(mount.path),
         filesystem=mount.filesystem,
@@ -170,6 +177,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         defaults=describe_defaults(study),
         scale_model=study.model,
         warnings=tuple(sizes.warnings),
+        lacking=resolved.site.lacking.messages,
     )
 
 

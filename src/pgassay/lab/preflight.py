@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pgassay.bench.errors import NotSettableError
 from pgassay.bench.places import Mount
 from pgassay.bench.store import DriveOutline
+from pgassay.errors import UsageError
 from pgassay.lab import compression, host_stage, maintenance, messages, page_space, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy
+from pgassay.lab.building import STAND_IN
 from pgassay.lab.pairing import room_bytes
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
@@ -47,11 +49,14 @@ class Checked:
 
 
 def check(resolved: ResolvedStudy) -> Checked:
-    """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built)."""
+    """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built).
+
+    What the machine lacks (room, memory, programs, host factors) goes to the site's `lacking`.
+    """
     study, arms = resolved.study, resolved.arms
     check_block_counts(study)
-    for arm in arms:
-        resolved.site.require_program(arm.setup.load.driver)
+    for driver in dict.fromkeys(arm.setup.load.driver for arm in arms):
+        _require_program(resolved, driver)
     responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
@@ -65,6 +70,13 @@ def check(resolved: ResolvedStudy) -> Checked:
         power_cuts.require(arm)
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
+
+
+def _require_program(resolved: ResolvedStudy, driver: str) -> None:
+    try:
+        resolved.site.require_program(driver)
+    except UsageError as error:
+        resolved.site.lacking.name(f"program of {driver}", error)
 
 
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
@@ -82,6 +94,8 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
 def _check_settings(resolved: ResolvedStudy) -> None:
     seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
     for arm in resolved.arms:
+        if arm.installation.found_by == STAND_IN:
+            continue  # of another version, perhaps, which knows other settings
         mark = (str(arm.installation.bindir), tuple(sorted(arm.settings.items())))
         if mark not in seen:
             seen.add(mark)
@@ -135,9 +149,10 @@ def _beside(drive: DriveOutline) -> bool:
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    """As `_rooms`; raises `PgassayError` where there is not so much."""
+    """As `_rooms`; the site's `lacking` hears of those that are too small."""
     rooms = _rooms(resolved)
     for room in rooms:
         if room.needed_bytes > room.mount.free_bytes:
-            raise messages.too_little_space(room.mount.path, room.needed_bytes, room.mount.free_bytes)
+            error = messages.too_little_space(room.mount.path, room.needed_bytes, room.mount.free_bytes)
+            resolved.site.lacking.name(f"room on {room.mount.path}", error)
     return rooms

@@ -116,11 +116,13 @@ class Prepared:
 
 def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     """Check everything that can be known before the first trial; builds what has to be built, decides the pairing.
+    For a plan nothing is built, and what the machine lacks is gathered.
 
     Raises `PgassayError` for the first thing that would fail, and for a busy PostgreSQL beside us unless the bench's
     options allow it.
     """
-    bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
+    if not bench.options.dry_run:
+        bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     resolved, reasons = settled(resolved)
     checked = check(resolved)
     remarks = (*surroundings(bench, checked.mount), *_silent_drives(resolved, bench))

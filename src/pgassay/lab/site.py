@@ -5,12 +5,13 @@ The real one is assembled by `workbench`; tests hand in fakes and simulate whole
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.hosting import NOTHING_CHANGES, HostChanges
+from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
 from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
@@ -99,5 +100,7 @@ class Site:
     """Measures the machine between the slices of servers that take turns, and the device of the directory."""
     references: Sequence[ReferenceMeasurement] = ()
     """What is measured after each window beside the load, where its options ask for it."""
+    lacking: Lacking = field(default_factory=Lacking)
+    """Told of what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

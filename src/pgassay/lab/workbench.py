@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from pgassay.bench.file_hashes import FileHashes
+from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Load, LoadOptions, Tools
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
@@ -24,7 +25,7 @@ from pgassay.host.clock import SystemClock
 from pgassay.host.groups import own_limit_bytes
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.building import Building, builder_of
+from pgassay.lab.building import Building, builder_of, stand_in
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import DriveChoices, Drives, attacher_of, owned
 from pgassay.lab.interruption import Interruption
@@ -78,6 +79,7 @@ class Workbench:
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
+        self._lacking = Lacking(options.dry_run)
         self._interruption = Interruption()
         self._given_back = ExitStack()
 
@@ -96,7 +98,7 @@ class Workbench:
         places = DriveChoices(
             self.data_directory, options.allow_volatile, options.keep_snapshots, owned(options.owned), options.dry_run
         )
-        attacher = attacher_of(places, self.runner, self.account)
+        attacher = attacher_of(places, self.runner, self.account, self._lacking)
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)
         return self
 
@@ -131,13 +133,14 @@ class Workbench:
             require_program=drivers.require_program,
             metronome=self.metronome,
             references=(CpuYardstick(self.runner),),
+            lacking=self._lacking,
             held=self._interruption.held,
         )
 
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
         """The PostgreSQL of a version (empty for any), or a build; found or built once; what the user named goes first.
 
-        Raises `BenchError`, or `UsageError` where both are asked for.
+        Raises `BenchError`, or `UsageError` where both are asked for. A plan builds nothing (`building.stand_in`).
         """
         if (version, build) not in self._installations:
             self._installations[version, build] = self._found(version, build)
@@ -148,6 +151,8 @@ class Workbench:
         if build is not None:
             if named or version:
                 raise build_messages.named_and_built()
+            if self.options.dry_run and self.missing_builds([build]):
+                return stand_in(self.finder, build.version)
             return self._builder().installation(build, may_build=self.options.building.allowed)
         return self.finder.find(version or None, named)
 

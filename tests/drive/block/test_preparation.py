@@ -85,8 +85,37 @@ def test_what_zeros_cost_tells_what_a_drive_is(zeros_cost: float, role: Role) ->
 
 def test_a_late_log_is_waited_for() -> None:
     proof, waited = proven(Flash(late=2))
-    assert proof.problem == ""
+    assert (proof.problem, proof.role) == ("", Role.NORMAL)
     assert 0 < sum(waited) < PATIENCE_S
+
+
+@pytest.mark.parametrize(
+    ("period_s", "age_s", "zeros_cost", "role"),
+    [
+        (250.0, 100.0, 1.0, Role.NORMAL),
+        (250.0, 240.0, 1.0, Role.NORMAL),
+        (250.0, 240.0, 0.05, Role.COMPRESSING),
+        (700.0, 690.0, 1.0, None),  # it shows the random data soon, and the zeros when nobody asks any more
+        (700.0, 0.0, 1.0, None),  # it does not even show the random data in time
+    ],
+)
+def test_a_late_log_does_not_look_like_a_drive_that_compresses(
+    period_s: float, age_s: float, zeros_cost: float, role: Role | None
+) -> None:
+    """A normal drive whose log of NAND writes is written every few minutes once had zeros for nothing."""
+    flash: Any = Flash(zeros_cost=zeros_cost)
+    now_s, shown = age_s, flash.nand
+
+    def read() -> Counted:
+        return {"host_bytes_written": flash.host, "nand_bytes_written": shown}
+
+    def pause(length_s: float) -> None:
+        nonlocal now_s, shown
+        if (now_s + length_s) // period_s > now_s // period_s:
+            shown = flash.nand
+        now_s += length_s
+
+    assert prove(flash, read, pause, 8 * MIB).role is role
 
 
 @pytest.mark.parametrize(

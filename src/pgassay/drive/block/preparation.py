@@ -34,6 +34,7 @@ COMPRESSING_MOST = 0.5
 PATIENCE_S = 300.0
 """How long a drive may take to bring its log up to date."""
 _POLL_S = 5.0
+_HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 ROUNDS = 5
 ROUNDS_A_DRIVE = 10
 SPREAD_MAX, TREND_MAX = 0.2, 0.1
@@ -150,6 +151,8 @@ class Proof:
 
     zeros: Moved
     noise: Moved
+    late: bool = False
+    """Had the log of NAND writes to be asked again before it showed the noise?"""
 
     @property
     def problem(self) -> str:
@@ -158,38 +161,46 @@ class Proof:
             if each.host_bytes is None:
                 return block_messages.COUNTS_NOTHING
             if not 1 - HOST_TOLERANCE <= each.host_bytes / each.written <= 1 + HOST_TOLERANCE:
-                return block_messages.moved_wrongly("host_bytes_written", each.host_bytes, each.written, what)
+                return block_messages.moved_wrongly(_HOST, each.host_bytes, each.written, what)
         if self.noise.nand_bytes is None or self.zeros.nand_bytes is None:
             return block_messages.COUNTS_NO_NAND
         if not NOISE_LEAST <= self.noise.nand_bytes / self.noise.written <= NOISE_MOST:
             moved, written = self.noise.nand_bytes, self.noise.written
-            return block_messages.moved_wrongly("nand_bytes_written", moved, written, "random data")
+            return block_messages.moved_wrongly(_NAND, moved, written, "random data")
         return ""
 
     @property
     def role(self) -> Role | None:
-        """What the drive is, by what zeros cost it; None while its counters are not trusted."""
+        """What the drive is, by what zeros cost it; None while its counters are not trusted.
+
+        A late log that did not move at all for zeros says nothing: it may show them only later.
+        """
         if self.problem or self.zeros.nand_bytes is None or self.noise.nand_bytes is None:
+            return None
+        if self.late and self.zeros.nand_bytes == 0:
             return None
         share = (self.zeros.nand_bytes / self.zeros.written) / (self.noise.nand_bytes / self.noise.written)
         return Role.COMPRESSING if share <= COMPRESSING_MOST else Role.NORMAL
 
 
 def prove(raw: RawDevice, read: DriveCounters, pause: Callable[[float], None], amount_bytes: int) -> Proof:
-    """Write zeros, then noise behind them, `amount_bytes` each, and see how the counters move.
+    """Write noise, then zeros behind it, `amount_bytes` each, and see how the counters move.
 
-    A log may be late: it is asked again for up to `PATIENCE_S` until it shows what was written.
+    A log may be late: it is asked again for up to `PATIENCE_S` until it shows what was written. Noise goes first,
+    because every drive stores it: whether the log is late is then known when the drive is asked for zeros, which one
+    that compresses hardly stores. Else a late log would look like such a drive.
     """
     amount = min(amount_bytes, raw.size_bytes // 2) // SEQUENTIAL_BYTES * SEQUENTIAL_BYTES
-    return Proof(
-        _moved(lambda: raw.zeros(0, amount), read, pause, ("host_bytes_written",)),
-        _moved(lambda: raw.noise(amount, amount), read, pause, ("host_bytes_written", "nand_bytes_written")),
-    )
+    noise, waited_s = _moved(lambda: raw.noise(0, amount), read, pause, (_HOST, _NAND))
+    late = waited_s > 0
+    zeros, _ = _moved(lambda: raw.zeros(amount, amount), read, pause, (_HOST, _NAND) if late else (_HOST,))
+    return Proof(zeros, noise, late)
 
 
 def _moved(
     write: Callable[[], int], read: DriveCounters, pause: Callable[[float], None], awaited: Sequence[str]
-) -> Moved:
+) -> tuple[Moved, float]:
+    """How the counters moved, and how many seconds they were waited for."""
     before = read()
     written = write()
     after = read()
@@ -204,7 +215,7 @@ def _moved(
     def difference(name: str) -> float | None:
         return after[name] - before[name] if name in before and name in after else None
 
-    return Moved(written, difference("host_bytes_written"), difference("nand_bytes_written"))
+    return Moved(written, difference(_HOST), difference(_NAND)), waited_s
 
 
 @dataclass(frozen=True)
@@ -237,10 +248,9 @@ def overwrite(raw: RawDevice, read: DriveCounters | None, drive_writes: int, tel
 
 def amplification(before: Counted, after: Counted) -> list[float]:
     """NAND over host bytes between two readings; empty where one of them did not move."""
-    names = ("host_bytes_written", "nand_bytes_written")
-    if not all(name in before and name in after for name in names):
+    if not all(name in before and name in after for name in (_HOST, _NAND)):
         return []
-    host, nand = (after[name] - before[name] for name in names)
+    host, nand = (after[name] - before[name] for name in (_HOST, _NAND))
     return [nand / host] if host > 0 and nand > 0 else []
 
 
