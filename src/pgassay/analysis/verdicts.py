@@ -5,7 +5,7 @@ asked resolution is of no use, even where its sign is certain. Below five blocks
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite, log
 
@@ -50,6 +50,8 @@ class Verdict:
     more_s: float | None = None
     against: tuple[str, ...] = (BASELINE,)
     """The labels of the arms that it compares with."""
+    precise: bool = True
+    """False of one that is settled while its interval is still wider than was asked for (`design.precision`)."""
 
     @property
     def settled(self) -> bool:
@@ -97,6 +99,15 @@ def verdict(
     )
     needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
     return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
+
+
+def with_precision(found: Verdict, effect: Effect, response: Response, precision: float | None) -> Verdict:
+    """The verdict, marked where it says which is better while the interval is wider than ± `precision` (a share)."""
+    if precision is None or found.kind not in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT):
+        return found
+    ratio = effect.scale is Scale.RATIO
+    half = (log(effect.high / effect.low) if ratio else effect.high - effect.low) / 2
+    return replace(found, precise=half <= margin(effect.baseline_mean, response, precision))
 
 
 def of_others(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verdict:

@@ -84,7 +84,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "factors": factors,
         "load": load,
         "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
-        "design": {"resolution": "5%", "blocks": {"min": 5, "max": 15}},
+        "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 15}},
     }
 
 

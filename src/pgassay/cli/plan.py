@@ -32,7 +32,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  baseline    {plan.baseline}",
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
-        f"  response    {plan.primary}{_settled_too(plan)}",
+        f"  response    {plan.primary}{_precise(plan)}{_settled_too(plan)}",
         f"  postgres    {postgres or 'built first'}; {plan.account}",
         *unbuilt_lines(plan.unbuilt),
         f"  clusters    {_place(plan)}",
@@ -85,6 +85,11 @@ def _settled_too(plan: Plan) -> str:
     """The responses that have to be settled beside the primary."""
     others = [name for name in plan.settle if name != plan.primary]
     return f"; until settled, too: {', '.join(others)}" if others else ""
+
+
+def _precise(plan: Plan) -> str:
+    """How narrow the intervals are to be."""
+    return "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
 
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:

@@ -53,6 +53,9 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     parser.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
+    parser.add_argument(
+        "--precision", metavar="SHARE", help="go on after a verdict until the interval is as narrow as this: 4%%"
+    )
     parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
     parser.add_argument(
         "--plain-defaults",
@@ -204,6 +207,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
             ("blocks", arguments.blocks),
             ("budget", arguments.budget),
             ("resolution", arguments.resolution),
+            ("precision", arguments.precision),
             ("seed", arguments.seed),
             ("defaults", "plain" if arguments.plain_defaults else None),
             ("pairing", arguments.pairing),

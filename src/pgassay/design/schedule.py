@@ -209,6 +209,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
         return None
     arms = in_play(study, history)
     decided = {arm.name for arm in arms if arm.name in verdicts and verdicts[arm.name].settled}
+    decided -= _too_coarse(study, history, verdicts)
     open_arms = [arm for arm in arms if arm.name not in decided and not is_baseline(study, arm)]
     alone = [
         arm for arm in arms if is_baseline(study, arm) and arm.name not in decided and _has_mates(study, arm) is False
@@ -224,6 +225,22 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
         if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
             return Drop(arm, messages.nothing_to_compare(), failed=False)
     return None
+
+
+def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> frozenset[str]:
+    """Labels of the arms that stay although they have a verdict, for an interval as narrow as `design.precision`.
+
+    They leave all the same when the rest of the budget would not bring the others to a verdict beside them.
+    """
+    arms = in_play(study, history)
+    coarse = frozenset(arm.name for arm in arms if arm.name in verdicts and not verdicts[arm.name].precise)
+    budget_s = study.design.budget_s
+    if not coarse or budget_s is None:
+        return coarse
+    undecided = [arm for arm in arms if arm.name in verdicts and not verdicts[arm.name].settled]
+    needed = max((_blocks_needed(verdicts[arm.name]) for arm in undecided), default=0.0)
+    block_s = history.block_s(tuple(arm.name for arm in arms))
+    return coarse if needed * block_s <= budget_s - history.elapsed_s else frozenset()
 
 
 def _against(arm: Arm, verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pgassay.analysis.comparable import without_refused
 from pgassay.analysis.compare import LEVEL, compare
 from pgassay.analysis.effects import Effect, mean_of
 from pgassay.analysis.observations import Observation, arrange
-from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict
+from pgassay.analysis.verdicts import Kind, Verdict, margin, verdict, with_precision
 from pgassay.design import messages
 from pgassay.design.schedule import baseline_name, own_baseline
 from pgassay.study.levels import Arm
@@ -84,6 +84,8 @@ def verdicts_of(
             blocks_max=study.design.blocks_max,
             block_s=block_s,
         )
+        if response.name == study.primary:
+            judged = with_precision(judged, mine, response, study.design.precision)
         found[name] = judged if other is None else replace(judged, against=(other.name,))
     return found
 
@@ -99,7 +101,7 @@ def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str
 
 
 def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
-    named = replace(other, text=messages.about(response.title, other.text))
+    named = replace(other, text=messages.about(response.title, other.text), precise=one.precise)
     if one.settled and other.settled:
         return one if other.kind is Kind.NOT_COMPARED else replace(one, text=f"{one.text}; {named.text}")
     if one.settled or other.settled:

@@ -68,10 +68,10 @@ class Elsewhere:
 class Plan:
     """What `pgassay run --dry-run` shows; None where it is not known.
 
-    `trial_s` is one trial, `load_s` of it under load; `noise` and `resolution` are shares; `difference_blocks` and
-    `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to show that there is none.
-    `unbuilt` are the PostgreSQLs that a run would build first; `lacking` is what this machine has not, for which a run
-    would be refused.
+    `trial_s` is one trial, `load_s` of it under load; `noise`, `resolution` and `precision` are shares.
+    `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to
+    show that there is none. `unbuilt` are the PostgreSQLs that a run would build first; `lacking` is what this machine
+    has not, for which a run would be refused.
     """
 
     study: str
@@ -108,6 +108,7 @@ class Plan:
     noise: float | None
     noise_source: str | None
     resolution: float
+    precision: float | None
     equivalence_blocks: int | None
     difference_blocks: int | None
     block_s: float | None
@@ -170,6 +171,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         noise=None if noise is None else noise.noise,
         noise_source=None if noise is None else noise.source,
         resolution=study.design.resolution,
+        precision=study.design.precision,
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,

@@ -61,10 +61,12 @@ class Published:
 
 @dataclass(frozen=True)
 class Design:
-    """How trials are laid out and when they end. Times in seconds, `resolution` as a share (0.02 is ±2 %)."""
+    """How trials are laid out and when they end. Times in seconds; `resolution`, `precision`: shares (0.02 is ±2 %)."""
 
     baseline: Combination
     resolution: float = 0.02
+    precision: float | None = None
+    """A comparison that is decided goes on until its interval is as narrow as this, too; None: a verdict is enough."""
     blocks_min: int = 5
     blocks_max: int = 30
     budget_s: float | None = None

@@ -36,8 +36,8 @@ _TOP = (
 _STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = (
-    "baseline", "resolution", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing", "slice",
-    "lead_in",
+    "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
+    "slice", "lead_in",
 )  # fmt: skip
 
 
@@ -245,6 +245,7 @@ def _design(
     return Design(
         baseline=_baseline(table.get("baseline"), treatments, catalogue),
         resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
+        precision=quantities.share("design.precision", table["precision"]) if "precision" in table else None,
         blocks_min=low,
         blocks_max=high,
         budget_s=quantities.seconds("[design]", table["budget"]) if "budget" in table else None,
