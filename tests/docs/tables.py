@@ -11,6 +11,7 @@ from benchmarks.noise import sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import read
 from pgassay.bench.factor import Factor, Stage
+from pgassay.cli.man import EXIT_STATUSES, VARIABLES
 from pgassay.design.validity import RULES
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
@@ -61,10 +62,18 @@ def validity() -> list[str]:
     return lines
 
 
+def described(title: str, rows: Mapping[str, str], *, as_code: bool) -> list[str]:
+    """A row for each name with its meaning."""
+    lines = [row((title, "meaning")), "|---|---|"]
+    return [*lines, *(row((code(name) if as_code else name, meaning)) for name, meaning in rows.items())]
+
+
 MEASURED = DOCS / "noise"
 """Raw records of benchmarks, from which tables are made."""
 
 TABLES: Mapping[tuple[str, str], "list[str]"] = {
+    ("cli.md", "exit-statuses"): described("exit status", EXIT_STATUSES, as_code=False),
+    ("cli.md", "variables"): described("variable", VARIABLES, as_code=True),
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
     ("noise.md", "validity"): validity(),

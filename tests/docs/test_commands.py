@@ -22,7 +22,7 @@ RUN = "runs/fillfactor-20260102T030405Z"
 STANDS_FOR = {
     "COMMAND": "run", "RUN": RUN, "STUDY": "fillfactor", "FILE": "results.csv", "DIR": "cluster", "NAME": "mine",
     "NAME=A": "server.work_mem=4MB", "NAME=B": "server.work_mem=64MB", "KIND": "csd", "SIZE": "20GB",
-    "DSN": "dbname=app", "PROFILE": "sata-ssd",
+    "DSN": "dbname=app", "PROFILE": "sata-ssd", "SHELL": "bash",
 }  # fmt: skip
 """What the placeholders of a synopsis become."""
 

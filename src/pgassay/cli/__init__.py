@@ -37,6 +37,8 @@ COMMANDS: dict[str, str] = {
     "simulate": "simulate what a load becomes inside a drive",
     "compressibility": "estimate what a compressing drive would store of an existing cluster",
     "doctor": "check whether this machine is fit to measure on",
+    "completion": "print a script that completes commands, studies, factors and runs in your shell",
+    "man": "print or write manual pages",
 }
 
 
@@ -68,13 +70,13 @@ def _dispatch(words: list[str]) -> int:
         print(f"pgassay {__version__}")
         return messages.SUCCESS
     name, *rest = words
-    command, summary = _find(name)
+    command, summary = find_command(name)
     parser = Parser(f"pgassay {name}", summary)
     command.add_arguments(parser)
     return command.run(parser.parse_args(rest))
 
 
-def _find(name: str) -> tuple[Command, str]:
+def find_command(name: str) -> tuple[Command, str]:
     """The command and its summary; raises `UsageError` for an unknown one, `PluginError` for one that is broken."""
     if name in COMMANDS:
         return cast(Command, import_module(f"pgassay.cli.{name.replace('-', '_')}")), COMMANDS[name]

@@ -1,0 +1,171 @@
+"""`pgassay man [COMMAND]`: manual pages in man(7)'s macros, made from the parsers, for one command or all.
+
+Our own because the one library for it, argparse-manpage, has no wheel: its installation would fetch an unpinned
+setuptools, which no lock file of ours could hold. Exit statuses and variables are here once, for docs/cli.md too.
+"""
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pgassay import __version__
+from pgassay.cli import messages
+from pgassay.cli._program import NAME, actions_of, program, subcommands_of
+
+EXIT_STATUSES: Mapping[str, str] = {
+    "0": "the command did its work; for `run`: the study ran, whatever its verdicts"
+    " (and thresholds, without `--check`)",
+    "1": "`lint` and `doctor` with `--strict`: something was found;"
+    " `run`, `compare`, `resume`, `show` and `report` with `--check`: a threshold failed, or was not shown to hold",
+    "2": "usage or fault",
+    "130": "interrupted; every committed trial is kept",
+}
+VARIABLES: Mapping[str, str] = {
+    "PGASSAY_BINDIR": "the PostgreSQL to use",
+    "XDG_STATE_HOME": "`pgassay/calibration.json` below it (default: `~/.local/state`) keeps what calibrations found"
+    " here, `pgassay/disk.json` what disk studies found of each drive",
+    "XDG_CACHE_HOME": "`pgassay` below it (default: `~/.cache`) keeps the script that draws the pages' figures, between"
+    " reports",
+    "PGASSAY_CACHE": "where builds of PostgreSQL are kept (default: `builds` beside the clusters for root, else"
+    " `~/.cache/pgassay`)",
+    "PGASSAY_DATA_DIR": "where clusters live (default: `/var/lib/pgassay` for root, else `~/.local/share/pgassay`)",
+    "PGASSAY_STATE_DIR": "where changes to this machine are noted until they are undone (default for root:"
+    " `/var/lib/pgassay/state`)",
+    "PGASSAY_DRIVE": "the program `pgassay-drive`, if not the installed one",
+    "PGASSAY_PLAYER": "the program `pgassay-player`, if not the installed one",
+    "PG_COLOR": "`always`, `auto` or `never`, as for PostgreSQL's own programs, but `auto` where it is not set",
+    "NO_COLOR": "if it is set to anything, no colours, whatever `PG_COLOR` says",
+}
+
+
+_ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options on `parser`."""
+    parser.add_argument("about", nargs="?", metavar="COMMAND", help="the command (default: the program)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the pages of all commands there, as COMMAND.1")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one page, or write them all; returns the exit status. Raises `UsageError` for an unknown command."""
+    made = pages()
+    if arguments.out is not None:
+        if arguments.about:
+            raise messages.excluded("--out", arguments.about)
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            (arguments.out / f"{name}.1").write_text(text, encoding="utf-8")
+        return messages.SUCCESS
+    name = f"{NAME}-{arguments.about}" if arguments.about else NAME
+    if name not in made:
+        raise messages.unknown_command(arguments.about, [each.removeprefix(f"{NAME}-") for each in made])
+    print(made[name], end="")
+    return messages.SUCCESS
+
+
+def pages() -> dict[str, str]:
+    """Every page by its name: `pgassay`, then `pgassay-COMMAND` for each command."""
+    whole = program()
+    found = {NAME: _text(_of_program(whole))}
+    for name, summary, parser in subcommands_of(whole):
+        found[f"{NAME}-{name}"] = _text(_of_command(name, summary, parser))
+    return found
+
+
+def _of_program(whole: argparse.ArgumentParser) -> Iterator[str]:
+    yield from _head(NAME, whole.description or "")
+    yield from (".SH SYNOPSIS", f"{_bold(NAME)} {_slanted('COMMAND')} [{_slanted('OPTION')}]...")
+    yield from (".SH COMMANDS",)
+    for name, summary, _ in subcommands_of(whole):
+        yield from (".TP", f"{_bold(f'{NAME}-{name}')}(1)", _line(summary))
+    yield from _options(whole, ".SH OPTIONS")
+    yield from _table("EXIT STATUS", EXIT_STATUSES)
+    yield from _table("ENVIRONMENT", VARIABLES)
+
+
+def _of_command(name: str, summary: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield from _head(f"{NAME}-{name}", summary)
+    yield ".SH SYNOPSIS"
+    below = list(subcommands_of(parser))
+    for each in [each for _, _, each in below] or [parser]:
+        yield from (_usage(each), ".br")
+    if below:
+        yield ".SH ACTIONS"
+    for action, said, each in below:
+        yield from (f".SS {_bold(action)}", _line(said))
+        yield from _options(each, "")
+    yield from _options(parser, ".SH OPTIONS")
+    yield from _table("EXIT STATUS", EXIT_STATUSES)
+    yield from (".SH SEE ALSO", f"{_bold(NAME)}(1)")
+
+
+def _head(name: str, summary: str) -> Iterator[str]:
+    yield f'.TH {_plain(name.upper())} 1 "" "{NAME} {_plain(__version__)}" "{NAME}"'
+    yield from (".nh", ".ad l", ".SH NAME", f"{_plain(name)} \\- {_plain(summary)}")
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    words = parser.format_usage().removeprefix("usage: ").split()
+    typed = parser.prog.split()
+    return f"{_bold(parser.prog)} {_plain(' '.join(words[len(typed) :]))}"
+
+
+def _options(parser: argparse.ArgumentParser, title: str) -> Iterator[str]:
+    """Arguments, then options, each with its help."""
+    found = sorted(actions_of(parser), key=lambda action: bool(action.option_strings))
+    if title and found:
+        yield title
+    for action in found:
+        yield from (".TP", _name(action), _line(_help(parser, action)))
+
+
+def _name(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else ",".join(map(str, action.choices or ()))
+    value = value or action.dest
+    if not action.option_strings:
+        return _slanted(value)
+    taken = "" if action.nargs == 0 else f" {_slanted(value)}"
+    return f"{', '.join(map(_bold, action.option_strings))}{taken}"
+
+
+def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    """The help with its `%` written out, as argparse does it."""
+    said = (action.help or "") % {**vars(action), "prog": parser.prog}
+    if action.choices and not all(str(each) in said for each in action.choices):
+        said = f"{said}: {', '.join(map(str, action.choices))}".removeprefix(": ")
+    return said
+
+
+def _table(title: str, rows: Mapping[str, str]) -> Iterator[str]:
+    yield f".SH {title}"
+    for name, meaning in rows.items():
+        yield from (".TP", _bold(name), _line(meaning))
+
+
+def _line(text: str) -> str:
+    """A sentence as a line of its own: no leading dot or quote, which would be a request; `code` in bold."""
+    parts = re.split(r"`([^`]*)`", text)
+    shown = "".join(_bold(part) if place % 2 else _plain(part) for place, part in enumerate(parts))
+    return shown or "\\&"
+
+
+def _bold(text: str) -> str:
+    return f"\\fB{_plain(text)}\\fR"
+
+
+def _slanted(text: str) -> str:
+    return f"\\fI{_plain(text)}\\fR"
+
+
+def _plain(text: str) -> str:
+    """Text as troff takes it: groff_char(7) and man(7), "Portability"."""
+    text = (
+        text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace('"', "\\(dq")
+    )
+    return f"\\&{text}" if text.startswith(".") else text
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
