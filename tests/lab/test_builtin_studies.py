@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pgassay.analysis.claims import missing_levels, needed_parts, treatment_of
+from pgassay.analysis.paired_claims import is_paired, sides
 from pgassay.lab.catalogue import every_factor
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
@@ -58,7 +59,10 @@ def test_a_size_tests_what_it_can_and_says_of_the_rest_which_level_is_missing(na
         absent = missing_levels(claim, study)
         needed = needed_parts(claim.treatment, study)
         met = any(needed <= set(arm.name.split(", ")) for arm in study.arms)
-        against = not claim.against or treatment_of(claim.against, study) is not None
+        if is_paired(claim, study):
+            against = sides(claim, study) is not None
+        else:
+            against = not claim.against or treatment_of(claim.against, study) is not None
         assert absent or (met and against), f"no arm of this size: {claim.text}"
     assert not open_claims or any(not missing_levels(claim, study) for claim in open_claims), "none can be tested"
 

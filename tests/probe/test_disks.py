@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.probe.disks import Device, Diskstats, GroupIo, device_under, mount_source
+from pgassay.probe.registry import Probes
 from pgassay.testing.fakes.clock import FakeClock
 
 MOUNTINFO = """\
@@ -125,3 +126,15 @@ def test_who_counts_nothing_says_nothing(tmp_path: Path) -> None:
     (group / "blkio.throttle.io_service_bytes_recursive").write_text("Total 0\n")
     assert set(read(tmp_path, V1_MOUNT, "7:blkio:/\n").values()) == {None}
     assert set(read(tmp_path / "elsewhere", "", "").values()) == {None}
+
+
+def test_rates_are_over_the_time_between_the_readings() -> None:
+    counters = {
+        "diskstats.reads": 300.0,
+        "diskstats.writes": 700.0,
+        "diskstats.read_bytes": 4e6,
+        "diskstats.elapsed_s": 5.0,
+    }
+    found = Probes().costs(counters, 0)
+    assert (found["disk_iops"], found["disk_read_bytes_per_s"]) == (200.0, 800_000.0)
+    assert Probes().costs({"diskstats.reads": 300.0}, 0)["disk_iops"] is None

@@ -9,9 +9,10 @@ from pgassay.analysis.claims import ClaimJudgement, Mark
 from pgassay.report import text
 from pgassay.report.findings import Findings
 from pgassay.report.published import SECTION
+from pgassay.report.published import judged as judge
 from pgassay.report.section import Sentences
 from pgassay.report.words import MISSING
-from pgassay.study.model import Published
+from pgassay.study.model import Claim, Published, Study
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body, tables
 from tests.report.driven import make_driven
@@ -153,3 +154,47 @@ def test_drives_that_nobody_declared_are_asked_for(tmp_path: Path) -> None:
     found = Findings(make_driven(tmp_path / "run", bare)).claims
     assert {judged.mark for judged in found} == {Mark.NOT_TESTABLE}
     assert found[0].text.endswith("such a drive? declare it as normal=… or compressing=…")
+
+
+def claimed(findings: Findings, **claim: object) -> ClaimJudgement:
+    """One claim of a planted run, about two responses of each trial."""
+    whole = {
+        "text": "a finding",
+        "source": "a paper",
+        "response": "table_bytes",
+        "treatment": {},
+        "against": {},
+        **claim,
+    }
+    study = replace(findings.study, claims=(Claim(**whole),))  # type: ignore[arg-type]
+    return judge(replace_study(findings, study), study.claims[0])
+
+
+def replace_study(findings: Findings, study: Study) -> Findings:
+    other = Findings(findings.run)
+    other.study = study
+    return other
+
+
+def test_a_claim_on_two_responses_of_a_trial_is_judged(findings: Findings) -> None:
+    """Tables were planted as 1 / 1.2 of the database, at every FILLFACTOR."""
+    inside = claimed(findings, per="database_bytes", treatment={"table.fillfactor": "75"}, low=0.8, high=0.9)
+    assert inside.mark is Mark.REPRODUCED
+    assert inside.text.startswith("reproduced: here 0.83")
+    larger = {"treatment": {"table.fillfactor": "75"}, "against": {"table.fillfactor": "100"}}
+    assert claimed(findings, per="database_bytes", **larger, low=1.1).mark is Mark.CONTRADICTED
+
+
+def test_a_claim_on_a_response_that_was_not_measured_says_so(findings: Findings) -> None:
+    found = claimed(findings, per="no_such_bytes", treatment={"table.fillfactor": "75"}, low=0.8)
+    assert (found.mark, found.text) == (Mark.NOT_TESTABLE, "not testable here: this run did not measure no_such_bytes")
+    found = claimed(
+        findings, per="database_bytes", treatment={"table.fillfactor": "75"}, against={"load.scale": "7"}, low=1.0
+    )
+    assert "it is about load.scale=7, which this run did not have" in found.text
+
+
+def test_latency_between_emulated_drives_without_service_times_is_not_judged(driven: Findings) -> None:
+    (found,) = (each for each in driven.claims if each.claim.response == "disk_write_latency_ms")
+    assert found.mark is Mark.NOT_TESTABLE
+    assert "timing is off" in found.text

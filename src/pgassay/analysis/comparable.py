@@ -29,8 +29,8 @@ _SPEED_UNITS = ("1/s", "tps", "us", "ms", "s")
 
 
 def is_speed(response: Response) -> bool:
-    """A rate or a time, and no cost of a transaction."""
-    return response.unit in _SPEED_UNITS and not response.cost
+    """A rate or a time, and no cost of a transaction; rates of bytes are known by their names."""
+    return (response.unit in _SPEED_UNITS or response.name.endswith("_per_s")) and not response.cost
 
 
 def between_drives(baseline: Levels, levels: Levels) -> bool:

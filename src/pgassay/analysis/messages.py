@@ -53,6 +53,17 @@ def no_such_treatment(levels: Mapping[str, str]) -> str:
     return f"no treatment of this run is {listed} and no more"
 
 
+def no_such_pair(against: Mapping[str, str]) -> str:
+    """A claim compares arms that differ in these levels alone, and the run has no two such arms."""
+    listed = ", ".join(f"{name}={typed}" for name, typed in against.items())
+    return f"no two arms of this run differ in {listed} alone"
+
+
+def not_recorded(responses: Sequence[str]) -> str:
+    """A claim is about responses that the run did not declare."""
+    return f"this run did not measure {' and '.join(responses)}"
+
+
 def no_spread(blocks: int) -> str:
     """All contrasts equal: nothing to estimate noise from."""
     return f"all {blocks} blocks give exactly the same contrast, so the interval has no width"

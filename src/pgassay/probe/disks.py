@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient
+from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text
 from pgassay.study.responses import Better, Response, Scale
@@ -81,6 +81,11 @@ _DISK_UNITS = {
     "flush_ms": "ms",
 }
 _OF_DISK = ("flushes", "flush_ms")
+_ELAPSED = "elapsed_s"
+"""Beside what the device counts: the moment of the reading, so that differences are rates."""
+
+
+_METERS = (*(Meter(name, unit) for name, unit in _DISK_UNITS.items()), Meter(_ELAPSED, "s"))
 
 
 class Diskstats(FileReader):
@@ -98,8 +103,8 @@ class Diskstats(FileReader):
 
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
-        """The source's counters, flushes among them."""
-        return {self._source: tuple(Meter(name, unit) for name, unit in _DISK_UNITS.items())}
+        """The source's counters, flushes among them, and the time between readings."""
+        return {self._source: _METERS}
 
     @property
     def per_second(self) -> bool:
@@ -109,7 +114,7 @@ class Diskstats(FileReader):
     def read(self) -> tuple[Reading, ...]:
         """Read the device (and its disk, for flushes); None throughout when it is gone."""
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
-        values = self._stat(self._device.number)
+        values = {**self._stat(self._device.number), _ELAPSED: now[0] / 1e9}
         if self._device.disk != self._device.number:
             values |= {name: value for name, value in self._stat(self._device.disk).items() if name in _OF_DISK}
         return (Reading(self._source, *now, values),)
@@ -217,6 +222,13 @@ def _latency(kind: str, operations: str, words: str) -> Cost:
     )
 
 
+def _rate(name: str, title: str, unit: str, *counted: str) -> Cost:
+    """Counters of the data's device over the seconds between the readings."""
+    names = [f"diskstats.{each}" for each in counted]
+    response = Response(name, title, unit, Better.NEITHER, Scale.DIFFERENCE)
+    return Cost(response, lambda counters, _: quotient(total(counters, names), counters.get(f"diskstats.{_ELAPSED}")))
+
+
 class Disks(Probe):
     """The device under the data directory, and the WAL's own where it has one."""
 
@@ -233,6 +245,8 @@ class Disks(Probe):
         per_transaction("disk_flushes", "flushes of the device", "count", "diskstats.flushes"),
         _latency("read", "reads", "read of"),
         _latency("write", "writes", "write to"),
+        _rate("disk_iops", "reads and writes of the device per second", "1/s", "reads", "writes"),
+        _rate("disk_read_bytes_per_s", "read from the device per second", "bytes", "read_bytes"),
         Cost(
             Response(
                 "foreign_write_share",
@@ -248,8 +262,7 @@ class Disks(Probe):
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
         """Of the data's device and of the WAL's own."""
-        meters = tuple(Meter(name, unit) for name, unit in _DISK_UNITS.items())
-        return {self.name: meters, f"{self.name}_wal": meters}
+        return {self.name: _METERS, f"{self.name}_wal": _METERS}
 
     def unavailable(self, target: Target) -> str | None:
         """Memory, layered and network file systems have no device of this machine."""

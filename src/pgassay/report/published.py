@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pgassay.analysis import claims, messages
+from pgassay.analysis import claims, messages, paired_claims
 from pgassay.analysis.claims import ClaimJudgement, Mark, needed_parts
+from pgassay.analysis.comparable import is_speed, refusal_of_speed
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
@@ -26,7 +27,7 @@ from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
 from pgassay.report.trials import middle
 from pgassay.study.model import Claim, Published
-from pgassay.study.responses import Status
+from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -49,6 +50,8 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
+    if not claim.untestable and paired_claims.is_paired(claim, study):
+        return _paired(findings, claim)
     response = findings.responses.get(claim.response)
     baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
     if response is not None and not claim.untestable and baseline is not None:
@@ -66,6 +69,46 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         repeatable=not findings.imported,
     )
     return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
+
+
+def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
+    """The mark of a claim on two responses of a trial, or on two conditions."""
+    study, unknown = (
+        findings.study,
+        [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)],
+    )
+    if unknown:
+        return claims.not_testable(claim, messages.not_recorded(unknown))
+    sides = paired_claims.sides(claim, study)
+    if sides is None:
+        return claims.not_testable(claim, messages.no_such_pair(claim.against))
+    response = findings.responses[claim.response]
+    effect = paired_claims.paired_effect(
+        claim,
+        sides,
+        response,
+        findings.observations(claim.response),
+        findings.observations(claim.per) if claim.per else None,
+        blocks_max=study.design.blocks_max,
+        looks=findings.looks,
+    )
+    refused = _refusal(findings, sides, response)
+    found = claims.judge(
+        claim,
+        replace(effect, refused=refused),
+        blocks_max=study.design.blocks_max,
+        repeatable=not findings.imported,
+    )
+    return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")
+
+
+def _refusal(findings: "Findings", sides: paired_claims.Sides, response: Response) -> str:
+    """Why the speeds of the two may not be compared: they are on different drives, of which one is emulated."""
+    if not is_speed(response):
+        return ""
+    levels = [findings.study.levels_of(arm) for arm in (sides.theirs, sides.mine)]
+    errors = [findings.service_errors.get(arm.place) for arm in (sides.theirs, sides.mine)]
+    return refusal_of_speed(levels[0], levels[1], errors)
 
 
 def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:

@@ -1,6 +1,7 @@
 """What the authors of a published study found, as data beside the study, so that a run can be compared with it.
 
-A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it.
+A claim names a response, a treatment, what it was compared with, and the range of the effect that reproduces it. It
+may divide the response by another one of the same trial (`per`), and compare conditions (`against`).
 Published tables are kept as rows of text, shown beside one's own figures (of the row's `treatment`) and never computed
 with.
 """
@@ -12,7 +13,7 @@ from pgassay.study.model import Claim, Published
 from pgassay.study.quantities import typed
 
 _BOUNDS = ("low", "high", "magnitude")
-_KEYS = ("text", "source", "response", "treatment", "against", *_BOUNDS, "published", "untestable", "otherwise")
+_KEYS = ("text", "source", "response", "treatment", "against", *_BOUNDS, "published", "untestable", "otherwise", "per")
 _BESIDE = ("treatment", "response")
 
 
@@ -65,6 +66,7 @@ def _claim(table: dict[str, Any]) -> Claim:
         published=str(table.get("published", "")),
         untestable=str(table.get("untestable", "")),
         otherwise=str(table.get("otherwise", "")),
+        per=str(table.get("per", "")),
     )
 
 

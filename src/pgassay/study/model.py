@@ -45,6 +45,8 @@ class Claim:
     untestable: str = ""
     otherwise: str = ""
     """Why it may come out otherwise here; `{response}` stands for the median measured for its treatment."""
+    per: str = ""
+    """Another response of the same trial, by which `response` is divided; empty for the response itself."""
 
 
 @dataclass(frozen=True)
