@@ -14,6 +14,8 @@ import numpy as np
 from benchmarks.validity.agreement import disagreements
 from benchmarks.validity.answers import Answer, answers
 from benchmarks.validity.cells import CELLS, Cell
+from benchmarks.validity.cuts import CELLS as CUT_CELLS
+from benchmarks.validity.cuts import CUTS, Wrong, wrong_bounds
 from benchmarks.validity.noises import BLOCKS
 from benchmarks.validity.noises import rows as noise_rows
 from benchmarks.validity.rates import Rates, rates
@@ -49,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken += _print_noises(min(asked.studies, NOISES_MOST), asked.seed)
     broken += _print_answers(answers(asked.studies, asked.seed))
     broken += _print_steadiness(asked.studies, asked.seed)
+    broken += _print_cuts(wrong_bounds(cell, asked.studies, asked.seed) for cell in CUT_CELLS)
     print(f"\n{broken} bounds broken; {time.monotonic() - started:.0f} s, seed {asked.seed}")
     return 1 if broken else 0
 
@@ -93,6 +96,21 @@ def _print_noises(studies: int, seed: int) -> int:
         print(
             f"{row.machine:<11} {row.arms:4}  {row.way:<10} {100 * row.false:8.2f} {row.width_first:9.2f} "
             f"{row.width_last:10.2f}{'  BROKEN' if row.broken else ''}",
+            flush=True,
+        )
+    return broken
+
+
+def _print_cuts(rows: Iterable[Wrong]) -> int:
+    print(f"\nbound on damaging power cuts, {CUTS} cuts a run, wrong at any look (the first is the one that decides)")
+    print("exposed %  damage %  cuts an epoch   by epochs %  each cut by itself %  Clopper-Pearson %")
+    broken = 0
+    for row in rows:
+        cell = row.cell
+        broken += row.broken
+        print(
+            f"{100 * cell.exposed:9.0f} {100 * cell.damage:9.0f} {cell.alike:14.0f} {100 * row.by_epochs:13.2f} "
+            f"{100 * row.by_cuts:21.2f} {100 * row.by_looks:18.2f}{'  BROKEN' if row.broken else ''}",
             flush=True,
         )
     return broken

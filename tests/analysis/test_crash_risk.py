@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.crash_risk import fixed_upper, risk_of, sequence_upper
+from pgassay.analysis.crash_risk import course_of, fixed_upper, risk_of, sequence_upper
 
 
 def test_the_fixed_bound_is_that_of_clopper_and_pearson() -> None:
@@ -42,6 +42,27 @@ def test_over_all_looks_together_it_is_wrong_no_more_often_than_it_says(share: f
                 wrong += 1
                 break
     assert wrong <= 100 * 0.05
+
+
+def test_the_bounds_that_the_documentation_names() -> None:
+    found = [round(100 * sequence_upper(0, epochs), 3) for epochs in (200, 1000, 10_000)]
+    assert found == [1.836, 0.376, 0.038]
+
+
+@given(st.integers(1, 3000), st.data())
+def test_one_more_damaged_epoch_raises_the_bound(epochs: int, data: st.DataObject) -> None:
+    damaged = data.draw(st.integers(0, epochs - 1))
+    assert sequence_upper(damaged, epochs) <= sequence_upper(damaged + 1, epochs)
+
+
+def test_the_course_has_the_first_ten_cuts_and_ends_with_the_last() -> None:
+    cuts = [(epoch, epoch == 7) for epoch in range(1, 202)]
+    found = list(course_of(cuts))
+    assert [each.cuts for each in found[:10]] == [*range(1, 11)]
+    assert found[-1] == risk_of(cuts)
+    assert len(found) < 50
+    assert next(each for each in found if each.damaged_cuts).cuts == 7
+    assert list(course_of([])) == []
 
 
 def test_an_epoch_counts_once() -> None:

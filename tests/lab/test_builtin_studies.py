@@ -92,6 +92,7 @@ def test_what_authors_do_not_give_is_marked_as_ours(name: str) -> None:
         assert {"load.duration", "load.warmup"} <= set(study.ours), "no length of a run is published"
 
 
+DAMAGE = "unsafe_cuts"
 FITTED = {"kink_per_core": None, "smt_gain": 0.0, "smt_gain_of_yardstick": 0.0}
 """Figures of a fit, and which of their values is no effect."""
 FIGURE = re.compile(
@@ -111,7 +112,7 @@ def no_effect_of(claim: Claim) -> float | None:
 def test_the_words_of_a_claim_and_its_band_agree(name: str, size: str) -> None:
     """A figure is published with an effect, which the band is around; no effect at all never reproduces it."""
     for claim in study_of(name, size).claims:
-        if claim.untestable:
+        if claim.untestable or claim.response == DAMAGE:
             continue
         none, low, high = no_effect_of(claim), claim.low, claim.high
         if FIGURE.search(f"{claim.text} {claim.published}") and not NO_DIFFERENCE.search(claim.text):
@@ -140,6 +141,14 @@ def test_a_band_is_from_the_square_root_of_what_was_published_to_its_power_of_th
         ends = sorted((claim.magnitude**0.5, claim.magnitude**1.5))
         assert claim.low == pytest.approx(ends[0], abs=0.006), claim.text
         assert claim.high == pytest.approx(ends[1], abs=0.006), claim.text
+
+
+@pytest.mark.parametrize("name", builtin.names())
+def test_a_claim_about_damage_says_which_share_of_cuts_would_contradict_it(name: str) -> None:
+    for claim in study_of(name, "").claims:
+        if claim.response == DAMAGE:
+            assert (claim.low is None) != (claim.high is None), claim.text
+            assert 0 < (claim.low or claim.high or 0) < 0.1, claim.text
 
 
 @pytest.mark.parametrize("name", builtin.names())

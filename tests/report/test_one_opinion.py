@@ -25,7 +25,7 @@ from pgassay.report.reasons import reasons
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale
 from pgassay.testing.planted import make_run
-from tests.report import cacherun, crossed, driven, scaled, undecided
+from tests.report import cacherun, crossed, cut_runs, driven, scaled, undecided
 from tests.report.blocks import body, plain, tables
 
 SPECIMENS: dict[str, Callable[[Path], Run]] = {
@@ -35,6 +35,7 @@ SPECIMENS: dict[str, Callable[[Path], Run]] = {
     "crossed": crossed.make_crossed,
     "scaled": scaled.make_scaled,
     "cache": cacherun.make_run,
+    "cut": cut_runs.make_cuts,
     "undecided": undecided.make_undecided,
     "decided by a cost": lambda path: undecided.make_undecided(path, primary="wal_bytes_per_transaction"),
     "decided by a little": lambda path: undecided.make_undecided(path, undecided.CLEAR_75),

@@ -10,6 +10,7 @@ from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
 from tests.report.browser import OPEN_ALL, ask, axe, chromium, printed_pages
 from tests.report.crossed import make_crossed
+from tests.report.cut_runs import make_cuts
 from tests.report.scaled import make_scaled
 from tests.report.turned import make_turned
 
@@ -38,18 +39,21 @@ return [up, [cells(), head.getAttribute("aria-sort")]];
 """
 
 
-MADE: Any = {"planted": make_run, "crossed": make_crossed, "scaled": make_scaled, "turned": make_turned}
+MADE: Any = {
+    "planted": make_run,
+    "crossed": make_crossed,
+    "scaled": make_scaled,
+    "turned": make_turned,
+    "cut": make_cuts,
+}
 
 
 @pytest.fixture(scope="module", params=list(MADE))
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a run with verdicts, of one with conditions and covariates, of a curve, and of servers in turns."""
+    """Of a run with verdicts, one with conditions and covariates, a curve, servers in turns, and power cuts."""
     chromium()
     folder = tmp_path_factory.mktemp(request.param)
-    make: Any = {"planted": make_run, "crossed": make_crossed, "scaled": make_scaled, "turned": make_turned}[
-        request.param
-    ]
-    return page.write(Findings(make(folder / "run")), folder / "report")
+    return page.write(Findings(MADE[request.param](folder / "run")), folder / "report")
 
 
 @pytest.fixture(scope="session")

@@ -1,58 +1,115 @@
-"""What a report says of power cuts: safe with a bound, unsafe with the first damage, and what was not looked for."""
+"""What a report says of power cuts: safe with a bound, unsafe with the first damage, and the same on every surface."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pgassay.record.power_cuts import FILE, CutRecord, encode
+from pgassay.analysis.claims import ClaimJudgement, Mark
+from pgassay.analysis.crash_risk import sequence_upper
+from pgassay.analysis.verdicts import Kind
 from pgassay.record.reading import Run
-from pgassay.record.trials import trial_path
-from pgassay.report import power_cuts
-from pgassay.report.case import Text
+from pgassay.report import doubts, headline, power_cuts, published, text, verdict
 from pgassay.report.findings import Findings
-from pgassay.report.power_cuts import SECTION, answer, treatments
-from pgassay.report.section import Drawing, Figure, Surface
-from pgassay.testing.planted import make_run
+from pgassay.report.power_cuts import SECTION, arms
+from pgassay.report.section import Surface, Verdicts
+from pgassay.study.model import Claim
 from tests.report.blocks import plain, tables
+from tests.report.cut_runs import BLOCKS, CUTS, SOUND, make_cuts
 
-PAGE = {
-    "block": 9, "bytes": 8192, "old_lsn": 1 << 32, "new_lsn": (1 << 32) + 255, "sectors": [255, 0],
-    "changed": [1, 128], "torn": True,
-}  # fmt: skip
-SOUND = CutRecord(1, 1, 1, "all", 1, 2, 4, 1, 1, 0.5, 900.0, "sound", recovery_ms=70.0, ledger=True, page=PAGE,
-                  strip=[[9, 2, 1]])  # fmt: skip
-TORN = replace(SOUND, verdict="damaged_page", detail="invalid page in block 3", recovery_ms=None)
+FULL, TORN, UNSYNCED, LYING, WHOLE = range(5)
+"""Treatments of the study, in its order."""
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Ten sound cuts in each trial; in those of one treatment the third one tore a page."""
-    made = make_run(tmp_path_factory.mktemp("cuts") / "run")
-    bad = made.trials[0].treatment
-    for trial in made.trials:
-        cuts = [replace(SOUND, epoch=epoch) for epoch in range(10)]
-        if trial.treatment == bad:
-            cuts[2] = replace(TORN, epoch=2)
-        (trial_path(made.path, trial.number) / FILE).write_bytes(encode(cuts))
-    return made
+    return make_cuts(tmp_path_factory.mktemp("cuts") / "run")
 
 
-def test_each_treatment_is_safe_with_a_bound_or_unsafe_with_its_first_damage(run: Run) -> None:
-    bad = run.trials[0].treatment
-    found = {each.name: each for each in treatments(Findings(run))}
-    said = {name: answer(each, Text()) for name, each in found.items()}
-    assert "is unsafe" in said[bad]
-    assert "at cut 3, damaged a page" in said[bad]
-    safe = next(name for name in said if name != bad)
-    assert f"{safe} is safe here: 0 of {len(found[safe].cuts)} cuts" in said[safe]
-    assert 0 < found[safe].risk.upper < 0.1
+def rows(findings: Findings) -> Verdicts:
+    (found,) = (block for block in verdict.SECTION.shown(findings, Surface.PAGE) if isinstance(block, Verdicts))
+    return found
+
+
+def test_each_treatment_is_judged_by_its_own_cuts(run: Run) -> None:
+    found = [each.verdict for each in arms(Findings(run))]
+    assert [each.kind for each in found] == [Kind.SAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.SAFE]
+    assert found[FULL].text == ("safe: 0 of 60 cuts lost or damaged anything: below 5.76 % a cut with 95 % certainty")
+    assert found[TORN].text == (
+        "unsafe: 5 of 60 cuts did damage, the first at cut 3: invalid page in block 3 of relation base/5/16396"
+    )
+
+
+def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
+    """Once the table compared means and called unresolved, or equivalent, what the section below called unsafe."""
+    findings = Findings(run)
+    said = {each.name: each.verdict for each in arms(findings)}
+    assert {row.place: row.text for row in rows(findings).rows} == {name: each.text for name, each in said.items()}
+    assert {row.place: row.verdict for row in rows(findings).rows} == {name: each.kind for name, each in said.items()}
+    compared = {each.effect.place.name: each.verdict for each in findings.verdicts}
+    assert all(said[name] == found for name, found in compared.items())
+    document = plain(findings)
+    assert {each["treatment"]: each["verdict"] for each in document["power_cuts"]} == {
+        name: each.kind for name, each in said.items()
+    }
+    assert all(each["verdict"] == said[each["treatment"]].kind for each in document["verdicts"])
+    shown = [text.brief(findings), text.render(findings)]
+    for each in shown:
+        judged = each.partition("What to distrust")[0]
+        assert "unresolved" not in judged
+        assert "equivalent" not in judged
+
+
+def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
+    safe, unsafe = (found := headline.headline_of(Findings(run))).sentences
+    assert safe == (
+        "on an emulated drive, safe: the baseline (0 of 60 cuts lost or damaged anything: below 5.76 % a cut) and"
+        " server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts: below 5.76 %), with 95 % certainty"
+    )
+    assert unsafe.startswith("unsafe: server.full_page_writes=off (5 of 60 cuts did damage)")
+    assert "drive.flush=lies (30 of 60 cuts did damage)" in unsafe
+    assert {"60", "5.76", "5", "30", "95"} <= {each.text for each in found.figures}
+
+
+def test_a_single_damage_stands_in_the_headline(tmp_path: Path) -> None:
+    made = make_cuts(tmp_path / "run", lambda arm: [SOUND, replace(SOUND, verdict="no_recovery", epoch=2)])
+    (said,) = headline.headline_of(Findings(made)).sentences
+    assert said.startswith("on an emulated drive, unsafe: the baseline (5 of 10 cuts did damage), ")
+
+
+def test_no_doubt_contradicts_what_was_measured(run: Run) -> None:
+    assert not any("crash-safe" in each for each in doubts.reasons(Findings(run)))
+
+
+def test_speed_as_the_primary_is_compared_as_ever(tmp_path: Path) -> None:
+    findings = Findings(make_cuts(tmp_path / "run", primary="tps"))
+    assert not power_cuts.decide(findings)
+    assert all(each.verdict.kind not in (Kind.SAFE, Kind.UNSAFE) for each in findings.verdicts)
+    assert any("crash-safe" in each for each in doubts.reasons(findings))
+    assert SECTION.shown(findings, Surface.PAGE), "the section is there all the same"
+
+
+def test_cuts_of_a_lying_drive_are_one_epoch_a_trial(run: Run) -> None:
+    """It answers flushes and keeps nothing, so no flush begins anything new: five trials are five, not sixty."""
+    found = arms(Findings(run))
+    assert (found[LYING].risk.cuts, found[LYING].risk.epochs) == (BLOCKS * CUTS, BLOCKS)
+    assert found[UNSYNCED].risk.epochs == BLOCKS * CUTS
+    assert found[FULL].risk.upper == sequence_upper(0, BLOCKS * CUTS)
+
+
+def test_the_middle_of_an_even_number_of_recoveries_is_between_two(tmp_path: Path) -> None:
+    made = make_cuts(
+        tmp_path / "run", lambda arm: [replace(SOUND, recovery_ms=100.0), replace(SOUND, recovery_ms=300.0)]
+    )
+    overview, *_ = tables(SECTION, Findings(made))
+    assert overview.rows[0][overview.head.index("recovery, median")] == "200 ms"
+    assert made.trials[0].responses["crash_recovery_ms"] == 200.0
 
 
 def test_the_tables_have_the_evidence(run: Run) -> None:
-    overview, *damage = tables(SECTION, Findings(run))
-    assert len(overview.rows) == len(treatments(Findings(run)))
-    assert len(damage) == 1
-    assert damage[0].rows[0][2:] == ("damaged a page", "invalid page in block 3")
+    overview, damage = tables(SECTION, Findings(run))
+    assert len(overview.rows) == len(arms(Findings(run)))
+    assert damage.rows[0][1:] == ("3", "5", "damaged a page", "invalid page in block 3 of relation base/5/16396")
     assert not any("not looked for" in note for note in overview.notes)
 
 
@@ -62,17 +119,22 @@ def test_what_was_not_looked_for_is_said(run: Run, monkeypatch: pytest.MonkeyPat
     assert any("lost commits and half transactions are not looked for" in note for note in overview.notes)
 
 
-def test_the_figures_draw_a_torn_page_and_lost_writes(run: Run) -> None:
-    figures = [block for block in SECTION.shown(Findings(run), Surface.PAGE) if isinstance(block, Figure)]
-    drawn = [figure.draw() for figure in figures]
-    assert len(drawn) == 2
-    assert all(isinstance(each, Drawing) for each in drawn)
+def test_commits_that_may_be_lost_are_told_in_ms_and_are_no_damage(tmp_path: Path) -> None:
+    made = make_cuts(tmp_path / "run", lambda arm: [replace(SOUND, lost_commits=3, loss_ms=312.4)])
+    found = arms(Findings(made))[FULL].verdict
+    assert found.kind is Kind.SAFE
+    assert found.text.startswith("safe: 0 of 5 cuts did damage: below ")
+    assert found.text.endswith("; at most the last 312 ms of commits were lost, as synchronous_commit = off allows")
+    safe, *_ = headline.headline_of(Findings(made)).sentences
+    assert "(0 of 5 cuts did damage: below " in safe
+    assert "; at most the last 312 ms of commits were lost" in safe
 
 
-def test_json_has_the_counts(run: Run) -> None:
-    told = plain(Findings(run))["power_cuts"]
-    bad = next(each for each in told if each["treatment"] == run.trials[0].treatment)
-    assert bad["verdicts"]["damaged_page"] == bad["damaged_cuts"] == bad["damaged"]
+def test_an_arm_without_a_cut_is_not_judged(tmp_path: Path) -> None:
+    made = make_cuts(tmp_path / "run", lambda arm: [SOUND] if arm.levels["server.fsync"].typed == "on" else [])
+    judged = {each.effect.place.name: each.verdict for each in Findings(made).verdicts}
+    (uncut,) = (found for name, found in judged.items() if "server.fsync=off" in name)
+    assert (uncut.kind, uncut.text) == (Kind.UNRESOLVED, "not judged: no cut was made")
 
 
 def test_a_run_without_cuts_says_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,3 +142,39 @@ def test_a_run_without_cuts_says_nothing(run: Run, monkeypatch: pytest.MonkeyPat
     findings = Findings(run)
     assert SECTION.shown(findings, Surface.PAGE) == ()
     assert "power_cuts" not in plain(findings)
+
+
+def claim(run: Run, treatment: str, *, low: float | None = None, high: float | None = None) -> ClaimJudgement:
+    levels = dict(part.split("=") for part in treatment.split(", "))
+    return published.judged(Findings(run), Claim("text", "source", "unsafe_cuts", levels, {}, low, high))
+
+
+def test_damage_marks_a_claim_at_once_with_the_torn_page(run: Run) -> None:
+    torn = arms(Findings(run))[TORN].name
+    found = claim(run, torn, low=0.01)
+    assert found.mark is Mark.REPRODUCED
+    assert "60 of 60 pages in flight were torn, one with bytes 0 to 511 as written, " in found.text
+    assert "(old LSN 1/0, new 1/FF)" in found.text
+    assert claim(run, torn, high=0.01).mark is Mark.CONTRADICTED
+
+
+def test_without_damage_the_bound_decides_and_too_few_cuts_do_not(run: Run) -> None:
+    whole = arms(Findings(run))[WHOLE].name
+    few = claim(run, whole, low=0.01)
+    assert few.mark is Mark.NOT_TESTABLE
+    assert "too few cuts to say that below 1 % do damage: safe: 0 of 60 cuts" in few.text
+    assert few.text.endswith("; 0 of 60 pages in flight were torn")
+    assert claim(run, whole, low=0.06).mark is Mark.CONTRADICTED
+    assert claim(run, whole, high=0.06).mark is Mark.REPRODUCED
+
+
+def test_a_claim_about_damage_without_a_share_or_without_cuts_is_not_testable(run: Run, tmp_path: Path) -> None:
+    whole = arms(Findings(run))[WHOLE].name
+    assert "no share" in claim(run, whole).text
+    uncut = make_cuts(tmp_path / "run", lambda arm: [])
+    assert "no cut was made" in claim(uncut, whole, low=0.01).text
+
+
+def test_every_claim_of_the_study_is_judged_by_cuts(run: Run) -> None:
+    marks = [each.mark for each in Findings(run).claims]
+    assert marks == [Mark.NOT_TESTABLE, Mark.REPRODUCED, Mark.NOT_TESTABLE, Mark.REPRODUCED, Mark.REPRODUCED]

@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 STUDIES: dict[str, tuple[str, ...]] = {
     "cache": (),
+    "commit-safety": ("--set", "load.duration=6s", "--set", "load.cuts=3"),
     "cores": (
         *("--set", "load.duration=3s", "--set", "load.scale=8"),
         *("--levels", "load.clients=1,2,4", "--levels", "load.script=tpcb-like"),
@@ -49,6 +50,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
     "fillfactor-sysbench": ("--set", "load.duration=2s"),
     "power-cut": ("--set", "load.duration=10s", "--set", "load.cuts=4"),
+    "recovery-time": ("--set", "load.duration=8s", "--set", "load.cuts=2"),
     "tpcc-fillfactor": (
         *("--set", "load.duration=4s"),
         *("--levels", "table.fillfactor=100,50", "--levels", "load.warehouses=1"),

@@ -1,29 +1,33 @@
 """How probable it is that a power cut damages something: exact bounds on a proportion, also while it is watched.
 
-The bound that decides holds whenever one looks: a confidence sequence by Robbins' mixture (Ann. Math. Stat. 41(5),
-1970) of binomial likelihoods with a Beta prior, cut at 1/alpha by Ville's inequality. For a number of cuts that was
-fixed beforehand the bound of Clopper and Pearson (Biometrika 26(4), 1934) is tighter and stands beside it.
+The bound that decides holds whenever one looks: a one-sided confidence sequence by Robbins' mixture (Ann. Math. Stat.
+41(5), 1970). For each share p the binomial likelihoods of all smaller shares are mixed by a Beta prior that ends at p;
+over the likelihood of p that is a supermartingale while no epoch's chance is below p, so Ville's inequality rejects p
+at 1/alpha. Epochs need not be independent for that: each one's chance may depend on those before. For a number of cuts
+that was fixed beforehand the bound of Clopper and Pearson (Biometrika 26(4), 1934) is tighter and stands beside it.
 
 Crash states of one epoch (the time between two flushes) share their history, so an epoch counts once, as damaged if any
-of its cuts was.
+of its cuts was. Its first cut alone would be a fair draw; the others can only add damage and so widen the bound.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from math import log
 
 from scipy.optimize import brentq  # type: ignore[import-untyped]
-from scipy.special import betaln, xlog1py, xlogy  # type: ignore[import-untyped]
+from scipy.special import betainc, betaln, xlog1py, xlogy  # type: ignore[import-untyped]
 from scipy.stats import beta  # type: ignore[import-untyped]
 
 ALPHA = 0.05
 _PRIOR = (0.5, 20.0)
 """Of the mixture: most of it below a tenth, where the bounds of safe configurations lie. Any prior is valid."""
+_STEP = 1.1
+"""Each point of a course has at least so many times the cuts of the one before."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """Of `epochs` independent ones `damaged` were; `upper` holds whenever one looks, `fixed_upper` at a fixed end.
+    """Of `epochs` that were cut, `damaged` were; `upper` holds whenever one looks, `fixed_upper` at a fixed end.
 
     Both are one-sided at 95 %; 1.0 without an epoch.
     """
@@ -38,19 +42,51 @@ class Risk:
 
 def risk_of(cuts: Iterable[tuple[Hashable, bool]], alpha: float = ALPHA) -> Risk:
     """From (epoch, whether the cut did damage) of every cut."""
-    every = list(cuts)
-    found: dict[Hashable, bool] = {}
-    for epoch, damaged in every:
-        found[epoch] = found.get(epoch, False) or damaged
-    damaged_epochs = sum(found.values())
-    return Risk(
-        cuts=len(every),
-        damaged_cuts=sum(damaged for _, damaged in every),
-        epochs=len(found),
-        damaged=damaged_epochs,
-        upper=sequence_upper(damaged_epochs, len(found), alpha),
-        fixed_upper=fixed_upper(damaged_epochs, len(found), alpha),
-    )
+    counts = _Counts()
+    for epoch, damaged in cuts:
+        counts.add(epoch, damaged)
+    return counts.risk(alpha)
+
+
+def course_of(cuts: Iterable[tuple[Hashable, bool]], alpha: float = ALPHA) -> Iterator[Risk]:
+    """The risk as it was known while cuts were made: after each of the first ten, then at steps of a tenth.
+
+    The last one is that of `risk_of`.
+    """
+    counts, shown = _Counts(), 0
+    for epoch, damaged in cuts:
+        counts.add(epoch, damaged)
+        if counts.cuts >= max(shown + 1, shown * _STEP):
+            shown = counts.cuts
+            yield counts.risk(alpha)
+    if counts.cuts > shown:
+        yield counts.risk(alpha)
+
+
+class _Counts:
+    """Cuts and epochs, so far."""
+
+    def __init__(self) -> None:
+        self.cuts = self.damaged_cuts = self.damaged = 0
+        self.epochs: dict[Hashable, bool] = {}
+
+    def add(self, epoch: Hashable, damaged: bool) -> None:
+        before = self.epochs.get(epoch, False)
+        self.epochs[epoch] = before or damaged
+        self.cuts += 1
+        self.damaged_cuts += damaged
+        self.damaged += damaged and not before
+
+    def risk(self, alpha: float) -> Risk:
+        epochs = len(self.epochs)
+        return Risk(
+            cuts=self.cuts,
+            damaged_cuts=self.damaged_cuts,
+            epochs=epochs,
+            damaged=self.damaged,
+            upper=sequence_upper(self.damaged, epochs, alpha),
+            fixed_upper=fixed_upper(self.damaged, epochs, alpha),
+        )
 
 
 def fixed_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
@@ -63,12 +99,13 @@ def sequence_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
     if damaged >= epochs:
         return 1.0
     a, b = _PRIOR
-    mixture = betaln(a + damaged, b + epochs - damaged) - betaln(a, b)
+    sound = epochs - damaged
+    mixture = betaln(a + damaged, b + sound) - betaln(a, b)
 
     def excess(share: float) -> float:
-        """Above 0 where the share is rejected."""
-        return float(mixture - xlogy(damaged, share) - xlog1py(epochs - damaged, -share) + log(alpha))
+        """Above 0 where the share is rejected; rises with it, from below 0 at what was seen."""
+        below = log(betainc(a + damaged, b + sound, share)) - log(betainc(a, b, share))
+        return float(mixture + below - xlogy(damaged, share) - xlog1py(sound, -share) + log(alpha))
 
-    middle = damaged / epochs
-    nearly = 1.0 - 1e-15
-    return 1.0 if excess(nearly) <= 0 else float(brentq(excess, max(middle, 1e-15), nearly, xtol=1e-12))
+    seen, nearly = (damaged + 0.5) / (epochs + 0.5), 1.0 - 1e-15
+    return 1.0 if excess(nearly) <= 0 else float(brentq(excess, seen, nearly, xtol=1e-12))

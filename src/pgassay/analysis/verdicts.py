@@ -26,7 +26,10 @@ SET_ASIDE = "set aside"
 
 
 class Kind(StrEnum):
-    """What a verdict says. `different` is for responses of which neither direction is better."""
+    """What a verdict says. `different` is for responses of which neither direction is better.
+
+    `safe` and `unsafe` are about a treatment's own power cuts, not about a comparison (`crash_risk`).
+    """
 
     BETTER = "better"
     WORSE = "worse"
@@ -35,6 +38,8 @@ class Kind(StrEnum):
     UNRESOLVED = "unresolved"
     FAILED = "failed"
     NOT_COMPARED = "not compared"
+    SAFE = "safe"
+    UNSAFE = "unsafe"
 
 
 @dataclass(frozen=True)

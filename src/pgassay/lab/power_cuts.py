@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from pgassay.analysis import ledger
 from pgassay.bench.crash_states import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
@@ -214,7 +215,7 @@ def during(arm: ResolvedArm, clone: Path, seed: int) -> Iterator[PowerCuts | Non
 def summed(cuts: Sequence[CutRecord]) -> dict[str, float | None]:
     """The responses of a window's cuts."""
     recoveries = sorted(cut.recovery_ms for cut in cuts if cut.recovery_ms is not None)
-    middle = recoveries[len(recoveries) // 2] if recoveries else None
+    middle = median(recoveries) if recoveries else None
     return {
         "power_cuts": float(len(cuts)),
         "unsafe_cuts": float(sum(cut.verdict != SOUND for cut in cuts)),

@@ -47,6 +47,8 @@ class CutRecord:
     amcheck: bool = False
     lost_commits: int = 0
     loss_ms: float = 0.0
+    redo_bytes: float | None = None
+    """WAL that recovery replayed; None where the server's log does not tell."""
 
 
 def encode(cuts: Sequence[CutRecord]) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.messages import per_cent
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
-from pgassay.report import comparison, words
+from pgassay.report import comparison, power_cuts, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
@@ -52,7 +52,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         table = _lost(lost)
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
-    left_out = [each.effect for each in findings.verdicts if each.effect.left_out]
+    compared = () if power_cuts.decide(findings) else findings.verdicts
+    left_out = [each.effect for each in compared if each.effect.left_out]
     alike: dict[str, list[str]] = {}
     for effect in left_out:
         alike.setdefault("; ".join(effect.left_out), []).append(effect.place.name)
@@ -67,7 +68,9 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     trials = findings.trials
     found = [losses(trials), *(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items())]
     found += [] if findings.finished else [f"the run has not come to its end: {findings.end}"]
-    found += [*crash_warnings(findings.study), *side_effects(trials), *overloads(trials), *late_clock(trials)]
+    # Where power was cut, the verdicts say what became of them.
+    found += [] if power_cuts.decide(findings) else crash_warnings(findings.study)
+    found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
     found += [*findings.remarks, disturbance(trials), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(comparison.order(findings.study))

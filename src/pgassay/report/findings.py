@@ -29,7 +29,7 @@ from pgassay.record.journal import Kind
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, published, scaling, service_times, words
+from pgassay.report import bottleneck, curves, disk, power_cuts, published, scaling, service_times, words
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.report.trials import failures
@@ -253,6 +253,8 @@ class Findings:
 
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         design, failure = self.study.design, self.failure(effect.place)
+        if failure is None and response.name == self.study.primary and power_cuts.decide(self):
+            return power_cuts.verdict_at(self, effect.place)
         resolution, most = design.resolution, design.blocks_max
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
@@ -292,10 +294,8 @@ class Findings:
         """The family of all costs but those that decide when the run ends."""
         named = (name for name, response in self.responses.items() if response.cost)
         observed = {name: self.observations(name) for name in named if family(self.study, name) is None}
-        blocks_max = self.study.design.blocks_max
-        return cost_effects(
-            observed, tuple(self.responses.values()), self.baseline, blocks_max=blocks_max, looks=self.looks
-        )
+        declared, most = tuple(self.responses.values()), self.study.design.blocks_max
+        return cost_effects(observed, declared, self.baseline, blocks_max=most, looks=self.looks)
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:

@@ -81,7 +81,7 @@ class Facts:
 
 def headline_of(findings: "Findings") -> Headline:
     """The headline of a run."""
-    cuts = power_cuts.told(findings)
+    cuts = power_cuts.headline(findings)
     if cuts is not None:
         return cuts
     if findings.verdicts:

@@ -1,17 +1,20 @@
-"""Power cuts: is each treatment safe, how sure is that, what was found; torn pages and lost writes as figures.
+"""Power cuts: is each treatment safe, how sure is that, and what was found.
 
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
-do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. What a cut
-is and what it assumes: docs/power-cut.md.
+do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. Where cuts
+are the primary response this is the verdict of the run, on every surface. What a cut assumes: docs/power-cut.md.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
 
-from pgassay.analysis.crash_risk import Risk, risk_of
+from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
 from pgassay.analysis.messages import plural, rounded
+from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
     DAMAGED_PAGE,
@@ -23,20 +26,26 @@ from pgassay.record.power_cuts import (
     CutRecord,
     power_cuts,
 )
-from pgassay.report import words
-from pgassay.report.case import Headline, Text
-from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Surface, Table
+from pgassay.record.values import TrialRecord
+from pgassay.report import power_cut_figures, words
+from pgassay.report.case import Headline, Text, joined, short
+from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts
+from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-RESPONSES = ("unsafe_cuts", "power_cuts", "lost_commit_ms")
-"""Primaries whose answer is given here, and not by a comparison."""
-_SECTOR_BYTES = 512
+DAMAGE = "unsafe_cuts"
+PRIMARIES = (DAMAGE, "power_cuts", "lost_commit_ms")
+"""Primary responses whose verdicts are given here, and not by a comparison of means."""
 _SHOWN = 8
 """Kinds of damage that are listed of each treatment."""
-FOUND: Mapping[str, str] = {
+_RANGES = 4
+"""Ranges of a torn page that a sentence names."""
+_FLUSH, _LIES = "drive.flush", "lies"
+_SURE = f"{100 * (1 - ALPHA):.0f}"
+DID: Mapping[str, str] = {
     LOST_COMMITS: "lost commits that had been acknowledged",
     NEVER_SENT: "showed transactions that were never sent",
     HALF_TRANSACTION: "left a transaction in part",
@@ -49,76 +58,204 @@ ASSUMED = (
     "emulated: the power of a modelled drive was cut, not that of a real one; the page cache is lost, writes since the "
     "last flush are lost or torn as the drive's options say, and a real PostgreSQL recovers on what is left"
 )
+_QUESTION = "does a power cut lose or damage anything? Each treatment is judged by its own cuts"
+HOW = (
+    f"the bounds are one-sided, at {_SURE} %, and hold whenever one looks; they go by epochs, since crash states"
+    " between the same two flushes are not independent (docs/power-cut.md)"
+)
 
 
 @dataclass(frozen=True)
-class Treatment:
-    """All cuts of one treatment, in their order."""
+class ArmCuts:
+    """All cuts of one arm in their order, each with its epoch: what is alike shares one."""
 
-    name: str
+    place: Place
     cuts: Sequence[CutRecord]
-    risk: Risk
-    loss_ms: float
+    epochs: Sequence[tuple[int, int]]
+    blocks: int
 
     @property
+    def name(self) -> str:
+        """Of the arm."""
+        return self.place.name
+
+    @cached_property
+    def risk(self) -> Risk:
+        """How probable damage is."""
+        return risk_of((epoch, cut.verdict != SOUND) for epoch, cut in zip(self.epochs, self.cuts, strict=True))
+
+    @property
+    def loss_ms(self) -> float:
+        """How far before a cut the first lost commit was, at most."""
+        return max((cut.loss_ms for cut in self.cuts), default=0.0)
+
+    @cached_property
     def damage(self) -> Sequence[tuple[int, CutRecord]]:
         """Cuts that did damage, with their place from 1."""
         return [(place, cut) for place, cut in enumerate(self.cuts, start=1) if cut.verdict != SOUND]
 
+    @property
+    def verdict(self) -> Verdict:
+        """Safe with a bound, or unsafe with the first damage."""
+        risk = self.risk
+        if not self.damage:
+            return Verdict(Kind.SAFE, f"safe: {_sound(self)}")
+        place, first = self.damage[0]
+        return Verdict(Kind.UNSAFE, f"unsafe: {_share(risk)} did damage, the first at cut {place}: {_evidence(first)}")
 
-def treatments(findings: "Findings") -> Sequence[Treatment]:
-    """Every treatment of which cuts were made, in the study's order."""
-    found: dict[str, list[tuple[int, CutRecord]]] = {}
+
+def _share(risk: Risk) -> str:
+    return f"{risk.damaged_cuts:,} of {risk.cuts:,} {plural('cut', risk.cuts)}"
+
+
+def _sound(each: ArmCuts) -> str:
+    """What was found of a safe treatment, and what its settings allow to be lost."""
+    sure = f"below {_bound(each.risk)} % a cut with {_SURE} % certainty"
+    if not each.loss_ms:
+        return f"{_share(each.risk)} lost or damaged anything: {sure}"
+    lost = f"at most the last {words.number(each.loss_ms)} ms of commits were lost, as synchronous_commit = off allows"
+    return f"{_share(each.risk)} did damage: {sure}; {lost}"
+
+
+def _bound(risk: Risk) -> str:
+    return rounded(risk.upper * 100)
+
+
+def _evidence(cut: CutRecord) -> str:
+    return cut.detail or DID.get(cut.verdict, cut.verdict)
+
+
+def arms(findings: "Findings") -> Sequence[ArmCuts]:
+    """Every arm of which cuts were made, in the study's order."""
+    found: dict[Place, list[tuple[TrialRecord, CutRecord]]] = {}
     for trial in findings.trials:
         if trial.status is not Status.INVALID:
             cuts = power_cuts(findings.run, trial.number)
-            found.setdefault(trial.treatment, []).extend((trial.number, cut) for cut in cuts)
+            found.setdefault(trial.place, []).extend((trial, cut) for cut in cuts)
     return [
-        Treatment(
-            each.name,
+        ArmCuts(
+            arm.place,
             [cut for _, cut in mine],
-            risk_of(((number, cut.epoch), cut.verdict != SOUND) for number, cut in mine),
-            max((cut.loss_ms for _, cut in mine), default=0.0),
+            [_epoch(trial, cut) for trial, cut in mine],
+            len({trial.block for trial, _ in mine}),
         )
-        for each in findings.study.treatments
-        if (mine := found.get(each.name, []))
+        for arm in findings.study.arms
+        if (mine := found.get(arm.place, []))
     ]
 
 
-def told(findings: "Findings") -> Headline | None:
-    """The headline of a run whose primary is about power cuts; None for another."""
-    if findings.primary.name not in RESPONSES:
-        return None
-    mine = findings.once(treatments)
-    if not mine:
-        return None
-    text = Text()
-    sound = [each for each in mine if not each.damage]
-    damaged = [each for each in mine if each.damage]
-    parts = [answer(each, text) for each in (*sound, *damaged)]
-    return Headline([f"on an emulated drive, {parts[0]}", *parts[1:]], text.figures)
+def _epoch(trial: TrialRecord, cut: CutRecord) -> tuple[int, int]:
+    """Trial and flush. On a drive that lies no flush begins anything: all cuts of a trial are alike."""
+    flush = trial.levels.get(_FLUSH)
+    return (trial.number, 0 if flush is not None and flush.typed == _LIES else cut.epoch)
 
 
-def answer(each: Treatment, text: Text) -> str:
-    """One treatment in a sentence."""
-    made, risk = len(each.cuts), each.risk
-    number = text.count(made, f"power cuts with {each.name}")
-    if not each.damage:
-        bound = text.number(f"{rounded(risk.upper * 100)} %", risk.upper, f"bound of damage with {each.name}")
-        return (
-            f"{each.name} is safe here: 0 of {number} cuts lost or damaged anything, so fewer than {bound} do, with "
-            "95 % certainty"
+def pages(each: ArmCuts) -> str:
+    """What became of pages in flight, and where the first torn one that did damage was torn; empty without any."""
+    met = [cut for cut in each.cuts if cut.page]
+    if not met:
+        return ""
+    torn = [*power_cut_figures.torn_cuts(each)]
+    torn_of = f"{len(torn):,} of {len(met):,} {plural('page', len(met))}"
+    found = f"; {torn_of} in flight {'was' if len(torn) == 1 else 'were'} torn"
+    damaging = next((cut for _, cut in torn if cut.verdict != SOUND), None)
+    if damaging is None:
+        return found
+    ranges = [f"bytes {row['bytes']} {row['holds']}" for row in power_cut_figures.range_rows(damaging)]
+    return f"{found}, one with {joined(ranges[:_RANGES])} ({power_cut_figures.lsns(damaging)})"
+
+
+def decide(findings: "Findings") -> bool:
+    """Are power cuts what this run's verdicts are about?"""
+    return findings.study.primary in PRIMARIES and bool(findings.once(arms))
+
+
+def verdict_at(findings: "Findings", place: Place) -> Verdict:
+    """The verdict on one arm."""
+    found = next((each for each in findings.once(arms) if each.place == place), None)
+    return found.verdict if found else Verdict(Kind.UNRESOLVED, "not judged: no cut was made")
+
+
+def question(findings: "Findings") -> str:
+    """What the verdicts answer, and which treatment the answer calls the baseline."""
+    many = "," in findings.baseline
+    return f"{_QUESTION}{f'; the baseline is {findings.baseline}' if many else ''}"
+
+
+def verdict_blocks(findings: "Findings") -> Iterator[Block]:
+    """The verdict on each arm that was cut, the baseline among them."""
+    yield Sentences((question(findings),))
+    yield Verdicts(
+        tuple(
+            VerdictRow(
+                each.name,
+                "",
+                each.verdict.kind,
+                each.verdict.text,
+                words.counted(each.blocks, "block"),
+            )
+            for each in findings.once(arms)
         )
-    place, first = each.damage[0]
-    count = text.count(len(each.damage), f"damaging cuts with {each.name}")
-    return (
-        f"{each.name} is unsafe: {count} of {number} cuts did damage; the first, at cut {place}, "
-        f"{FOUND.get(first.verdict, first.verdict)}"
     )
 
 
+def headline(findings: "Findings") -> Headline | None:
+    """The headline of a run whose verdicts are about power cuts; None for another."""
+    if not decide(findings):
+        return None
+    text = Text()
+    every = findings.once(arms)
+    said = [_safe(findings, [each for each in every if not each.damage], text)]
+    said.append(_unsafe(findings, [each for each in every if each.damage], text))
+    first, *others = filter(None, said)
+    return Headline([f"on an emulated drive, {first}", *others], text.figures)
+
+
+def _safe(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> str:
+    if not sound:
+        return ""
+    parts = [_safe_part(called(findings, each), each, text, whole=not place) for place, each in enumerate(sound)]
+    return f"safe: {joined(parts)}, with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
+
+
+def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
+    """A safe treatment with its bound; the first one of a sentence says the `whole` of it."""
+    made = text.number(f"{each.risk.cuts:,}", each.risk.cuts, f"power cuts with {each.name}")
+    bound = text.number(_bound(each.risk), each.risk.upper, f"bound of damage with {each.name}")
+    did = " did damage" if each.loss_ms else " lost or damaged anything" if whole else ""
+    lost = ""
+    if each.loss_ms:
+        lost_ms = text.number(words.number(each.loss_ms), each.loss_ms, f"commits lost with {each.name}, ms")
+        lost = f"; at most the last {lost_ms} ms of commits were lost, as its settings allow"
+    return f"{name} (0 of {made} cuts{did}: below {bound} %{' a cut' if whole else ''}{lost})"
+
+
+def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts], text: Text) -> str:
+    def counted(each: ArmCuts) -> str:
+        damaged, made = each.risk.damaged_cuts, each.risk.cuts
+        count = text.number(f"{damaged:,}", damaged, f"damaging cuts with {each.name}")
+        return f"{count} of {text.number(f'{made:,}', made, f'power cuts with {each.name}')} cuts"
+
+    if not damaged:
+        return ""
+    if len(damaged) > 1:
+        return f"unsafe: {joined([f'{called(findings, each)} ({counted(each)} did damage)' for each in damaged])}"
+    (only,) = damaged
+    place, first = only.damage[0]
+    at = text.count(place, "first cut that did damage")
+    return f"{called(findings, only)} is unsafe: {counted(only)} did damage, the first at cut {at}: {_evidence(first)}"
+
+
+def called(findings: "Findings", each: ArmCuts) -> str:
+    """A short name: `the baseline`, or what tells an arm from it, with the factors' names."""
+    if each.name == findings.baseline and "," in each.name:
+        return "the baseline"
+    found = short(each.name, beside=findings.baseline)
+    return found if "=" in found else each.name or "the server"
+
+
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    mine = findings.once(treatments)
+    mine = findings.once(arms)
     if not mine:
         return
     yield Sentences((ASSUMED,))
@@ -129,52 +266,42 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         "damaging cuts",
         "may do damage, below",
         "recovery, median",
-        "recovery, greatest",
+        "recovery, longest",
         "cut, median",
     )
-    yield Table(head, [_row(each) for each in mine], notes=tuple(_notes(mine)), name="power-cuts", whole=True)
-    for each in mine:
-        if each.damage:
-            yield Table(
-                ("first at cut", "cuts", "what it did", "first evidence"),
-                _found(each),
-                title=each.name,
-                texts=True,
-                name=f"damage {each.name}",
-            )
-    yield Figure("torn-page", lambda: _torn_page(mine), key=1)
-    yield Figure("lost-writes", lambda: _lost_writes(mine))
+    rows = [(called(findings, each), *_figures(each)) for each in mine]
+    yield Table(head, rows, notes=tuple(_notes(findings, mine)), whole=True)
+    damage = [(called(findings, each), *row) for each in mine for row in _damage(each)]
+    if damage:
+        heads = ("", "first at cut", "cuts", "what it did", "first evidence")
+        table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
+        yield replace(table, on=Surface.TERMINAL)
+        yield Folded(table.title, (replace(table, title="", on=Surface.PAGE),))
+    yield from power_cut_figures.figures(mine, {each.name: called(findings, each) for each in mine})
 
 
-def _row(each: Treatment) -> Sequence[str]:
-    recoveries = sorted(cut.recovery_ms for cut in each.cuts if cut.recovery_ms is not None)
-    middle = f"{rounded(recoveries[len(recoveries) // 2])} ms" if recoveries else words.MISSING
-    most = f"{rounded(recoveries[-1])} ms" if recoveries else words.MISSING
-    cuts_ms = sorted(cut.cut_ms for cut in each.cuts)
+def _figures(each: ArmCuts) -> Sequence[str]:
+    recoveries = [cut.recovery_ms for cut in each.cuts if cut.recovery_ms is not None]
     risk = each.risk
     return (
-        each.name,
-        str(risk.cuts),
-        str(risk.epochs),
-        str(risk.damaged_cuts),
-        f"{rounded(risk.upper * 100)} %",
-        middle,
-        most,
-        f"{rounded(cuts_ms[len(cuts_ms) // 2])} ms",
+        f"{risk.cuts:,}",
+        f"{risk.epochs:,}",
+        f"{risk.damaged_cuts:,}",
+        f"{_bound(risk)} %",
+        f"{rounded(median(recoveries))} ms" if recoveries else words.MISSING,
+        f"{rounded(max(recoveries))} ms" if recoveries else words.MISSING,
+        f"{rounded(median(cut.cut_ms for cut in each.cuts))} ms",
     )
 
 
-def _notes(mine: Sequence[Treatment]) -> Iterator[str]:
-    yield (
-        "the bound is one-sided, at 95 %, by epochs (the time between two flushes: cuts of one epoch are alike), and "
-        "holds whenever one looks; for a number of cuts that was fixed beforehand it is "
-        + ", ".join(f"{rounded(each.risk.fixed_upper * 100)} %" for each in mine)
-        + ", in the order of the rows"
-    )
-    if any(each.loss_ms and not each.damage for each in mine):
-        lost = ", ".join(f"{each.name}: {rounded(each.loss_ms)} ms" for each in mine if each.loss_ms)
+def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
+    sound = [each for each in mine if not each.damage]
+    fixed = ", ".join(f"{rounded(each.risk.fixed_upper * 100)} % with {called(findings, each)}" for each in sound)
+    yield HOW + (f"; for a number of cuts that was fixed beforehand: {fixed}" if fixed else "")
+    if allowed := [each for each in sound if each.loss_ms]:
+        lost = ", ".join(f"{words.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
         yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"
-    unchecked = [each.name for each in mine if not any(cut.ledger for cut in each.cuts)]
+    unchecked = [called(findings, each) for each in mine if not any(cut.ledger for cut in each.cuts)]
     if unchecked:
         named = ", ".join(unchecked)
         yield f"without load.script = ledger, lost commits and half transactions are not looked for: {named}"
@@ -182,139 +309,27 @@ def _notes(mine: Sequence[Treatment]) -> Iterator[str]:
     yield f"tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, the file system after each"
 
 
-def _found(each: Treatment) -> Sequence[Sequence[str]]:
-    counts = Counter(cut.verdict for _, cut in each.damage)
+def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:
     first: dict[str, tuple[int, CutRecord]] = {}
     for place, cut in each.damage:
         first.setdefault(cut.verdict, (place, cut))
-    return [
-        (str(first[verdict][0]), str(count), FOUND.get(verdict, verdict), first[verdict][1].detail)
-        for verdict, count in counts.most_common(_SHOWN)
-    ]
-
-
-def _torn_page(mine: Sequence[Treatment]) -> Drawing | str | None:
-    """Of each treatment the first torn page that did damage, or else one that did none, sector by sector."""
-    rows = [row for each in mine for row in _sectors(each)]
-    if not rows:
-        return "no page was torn by any of the cuts"
-    import altair as alt
-
-    from pgassay.report import charts
-    from pgassay.report.colours import GREY, PALETTE
-
-    kinds = ("as before the write", "as written", "the same in both")
-    shades = alt.Scale(domain=kinds, range=[PALETTE[1], PALETTE[0], GREY])
-    base = charts.chart_of(rows)
-    tips = [
-        charts.tip(f"{name}:N") for name in ("treatment", "bytes", "kind", "outcome", "old_lsn", "new_lsn", "block")
-    ]
-    marks = base.mark_rect(stroke="white", strokeWidth=1).encode(
-        x=alt.X("sector:O", title="sector of 512 bytes within the page", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(labelLimit=charts.NARROW)),
-        color=alt.Color("kind:N", scale=shades, legend=alt.Legend(title=None, orient="bottom")),
-        tooltip=tips,
-    )
-    return Drawing(
-        "A page that was in flight when the power failed",
-        "A row is one page as it lay on the drive after the cut: which sectors hold the old page, and which the new "
-        "one. With full-page images in the WAL recovery replaces all of it; without them nothing repairs it.",
-        marks.properties(width=charts.WIDTH, height=36 * len({row["label"] for row in rows})),
-    )
-
-
-def _sectors(each: Treatment) -> Iterator[dict[str, Any]]:
-    torn = [(place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.page and cut.page.get("torn")]
-    if not torn:
-        return
-    place, cut = min(torn, key=lambda found: (found[1].verdict == SOUND, found[0]))
-    page = cut.page
-    assert page is not None
-    outcome = "sound" if cut.verdict == SOUND else FOUND.get(cut.verdict, cut.verdict)
-    for index in range(page["bytes"] // _SECTOR_BYTES):
-        arrived, changed = (page[name][index // 8] >> index % 8 & 1 for name in ("sectors", "changed"))
-        kind = "the same in both" if not changed else "as written" if arrived else "as before the write"
-        yield {
-            "treatment": each.name,
-            "label": f"cut {place}: {each.name}",
-            "sector": index,
-            "bytes": f"{index * _SECTOR_BYTES} … {(index + 1) * _SECTOR_BYTES - 1}",
-            "kind": kind,
-            "outcome": outcome,
-            "old_lsn": _lsn(page["old_lsn"]),
-            "new_lsn": _lsn(page["new_lsn"]),
-            "block": page["block"],
-        }
-
-
-def _lsn(value: int) -> str:
-    """As PostgreSQL prints it."""
-    return f"{value >> 32:X}/{value & 0xFFFFFFFF:X}"
-
-
-def _lost_writes(mine: Sequence[Treatment]) -> Drawing | str | None:
-    """Of each treatment the cut with the most requests that were not durable: each with what arrived of it."""
-    rows: list[dict[str, Any]] = []
-    for each in mine:
-        place, cut = max(enumerate(each.cuts, start=1), key=lambda found: len(found[1].strip or ()))
-        for order, (first, blocks, arrived) in enumerate(cut.strip or (), start=1):
-            for kind, count in (("reached the medium", arrived), ("lost", blocks - arrived)):
-                if count:
-                    rows.append(
-                        {
-                            "label": f"cut {place}: {each.name}",
-                            "request": order,
-                            "kind": kind,
-                            "kib": count * 4,
-                            "block": first,
-                        }
-                    )
-    if not rows:
-        return "at no cut were there writes that the drive had not made durable"
-    import altair as alt
-
-    from pgassay.report import charts
-    from pgassay.report.colours import PALETTE
-
-    kinds = ("reached the medium", "lost")
-    chart = (
-        charts.chart_of(rows)
-        .mark_bar()
-        .encode(
-            x=alt.X(
-                "request:O",
-                title="requests since the last flush that was honoured, in order",
-                axis=alt.Axis(labelOverlap=True),
-            ),
-            y=alt.Y("kib:Q", title="KiB"),
-            color=alt.Color(
-                "kind:N",
-                scale=alt.Scale(domain=kinds, range=[PALETTE[2], PALETTE[1]]),
-                legend=alt.Legend(title=None, orient="bottom"),
-            ),
-            row=alt.Row(
-                "label:N", title=None, sort=None, header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top")
-            ),
-            tooltip=[charts.tip(f"{name}:N") for name in ("label", "request", "kind", "kib", "block")],
-        )
-        .properties(width=charts.WIDTH, height=90)
-        .resolve_scale(x="independent", y="independent")
-    )
-    return Drawing(
-        "Writes that were not durable, and what the cut took of them",
-        "Of each treatment the cut with the most such writes; at most the last hundred.",
-        chart,
-    )
+    for verdict, count in Counter(cut.verdict for _, cut in each.damage).most_common(_SHOWN):
+        place, cut = first[verdict]
+        yield str(place), str(count), DID.get(verdict, verdict), cut.detail
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
-    mine = findings.once(treatments)
+    mine = findings.once(arms)
     if not mine:
         return {}
     return {
         "power_cuts": [
             {
-                "treatment": each.name,
+                "treatment": each.place.treatment,
+                "condition": each.place.condition,
+                "covariate": each.place.covariate,
+                "verdict": each.verdict.kind,
+                "text": each.verdict.text,
                 **asdict(each.risk),
                 "loss_ms": each.loss_ms,
                 "verdicts": dict(Counter(cut.verdict for cut in each.cuts)),
@@ -325,7 +340,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
 
 
 def _brief(findings: "Findings") -> str:
-    mine = findings.once(treatments)
+    mine = findings.once(arms)
     made = sum(len(each.cuts) for each in mine)
     damaged = sum(len(each.damage) for each in mine)
     return f"{made} {plural('cut', made)}, {damaged} did damage" if mine else ""

@@ -22,7 +22,7 @@ from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.messages import per_cent
 from pgassay.analysis.summary import Summary
 from pgassay.analysis.verdicts import Verdict
-from pgassay.report import words
+from pgassay.report import power_cuts, words
 from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
 from pgassay.report.trials import middle
@@ -50,6 +50,8 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
+    if claim.response == power_cuts.DAMAGE and not claim.untestable:
+        return _of_cuts(findings, claim)
     if not claim.untestable and paired_claims.is_paired(claim, study):
         return _paired(findings, claim)
     response = findings.responses.get(claim.response)
@@ -118,6 +120,26 @@ def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:
     every = ((findings.primary, findings.verdicts), *findings.secondary_verdicts)
     mine = (each for response, judged in every if response.name == effect.response for each in judged)
     return next((each.verdict for each in mine if each.effect.place == effect.place), None)
+
+
+def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
+    """The mark of a claim about damage, by every cut of its treatment.
+
+    One with `high` says that cuts do no damage, one with `low` that they do. Damage decides at once; without any the
+    bound does, as soon as it is not above that share.
+    """
+    levels = needed_parts(claim.treatment, findings.study)
+    cut = [each for each in findings.once(power_cuts.arms) if levels <= set(each.name.split(", "))]
+    asked = claim.low if claim.high is None else claim.high
+    if not cut or asked is None:
+        return claims.not_testable(claim, "no cut was made" if asked is not None else "the claim states no share")
+    worst = max(cut, key=lambda each: (bool(each.damage), each.risk.upper))
+    found = f"{worst.verdict.text}{power_cuts.pages(worst)}"
+    if not worst.damage and worst.risk.upper > asked:
+        return claims.not_testable(claim, f"too few cuts to say that below {per_cent(asked)} do damage: {found}")
+    mark = Mark.REPRODUCED if bool(worst.damage) == (claim.high is None) else Mark.CONTRADICTED
+    why = _foreseen(findings, claim) if mark is Mark.CONTRADICTED else ""
+    return ClaimJudgement(claim, mark, f"{mark}: {found}", why=why)
 
 
 def _fitted(findings: "Findings", claim: Claim) -> ClaimJudgement | None:

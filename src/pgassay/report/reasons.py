@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, moved_surely, size
-from pgassay.report import bottleneck
+from pgassay.report import bottleneck, power_cuts
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -24,7 +24,12 @@ _FIRST = (
 
 
 def reasons(findings: "Findings") -> tuple[str, ...]:
-    """At most three, the strongest first; none where nothing surely changed and no bottleneck is known."""
+    """At most three, the strongest first; none where nothing surely changed and no bottleneck is known.
+
+    None of power cuts, too, where speed is not what is judged.
+    """
+    if power_cuts.decide(findings):
+        return ()
     changed = tuple(changes(findings))
     stops = tuple(bottleneck.stops(findings))
     if not changed:

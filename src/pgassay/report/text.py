@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.report import contents, doubts, verdict, words
+from pgassay.report import contents, doubts, power_cuts, verdict, words
 from pgassay.report.arrangement import arranged
 from pgassay.report.reasons import reasons
 from pgassay.report.section import Block, Listing, Section, Sentences, Surface, Table, Verdicts
@@ -104,6 +104,8 @@ def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
 def _subject(findings: "Findings") -> str:
     """What the verdicts are about, and how many blocks they come from."""
     title, judged = verdict.SECTION.title, findings.verdicts
+    if power_cuts.decide(findings):
+        return f"{title}: {power_cuts.question(findings)}"
     if not judged:
         return title
     blocks = {each.effect.blocks for each in judged}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.messages import per_cent
-from pgassay.report import comparison, curves, decide, responses, scaling_figure, words
+from pgassay.report import comparison, curves, decide, power_cuts, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, VerdictRow, Verdicts
 from pgassay.study.responses import Status
@@ -23,13 +23,17 @@ _SECONDARY = (
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    if not findings.verdicts and findings.study.covariates:
+    if power_cuts.decide(findings):
+        yield from power_cuts.verdict_blocks(findings)
+        yield from responses.blocks(findings)
+    elif not findings.verdicts and findings.study.covariates:
         yield from _curves(findings)
     else:
         yield from _comparisons(findings)
     yield from decide.blocks(findings)
     yield Sentences(tuple(_regime(findings)), small=True)
-    method = (*_basis(findings), *responses.basis(findings), *decide.basis(findings))
+    basis = (power_cuts.HOW,) if power_cuts.decide(findings) else _basis(findings)
+    method = (*basis, *responses.basis(findings), *decide.basis(findings))
     yield Sentences(method, small=True, on=Surface.TERMINAL)
     yield Folded("How this was judged", (Sentences((*method, _SECONDARY), small=True),))
 
