@@ -42,7 +42,7 @@ def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
 def require(arguments: argparse.Namespace, thresholds: Sequence[object]) -> None:
     """Raise `UsageError` for `--check` without a single threshold, before anything runs."""
     if arguments.check and not thresholds:
-        raise messages.nothing_to_check()
+        raise messages.nothing_to_check("--check")
 
 
 def status(findings: "Findings", *, check: bool) -> int:

@@ -118,10 +118,10 @@ def nothing_compared(levels: Sequence[str]) -> UsageError:
     )
 
 
-def nothing_to_check() -> UsageError:
-    """`--check` of a study that says nothing of what counts."""
+def nothing_to_check(option: str) -> UsageError:
+    """`--check` or `--junit` of a study that says nothing of what counts."""
     return UsageError(
-        "--check has no threshold to check",
+        f"{option} has no threshold to check",
         'give --weigh "latency_p99_ms < 5 ms" or, in the study file, [decide]',
     )
 

@@ -108,7 +108,7 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         (
             each.limit.text,
             _name(findings, each),
-            _here(each),
+            here(each),
             Cell(each.outcome.value, each.why, badge=True),
         )
         for each in found
@@ -121,7 +121,7 @@ def _name(findings: "Findings", judgement: Judgement) -> str:
     return name if counted(findings, judgement) else f"{name} (baseline, does not count)"
 
 
-def _here(judgement: Judgement) -> str:
+def here(judgement: Judgement) -> str:
     """What was measured, as a change or as a value, with its interval."""
     response = judgement.limit.response
     if not judgement.bounded:
