@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgassay.analysis.alternation import SliceRow
-from pgassay.analysis.slice_length import SLICES_S, Deviation, deviation_at, slice_for
+from pgassay.analysis.slice_length import SLICES_S, USUAL_SLICE_S, Deviation, deviation_at, slice_for
 from pgassay.analysis.spectrum import (
     BLOCKS_MIN,
     REPEATED_MAX,
@@ -106,12 +106,12 @@ def test_a_length_between_two_is_interpolated_and_none_is_made_up_beyond() -> No
 def test_slices_are_short_where_speed_wanders_and_long_where_much_passes_between() -> None:
     lengths = (0.1, 0.5, 1.0, 2.0, 5.0)
     wandering = [Deviation(length, 0.02 * sqrt(length), 99) for length in lengths]
-    assert slice_for(wandering, 0.1) == 0.5
+    assert slice_for(wandering, 0.1) == SLICES_S[0]
     white = [Deviation(length, 0.02 / sqrt(length), 99) for length in lengths]
     assert slice_for(white, 1.0) == 5.0
-    assert slice_for(white, 0.05) == 1.0, "another length gains less than a tenth"
-    assert slice_for(wandering[:2], 0.1) == 1.0, "what was not measured is not chosen"
-    assert slice_for((), 0.1) == 1.0
+    assert slice_for(white, 0.02) == USUAL_SLICE_S, "another length gains less than a tenth"
+    assert slice_for(white[:1], 1.0) == USUAL_SLICE_S, "what was not measured is not chosen"
+    assert slice_for((), 0.1) == USUAL_SLICE_S
 
 
 def test_turns_take_out_what_blocks_share() -> None:

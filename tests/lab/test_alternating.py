@@ -3,6 +3,7 @@
 The same study is run as in `test_crashes`, with the same events: here they befall a server in its second slice.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -10,20 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.design.blocks import turns
+from pgassay.design.blocks import rounds_of, turns
 from pgassay.errors import UsageError
-from pgassay.lab.alternation import TRANSACTIONS_MIN
+from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import disagreements
+from pgassay.lab.live_trial import TRANSACTIONS_MIN
+from pgassay.lab.run import recorded_study
 from pgassay.lab.site import Site
 from pgassay.record.decisions import Step, decisions_in
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
+from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.responses import Status
 from pgassay.testing.fakes.player import FakeMetronome
 from tests.lab.machine import Event, Planned
 from tests.lab.simulation import EVENTS, SEED, Simulation, ending, simulate, study_of
 
-ALTERNATE = {"design": {"pairing": "alternate"}}
+ALTERNATE = {"design": {"pairing": "alternate", "slice": "1s"}}
 MISHAPS = {**EVENTS, ("50", 2, 2): Event.ABORT}
 """The treatment fails in the block that is run again, too: so it is dropped after the third block."""
 
@@ -160,6 +164,29 @@ def test_slices_shorter_than_transactions_end_the_run_with_a_hint(place: Path) -
     assert "--slice" in (refused.value.hint or "")
     assert simulation.machine.left_behind() == []
     assert simulation.run.trials == ()
+
+
+@pytest.mark.parametrize(("speed", "slice_s"), [(1300.0, 0.25), (30.0, 0.5), (6.0, 2.0)])
+def test_slices_are_longer_for_slow_transactions(place: Path, speed: float, slice_s: float) -> None:
+    """Each client ends at least ten transactions in one; the slowest arm says how long they are for all."""
+    study = study_of(design={"pairing": "alternate", "blocks": {"min": 5, "max": 5}})
+    speeds = {"100": 1300.0, "90": 1300.0, "50": speed}
+    simulation = simulate(place, study=study, events={}, speeds=speeds)
+    simulation.carry_on()
+    for trial in of_block(simulation, 1).values():
+        assert trial.regime["slice_s"] == slice_s
+        assert len(read_slices(simulation.run, trial.number)) == rounds_of(8, slice_s)
+
+
+def test_records_that_did_not_say_how_long_turns_were_meant_a_second() -> None:
+    document = {"factors": {"table.fillfactor": ["100", "90"]}, "design": {"pairing": "alternate"}}
+    design = parse_recorded("before", document).design
+    assert (design.slice_s, design.lead_in_s, design.slice_asked) == (1.0, 0.1, True)
+    now = parse("now", document, every_factor())
+    again = parse_recorded("now", tomllib.loads(recorded_study(now, document)), every_factor())
+    assert again.design == now.design, "a record says it, so that a resumed run does the same"
+    explicit = {**document, "design": {"pairing": "alternate", "slice": "2s"}}
+    assert parse_recorded("before", explicit).design.slice_s == 2.0
 
 
 @pytest.mark.parametrize("planned", [Planned.INTERRUPT])

@@ -10,6 +10,7 @@ import pytest
 from pgassay.analysis.forecast import resolution
 from pgassay.bench.places import Mount
 from pgassay.cli.plan import forecast_lines
+from pgassay.design.blocks import rounds_of
 from pgassay.lab.arms import resolve
 from pgassay.lab.machine import best_slice_s, known_noise, known_trial_s, known_turns, setting_of, user_file
 from pgassay.lab.pairing import settled
@@ -19,7 +20,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
 from pgassay.record.disk import RealDisk
-from pgassay.study.model import Study
+from pgassay.study.model import Design, Study
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, study_of
 
@@ -109,7 +110,7 @@ def test_turns_are_known_by_way_with_the_slice_that_was_best(site: Site) -> None
 def test_slices_are_as_long_as_calibrated_where_that_is_asked_for(site: Site) -> None:
     asked = study_of(design={"pairing": "auto", "slice": "auto"})
     before, _ = settled(resolve(asked, site))
-    assert (before.study.design.pairing, before.study.design.slice_s) == ("alternate", 1.0), "not calibrated"
+    assert (before.study.design.pairing, before.study.design.slice_s) == ("alternate", Design.slice_s), "not calibrated"
     mount = resolve(asked, site).arms[0].drive.mount()
     in_turns(asked, site, mount=mount, turns=USUAL)
     after, _ = settled(resolve(asked, site))
@@ -117,7 +118,7 @@ def test_slices_are_as_long_as_calibrated_where_that_is_asked_for(site: Site) ->
     given, _ = settled(resolve(study_of(design={"pairing": "auto", "slice": "2s"}), site))
     assert given.study.design.slice_s == 2.0
     alone, _ = settled(resolve(study_of(design={"pairing": "sequential", "slice": "auto"}), site))
-    assert alone.study.design.slice_s == 1.0
+    assert alone.study.design.slice_s == Design.slice_s
 
 
 def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(site: Site) -> None:
@@ -141,7 +142,8 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(site: Site)
     in_turns(study, site, turns=USUAL, realtime=QUICK)
     _, usual, realtime = known_ways(resolved, MOUNT)
     assert [usual.way, realtime.way] == [TURNS, REALTIME]
-    assert usual.noise == USUAL.noise_with(8, 1.0), "eight rounds of this study, not those that were calibrated"
+    rounds = rounds_of(8.0, Design.slice_s)
+    assert usual.noise == USUAL.noise_with(rounds, Design.slice_s), "not the rounds that were calibrated"
     for each in (usual, realtime):
         found = forecast_of(study, each, 5)
         widths = [width for width in (found.low, found.width, found.high) if width is not None]

@@ -20,6 +20,7 @@ from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
 from pgassay.load.pgbench.results import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
+from pgassay.study.model import Design
 from pgassay.study.parsing import parse
 from pgassay.testing.fakes.drive import FakeDrive
 from pgassay.testing.fakes.load import BoundFakeLoad
@@ -115,7 +116,8 @@ def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: p
     monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
     monkeypatch.setattr(run, "_silent_drives", lambda resolved, bench: ())
     asked = study_of(design={"pairing": "auto"}, load={"checkpoint": "cycle"})
-    bench = SimpleNamespace(missing_builds=list, require_room=lambda missing: None)
+    options = SimpleNamespace(dry_run=False)
+    bench = SimpleNamespace(missing_builds=list, require_room=lambda missing: None, options=options)
     prepared = run.prepare(resolve(asked, fake_site()), cast(Workbench, bench))
     assert prepared.remarks == ()
     assert "one server after the other: " in prepared.pairing
@@ -169,10 +171,10 @@ def test_words_and_lengths_are_checked(key: str, value: str) -> None:
 
 def test_lengths_are_read() -> None:
     design = study_of(design={"slice": "500ms", "lead_in": "0"}).design
-    assert (design.slice_s, design.lead_in_s, design.slice_calibrated) == (0.5, 0.0, False)
+    assert (design.slice_s, design.slice_asked, design.lead_in_s, design.slice_calibrated) == (0.5, True, 0.0, False)
     calibrated = study_of(design={"slice": "auto"}).design
-    assert (calibrated.slice_s, calibrated.slice_calibrated) == (1.0, True)
-    assert parse("x", {"factors": {"table.fillfactor": ["100", "90"]}}, every_factor()).design.slice_s == 1.0
+    assert (calibrated.slice_s, calibrated.slice_calibrated) == (Design.slice_s, True)
+    assert parse("x", {"factors": {"table.fillfactor": ["100", "90"]}}, every_factor()).design.slice_s == Design.slice_s
 
 
 def test_equal_servers_of_a_calibration_may_take_turns() -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log, sqrt
 
-SLICES_S = (0.5, 1.0, 2.0, 5.0)
+SLICES_S = (0.25, 0.5, 1.0, 2.0, 5.0)
 """Lengths of a slice that are weighed."""
-USUAL_SLICE_S = 1.0
+USUAL_SLICE_S = 0.25
 GAIN_MIN = 0.1
 """Another length than the usual one is chosen only if it narrows an interval by more than this share."""
 

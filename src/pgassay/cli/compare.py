@@ -84,12 +84,12 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "factors": factors,
         "load": load,
         "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
-        "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 15}},
+        "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 20}},
     }
 
 
 USUAL: Mapping[str, str] = {
-    "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "20s", "warmup": "3s",
+    "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "10s", "warmup": "2s",
     "checkpoint": "wal",
 }  # fmt: skip
 """The load of `compare` and `calibrate` where nothing else was asked for."""

@@ -70,7 +70,8 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slice",
         metavar="TIME",
-        help="how long a server's turn lasts: 200ms to 10s, or auto: as calibrated here (default: 1s)",
+        help="how long a server's turn lasts: 200ms to 10s, or auto: as calibrated here (default: 250ms, longer for"
+        " slow transactions)",
     )
     add_weigh_option(parser)
     add_check_option(parser)

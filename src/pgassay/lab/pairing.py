@@ -52,7 +52,13 @@ def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     slice_s = None
     if design.slice_calibrated and pairing == ALTERNATE:
         slice_s = best_slice_s(resolved, resolved.arms[0].drive.mount())
-    found = replace(design, pairing=pairing, slice_s=slice_s or design.slice_s, slice_calibrated=False)
+    found = replace(
+        design,
+        pairing=pairing,
+        slice_s=slice_s or design.slice_s,
+        slice_asked=design.slice_asked or slice_s is not None,
+        slice_calibrated=False,
+    )
     if found == design:
         return resolved, reasons
     return resolve(replace(resolved.study, design=found), resolved.site), reasons

@@ -46,8 +46,8 @@ from pgassay.record.values import TrialRecord
 from pgassay.study import document as documents
 from pgassay.study.document import Document, Overrides
 from pgassay.study.findings import Severity
-from pgassay.study.model import AUTO, Study
-from pgassay.study.parsing import parse
+from pgassay.study.model import ALTERNATE, AUTO, Study
+from pgassay.study.parsing import parse, parse_recorded
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,10 @@ def recorded_study(study: Study, document: Document) -> str:
     )
     design = recorded.get("design", {})
     found = {"pairing": study.design.pairing, "slice": f"{study.design.slice_s:g}s"}
-    if held := {name: text for name, text in found.items() if name in design}:
+    held = {name: text for name, text in found.items() if name in design}
+    if study.design.pairing == ALTERNATE:  # by it a reader knows which usual lengths are meant, see `parse_recorded`
+        held["lead_in"] = f"{study.design.lead_in_s:g}s"
+    if held:
         recorded["design"] = {**design, **held}
     return documents.write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
 
@@ -310,7 +313,7 @@ def reopen(path: Path, bench: Workbench) -> Reopened:
         if run.finished:
             raise messages.finished_already(path)
         site = bench.site()
-        resolved = resolve(parse(record.header.study, record.study, site.catalogue), site)
+        resolved = resolve(parse_recorded(record.header.study, record.study, site.catalogue), site)
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         checked = check(resolved)
         prepared = Prepared(resolved, bench, checked, surroundings(bench, checked.mount))

@@ -14,9 +14,10 @@ from pgassay.analysis.effects import Effect
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_baseline
-from pgassay.lab.alternation import AlternatingBlock, LiveTrial
+from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import decide, undone
+from pgassay.lab.live_trial import LiveTrial
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import Prepared, Tell, prepare
 from pgassay.lab.site import Site

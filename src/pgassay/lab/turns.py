@@ -17,7 +17,9 @@ from pgassay.record.values import Reason
 CLOCK_SHARE_MAX = 0.1
 """A slice loses its round if the wall clock's length of it differs by more than this share."""
 _PAGE_BYTES = 4096
-_DIRTY = ("machine.dirty_pages", "machine.writeback_pages")
+MACHINE = "machine"
+"""The source of the counters of the whole machine."""
+_DIRTY = (f"{MACHINE}.dirty_pages", f"{MACHINE}.writeback_pages")
 _COVARIATES = ("foreign_cpu_share", "steal_share", "cpu_busy_share")
 
 
@@ -114,5 +116,5 @@ def disturbances(turn: Turn, foreign_share_max: float) -> tuple[Reason, ...]:
 
 def dirty(readings: Sequence[Reading]) -> dict[str, float | None]:
     """How much of the machine's memory waited to be written, or was being written, as the slice left it."""
-    machine = next((each.values for each in readings if each.source == "machine"), {})
+    machine = next((each.values for each in readings if each.source == MACHINE), {})
     return {name: machine[name.partition(".")[2]] for name in _DIRTY if name.partition(".")[2] in machine}

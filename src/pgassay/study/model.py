@@ -87,12 +87,13 @@ class Design:
     pairing: str = SEQUENTIAL
     """`sequential`: one server after the other; `alternate`: all servers of a block at once, in turns of a slice;
     `auto`: alternate where that is valid here. A run never holds `auto`: it is resolved before."""
-    slice_s: float = 1.0
-    """How long a turn lasts in an alternating block, in seconds."""
+    slice_s: float = 0.25
+    """How long a turn lasts in an alternating block, in seconds; longer for slow transactions unless `slice_asked`."""
+    slice_asked: bool = False
     slice_calibrated: bool = False
     """Take the length that a calibration of this machine found best (`slice = "auto"`), where there is one. A run never
     holds it: it is resolved before."""
-    lead_in_s: float = 0.1
+    lead_in_s: float = 0.05
     """How long a server plays unmeasured at the beginning of its turn, in seconds."""
 
 

@@ -13,6 +13,7 @@ from pgassay.study.claims import parse_claims, parse_published
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import (
+    ALTERNATE,
     AUTO,
     DEFAULTS,
     PAIRINGS,
@@ -39,6 +40,10 @@ _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
     "slice", "lead_in",
 )  # fmt: skip
+
+
+_EARLIER = {"slice": "1s", "lead_in": "100ms"}
+"""The usual lengths of turns when records did not hold them."""
 
 
 def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
@@ -104,12 +109,16 @@ class AsRecorded:
         return Level(typed, typed)
 
 
-def parse_recorded(name: str, document: Document) -> Study:
+def parse_recorded(name: str, document: Document, catalogue: FactorNames | None = None) -> Study:
     """The study of a record's `study.toml`; its names and levels were checked when it ran, so each is taken as it is.
 
-    A report must not need the rooms of the bench, nor fail because a later version renamed a factor.
+    A report must not need the rooms of the bench, nor fail because a later version renamed a factor. What goes on with
+    the run needs its factors all the same, and gives their `catalogue`.
     """
-    return parse(name, document, AsRecorded())
+    design = _table(document, "design")
+    if design.get("pairing") == ALTERNATE and "lead_in" not in design:
+        document = {**document, "design": {**_EARLIER, **design}}
+    return parse(name, document, catalogue or AsRecorded())
 
 
 def _known(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
@@ -255,6 +264,7 @@ def _design(
         defaults=_word(table, "defaults", DEFAULTS, PINNED),
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=_slice_s(table),
+        slice_asked=table.get("slice", AUTO) != AUTO,
         slice_calibrated=table.get("slice") == AUTO,
         lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
