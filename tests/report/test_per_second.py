@@ -43,3 +43,10 @@ def test_a_run_without_such_trials_has_no_mark_for_them(tmp_path: Path) -> None:
     made = found.chart.to_dict()
     assert phases_of(made) == ["measured"]
     assert not [row for row in made["data"]["values"] if row["kind"] == "note"]
+
+
+def test_panels_are_noted_in_their_order_whatever_hashes_are() -> None:
+    """A set of names has another order in each process, so the same record made another page."""
+    names = [f"arm {number}" for number in range(30)]
+    rows = [{"panel": name, "phase": seconds.WARMING_UP, "trial": 1, "second": 0.0, "value": 1.0} for name in names]
+    assert [each["panel"] for each in seconds._notes(rows)] == names

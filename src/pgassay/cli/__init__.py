@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "compare": "compare levels of a factor, without a study file",
     "init": "write a study file with an existing server's settings",
     "resume": "continue a run that was interrupted",
+    "rerun": "run a capsule's or a run's study again, and compare it with the original",
     "show": "print a run's verdicts and tables",
     "report": "write a run's HTML report and figures",
     "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",

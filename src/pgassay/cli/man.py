@@ -16,7 +16,7 @@ from pgassay.cli._program import NAME, actions_of, program, subcommands_of
 EXIT_STATUSES: Mapping[str, str] = {
     "0": "the command did its work; for `run`: the study ran, whatever its verdicts"
     " (and thresholds, without `--check`)",
-    "1": "`lint` and `doctor` with `--strict`: something was found;"
+    "1": "`lint` and `doctor` with `--strict`: something was found; `rerun` with `--strict`: something differs;"
     " `run`, `compare`, `resume`, `show` and `report` with `--check`: a threshold failed, or was not shown to hold",
     "2": "usage or fault",
     "130": "interrupted; every committed trial is kept",

@@ -188,6 +188,14 @@ def no_calibration(path: Path) -> UsageError:
     return UsageError(f'"{path}" is not a calibration', f"pgassay show {path}")
 
 
+def not_repeatable(path: Path) -> UsageError:
+    """A run that is no study measured by pgassay."""
+    return UsageError(
+        f'"{path}" cannot be run again: pgassay did not measure a study there',
+        "a calibration is repeated by pgassay calibrate, other tools' results by those tools",
+    )
+
+
 def report_failed(path: Path, error: OSError) -> PgassayError:
     """The run is over, its report could not be written; the record is whole."""
     return PgassayError(

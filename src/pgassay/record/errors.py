@@ -132,3 +132,23 @@ def as_record_error(path: Path, doing: str, otherwise: str = RESUME) -> Iterator
 def wrong_load(path: Path, driver: str) -> RecordError:
     """A form that only one load's runs can take."""
     return RecordError(f'run "{path}" is not of the load {driver}, so it cannot be written in that form')
+
+
+def not_a_capsule(path: Path, what: str) -> RecordError:
+    """A file that is no capsule of ours."""
+    return RecordError(f'"{path}" is not a capsule: {what}', "pgassay export RUN --capsule FILE makes one")
+
+
+def capsule_exists(path: Path) -> RecordError:
+    """No capsule is written over a file."""
+    return RecordError(f'"{path}" exists already', "name another file")
+
+
+def damaged_capsule(path: Path, what: str) -> DamagedError:
+    """A capsule whose contents are not what it says."""
+    return DamagedError(f'capsule "{path}" is damaged: {what}', "copy it again from where it was made", what)
+
+
+def unsafe_capsule(path: Path, what: str) -> RecordError:
+    """A file that pgassay would not have made, and that may be meant to do harm."""
+    return RecordError(f'capsule "{path}" was not made by pgassay: {what}', "nothing of it was unpacked")

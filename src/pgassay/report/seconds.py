@@ -194,7 +194,7 @@ def _dips(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _notes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Where each panel's window begins, if a warm-up is drawn, and the names of lines that do not count."""
-    warmed = {row["panel"] for row in rows if row["phase"] == WARMING_UP}
+    warmed = dict.fromkeys(row["panel"] for row in rows if row["phase"] == WARMING_UP)
     found = [{"kind": "began", "panel": panel, "second": 0.0} for panel in warmed]
     last = {row["trial"]: row for row in rows if row["phase"] in LEFT_OUT.values()}
     for row in last.values():

@@ -1,0 +1,32 @@
+"""A run on a real server, carried in one file without its script, run again from it, and compared."""
+
+import json
+
+import pytest
+
+from pgassay.record.reading import Run
+from tests.system.journeys import ANYWHERE, Place, finished
+
+pytestmark = pytest.mark.slow
+SCRIPT = "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+
+
+def test_a_capsule_is_run_again_with_its_own_script(journey: Place) -> None:
+    script, capsule = journey.path / "mine.sql", journey.path / "first.capsule"
+    script.write_text(SCRIPT)
+    done = finished(journey.run("first", "--set", f"load.script={script}"))
+    assert done.returncode == 0, done.stderr
+    assert journey.pgassay("export", str(journey.runs / "first"), "--capsule", str(capsule)).returncode == 0
+    script.unlink()
+    again = journey.pgassay("rerun", str(capsule), *ANYWHERE, "--out", str(journey.runs / "again"), "--json")
+    assert again.returncode == 0, again.stderr
+    found = json.loads(again.stdout)
+    assert (found["original"], found["rerun"]) == ("first", "again")
+    primary = [each for each in found["contrasts"] if each["primary"]]
+    assert [each["original"]["treatment"] for each in primary] == ["table.fillfactor=75"]
+    assert all(each["original"]["blocks"] == each["rerun"]["blocks"] == 5 for each in primary)
+    assert primary[0]["low"] < primary[0]["estimate"] < primary[0]["high"]
+    first, other = Run.open(journey.runs / "first"), Run.open(journey.runs / "again")
+    assert first.header.seed != other.header.seed, "drawn anew"
+    assert (other.trial_directory(1) / "script_1_mine.sql").read_text() == SCRIPT
+    assert journey.left_behind() == []
