@@ -15,6 +15,7 @@ from pgassay.cli.man import EXIT_STATUSES, VARIABLES
 from pgassay.design.validity import RULES
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
+from tests.docs import as_published
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -71,7 +72,13 @@ def described(title: str, rows: Mapping[str, str], *, as_code: bool) -> list[str
 MEASURED = DOCS / "noise"
 """Raw records of benchmarks, from which tables are made."""
 
+AS_PUBLISHED = "as-published.md"
 TABLES: Mapping[tuple[str, str], "list[str]"] = {
+    (AS_PUBLISHED, "plans"): as_published.plans(as_published.WHOLE),
+    (AS_PUBLISHED, "findings"): as_published.claims(as_published.WHOLE),
+    (AS_PUBLISHED, "models"): as_published.plans(as_published.MODELS),
+    (AS_PUBLISHED, "findings of models"): as_published.claims(as_published.MODELS),
+    (AS_PUBLISHED, "commands"): as_published.commands(),
     ("cli.md", "exit-statuses"): described("exit status", EXIT_STATUSES, as_code=False),
     ("cli.md", "variables"): described("variable", VARIABLES, as_code=True),
     ("loads.md", "loads"): loads(),

@@ -49,6 +49,17 @@ def test_a_snapshot_that_is_there_needs_no_room_again(simulation: Simulation) ->
     assert check(simulation.resolved()).rooms[0].needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
 
 
+def test_what_each_trial_makes_for_itself_needs_no_room_in_snapshots(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk study of a file of 50 GB once asked for 101 GB."""
+    whole = check(simulation.resolved()).rooms[0].needed_bytes
+    monkeypatch.setattr(PgbenchOptions, "trial_bytes", SCALE_BYTES)
+    each = [SCALE_BYTES, SCALE_BYTES * 100 // 90, SCALE_BYTES * 2]
+    assert check(simulation.resolved()).rooms[0].needed_bytes == whole - sum(each)
+    assert FioOptions(file_bytes=1 << 30).trial_bytes == 1 << 30
+
+
 def test_a_drive_that_keeps_its_snapshots_outside_needs_room_for_one_cluster(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,11 @@ class LoadOptions(Options):
         """About how many bytes the loaded data take, at FILLFACTOR 100 and 8 kB pages: those of an empty cluster."""
         return EMPTY_CLUSTER_BYTES
 
+    @property
+    def trial_bytes(self) -> int:
+        """The part of `estimated_bytes` that each trial makes for itself, so that no snapshot holds it."""
+        return 0
+
     def warm_up(self) -> Self:
         """The options of the run that warms up: the same load for the length of the warm-up."""
         return replace(self, duration_s=self.warmup_s, warmup_s=0)

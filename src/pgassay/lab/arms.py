@@ -99,6 +99,11 @@ class ResolvedArm:
         """What the load says that its rows take, at this FILLFACTOR and page size."""
         return stored_bytes(self.setup, self.load.estimated_bytes())
 
+    @cached_property
+    def kept_bytes(self) -> int:
+        """What its snapshot holds of `data_bytes`: all but what each trial makes for itself."""
+        return self.data_bytes - stored_bytes(self.setup, self.setup.load.trial_bytes)
+
     @property
     def snapshot_key(self) -> str:
         """A short hash of everything that the golden snapshot depends on: programs, initdb options, data, their levels.
@@ -147,7 +152,7 @@ class ResolvedStudy:
         """
         wal_sizes = [_wal_bytes(each.settings.get("max_wal_size")) for each in self.arms]
         wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *wal_sizes)
-        kept = {each.snapshot_key: each.data_bytes for each in self.arms if each.setup.drive == drives}
+        kept = {each.snapshot_key: each.kept_bytes for each in self.arms if each.setup.drive == drives}
         return Needs(
             data_bytes=max(each.data_bytes for each in self.arms),
             wal_bytes=WAL_BYTES,

@@ -98,7 +98,7 @@ def forecast(resolved: ResolvedStudy) -> Forecast:
         key = arm.snapshot_key
         if key not in preparing:
             there = arm.drive.has_snapshot(key)
-            preparing[key] = 0.0 if there else PREPARATION_S + PREPARATION_S_PER_GB * data_gb
+            preparing[key] = 0.0 if there else PREPARATION_S + PREPARATION_S_PER_GB * arm.kept_bytes / _GB
     loaded_s = load_s(resolved.study)
     return Forecast(loaded_s, loaded_s + beside_s / len(resolved.arms), sum(preparing.values()), _ageing_s(resolved))
 

@@ -132,7 +132,7 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
             continue
         sizes[key] = arm.data_bytes
         if _beside(arm.drive) and not arm.drive.has_snapshot(key):
-            missing += sizes[key]
+            missing += arm.kept_bytes
     first = arms[0]
     wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
     if all(arm.setup.drive.wal is not None for arm in arms):

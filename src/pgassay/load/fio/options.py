@@ -116,6 +116,11 @@ class FioOptions(ThreadedOptions):
         return EMPTY_CLUSTER_BYTES + self.file_bytes
 
     @property
+    def trial_bytes(self) -> int:
+        """fio's file, which the first run in each clone lays out."""
+        return self.file_bytes
+
+    @property
     def read_share(self) -> int | None:
         """Reads in percent of all I/Os; None for patterns that are not random."""
         if not self.pattern.startswith(_RANDOM):

@@ -1,0 +1,196 @@
+"""The tables of docs/as-published.md: what the published studies take as they were, and which findings can be judged.
+
+Plans are what `pgassay run … --as-published --dry-run --json` printed, kept in docs/as-published;
+`test_as_published.py` fails where a study has changed since.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgassay.analysis.claims import by_role, missing_levels, treatment_of
+from pgassay.analysis.comparable import is_speed, refusal_by_levels
+from pgassay.analysis.paired_claims import is_paired, sides
+from pgassay.lab import compression, maintenance, page_space
+from pgassay.lab.arms import setup_of
+from pgassay.lab.catalogue import every_factor
+from pgassay.load import drivers
+from pgassay.probe.registry import every_probe
+from pgassay.report import words
+from pgassay.report.published import FITTED
+from pgassay.study import builtin
+from pgassay.study.document import Overrides, read, resolve
+from pgassay.study.levels import Level
+from pgassay.study.model import Claim, Study
+from pgassay.study.parsing import parse
+from pgassay.study.responses import Response
+from tests.load.loads import fake_tools
+
+KEPT = Path(__file__).parents[2] / "docs" / "as-published"
+SIZE = "as-published"
+_BOTH = "drive.data=normal=directory:/var/lib/pgassay/normal,compressing=directory:/var/lib/pgassay/compressing"
+_MODEL = ("load.duration=10s", "load.warmup=2s")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan that is kept: which of the five published studies it is of, and what was said on the command line."""
+
+    published: int
+    study: str
+    fixed: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    scale_to: str = ""
+
+    @property
+    def file(self) -> Path:
+        """Where the plan is kept."""
+        return KEPT / f"{self.study}{'-model' if self.scale_to else ''}.json"
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """What the dry run printed."""
+        found: Mapping[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))
+        return found
+
+    def parsed(self) -> Study:
+        """The study as it is today, in the size that was planned; a model is left as large as its original."""
+        overrides = Overrides(size=SIZE, fixed=self.fixed, levels=self.levels)
+        document = resolve(self.study, read(self.study, builtin.find(self.study)[1]), overrides)
+        return parse(self.study, document, every_factor(), size=SIZE)
+
+    @staticmethod
+    def claims(study: Study) -> list[Claim]:
+        """Its findings, on each drive that is what the authors' was."""
+        return [one for claim in study.claims for one in by_role(claim, study)]
+
+    @property
+    def command(self) -> str:
+        """What makes the plan."""
+        said = [f"--scale-to {self.scale_to}"] if self.scale_to else []
+        said += [f"--levels {each}" for each in self.levels] + [f"--set {each}" for each in self.fixed]
+        return " ".join((f"pgassay run {self.study} --{SIZE}", *said, "--dry-run"))
+
+
+WHOLE = (
+    Planned(1, "page-size"),
+    Planned(2, "cores"),
+    Planned(2, "disk"),
+    Planned(3, "fillfactor-drive", ("drive.state=fresh",), (_BOTH,)),
+    Planned(
+        3,
+        "wal-drive",
+        ("drive.data=compressing=directory:/var/lib/pgassay/compressing", "drive.state=fresh"),
+        ("drive.wal=beside,compressing=directory:/var/lib/pgassay/wal",),
+    ),
+    Planned(4, "cache"),
+    Planned(5, "tpcc-fillfactor", ("drive.state=fresh",), (_BOTH,)),
+)
+MODELS = (
+    Planned(
+        3, "fillfactor-drive", _MODEL, ("load.scenario=oltp_update_non_index,oltp_delete", "load.threads=4"), "800MB"
+    ),
+    Planned(3, "wal-drive", _MODEL, ("load.threads=1,32",), "800MB"),
+    Planned(5, "tpcc-fillfactor", _MODEL, ("load.warehouses=13500",), "800MB"),
+)
+
+
+def row(cells: Iterable[str]) -> str:
+    """One row of a table in Markdown."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def plans(of: Sequence[Planned]) -> list[str]:
+    """A row for each plan: trials, how long they take, what lies on the drives, what the planning machine lacked."""
+    heads = (
+        "study",
+        "arms × blocks",
+        "a trial",
+        "the fewest blocks take",
+        "data, snapshots and WAL",
+        "lacking on the planning machine",
+    )
+    lines = [row(heads), "|---|---|---|---|---|---|"]
+    for each in of:
+        plan = each.plan
+        trial_s, whole_s = plan["trial_s"], plan["time_min_s"]
+        needed = [plan["needed_bytes"], *(other["needed_bytes"] for other in plan["elsewhere"])]
+        lines.append(
+            row(
+                (
+                    f"{each.published}: `{each.study}`",
+                    f"{len(plan['arms'])} × {plan['blocks_min']} to {plan['blocks_max']}"
+                    if plan["blocks_max"] != plan["blocks_min"]
+                    else f"{len(plan['arms'])} × {plan['blocks_min']}",
+                    words.duration(trial_s) if trial_s else "as long as its probes take",
+                    words.duration(whole_s) if whole_s else "known after the first trial",
+                    " and ".join(words.size(amount) for amount in needed),
+                    "; ".join(_without_place(said) for said in plan["lacking"]) or "nothing",
+                )
+            )
+        )
+    return lines
+
+
+def _without_place(said: str) -> str:
+    """What is lacking, without the directory of the planning machine and what is free there."""
+    return said.rpartition(", ")[2] if said.startswith('"') else said
+
+
+def commands() -> list[str]:
+    """The commands that made the plans, as code."""
+    return ["```", *(each.command for each in (*WHOLE, *MODELS)), "```"]
+
+
+def untestable(claim: Claim, study: Study) -> str:
+    """Why a run of the study cannot test a claim, as far as can be told before it; empty where it can."""
+    if claim.untestable:
+        return claim.untestable
+    if absent := missing_levels(claim, study):
+        return f"it is about {', '.join(absent)}, which this size does not have"
+    met = sides(claim, study) if is_paired(claim, study) else not claim.against or treatment_of(claim.against, study)
+    if not met:
+        return "no arm of this size is what it compares with"
+    if claim.response in FITTED:
+        return ""
+    response = responses(study).get(claim.response)
+    if response is None:
+        return f"{claim.response} is not measured"
+    arm = next(iter(study.arms))
+    mine, theirs = (
+        {**study.levels_of(arm), **{name: Level(typed, typed) for name, typed in levels.items()}}
+        for levels in (claim.treatment, claim.against)
+    )
+    return refusal_by_levels(theirs, mine) if is_speed(response) else ""
+
+
+def responses(study: Study) -> Mapping[str, Response]:
+    """What a run of the study measures: its load's own responses and the probes'."""
+    options = [setup_of(study, study.arms[0], every_factor()).load]
+    asked = (*maintenance.responses(options), *page_space.responses(options), *compression.responses(options))
+    own = drivers.make(options[0], fake_tools()).responses
+    return {each.name: each for each in (*own, *every_probe().responses, *asked)}
+
+
+def claims(of: Sequence[Planned]) -> list[str]:
+    """How many published findings such runs judge, and why not the others."""
+    lines = [row(("study", "findings", "can be judged", "cannot, and why")), "|---|---|---|---|"]
+    for each in of:
+        study = each.parsed()
+        found = [(one, untestable(one, study)) for one in each.claims(study)]
+        reasons = Counter(why for _, why in found if why)
+        listed = "; ".join(f"{count}: {why}" for why, count in reasons.items())
+        lines.append(
+            row(
+                (
+                    f"{each.published}: `{each.study}`",
+                    str(len(found)),
+                    str(len(found) - reasons.total()),
+                    listed or "none",
+                )
+            )
+        )
+    return lines
