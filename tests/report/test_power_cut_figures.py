@@ -4,9 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from pgassay.analysis.crash_risk import sequence_upper
+from pgassay.record.power_cuts import CutRecord
 from pgassay.report.findings import Findings
 from pgassay.report.power_cut_figures import course_rows, drawn_cuts, lsn, range_rows, request_rows, torn
 from pgassay.report.power_cuts import arms
+from pgassay.study.levels import Arm
 from tests.report.blocks import figures
 from tests.report.cut_runs import LOST, SOUND, TORN, make_cuts
 
@@ -38,11 +40,17 @@ def test_no_flush_is_drawn_before_requests_that_were_left_out() -> None:
     assert signs == ["cut, damage after it"]
 
 
-def test_of_each_treatment_the_first_damage_and_the_sound_cut_with_most_writes_are_drawn(tmp_path: Path) -> None:
-    cuts = [SOUND, replace(SOUND, requests=5), TORN, LOST, replace(SOUND, strip=None, requests=9)]
-    each = arms(Findings(make_cuts(tmp_path / "run", lambda arm: cuts)))[0]
-    assert [(place, cut.verdict) for place, cut in drawn_cuts(each)] == [(3, "damaged_page"), (2, "sound")]
-    assert [(place, cut.verdict) for place, cut in torn(each)] == [(3, "damaged_page")]
+def test_of_each_treatment_the_first_damage_is_drawn_or_else_the_cut_with_most_writes(tmp_path: Path) -> None:
+    sound = [SOUND, replace(SOUND, requests=5), replace(SOUND, strip=None, requests=9)]
+
+    def plan(arm: Arm) -> list[CutRecord]:
+        return [*sound, TORN, LOST] if arm.levels["server.fsync"].typed == "on" else sound
+
+    damaged, _, unhurt, *_ = arms(Findings(make_cuts(tmp_path / "run", plan)))
+    assert [(place, cut.verdict) for place, cut in drawn_cuts(damaged)] == [(4, "damaged_page")]
+    assert [(place, cut.verdict) for place, cut in torn(damaged)] == [(4, "damaged_page")]
+    assert [(place, cut.requests) for place, cut in drawn_cuts(unhurt)] == [(2, 5)]
+    assert [place for place, _ in torn(unhurt)] == [1]
 
 
 def test_the_course_of_the_bound_ends_where_the_table_is(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pgassay.record.reading import Run
 from pgassay.report import doubts, headline, power_cuts, published, text, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, arms
-from pgassay.report.section import Surface, Verdicts
+from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
 from pgassay.study.model import Claim
 from tests.report.blocks import plain, tables
 from tests.report.cut_runs import BLOCKS, CUTS, SOUND, make_cuts
@@ -40,6 +40,15 @@ def test_each_treatment_is_judged_by_its_own_cuts(run: Run) -> None:
     )
 
 
+def test_comparisons_of_other_responses_are_folded_on_the_page(run: Run) -> None:
+    shown = verdict.SECTION.shown(Findings(run), Surface.PAGE)
+    assert not any(isinstance(block, Table | Figure) for block in shown)
+    assert "Other responses against the baseline (secondary)" in [
+        block.summary for block in shown if isinstance(block, Folded)
+    ]
+    assert len(tables(verdict.SECTION, Findings(run), Surface.TERMINAL)) == 1
+
+
 def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
     """Once the table compared means and called unresolved, or equivalent, what the section below called unsafe."""
     findings = Findings(run)
@@ -55,9 +64,7 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
     assert all(each["verdict"] == said[each["treatment"]].kind for each in document["verdicts"])
     shown = [text.brief(findings), text.render(findings)]
     for each in shown:
-        judged = each.partition("What to distrust")[0]
-        assert "unresolved" not in judged
-        assert "equivalent" not in judged
+        assert "unresolved: needs" not in each.partition("What to distrust")[0]
 
 
 def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:

@@ -99,7 +99,7 @@ def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | s
     for (label, text), (_, _, cut) in zip(texts.items(), chosen, strict=True):
         rows += ({**row, **_at(places[label])} for row in (_text(places[label], text), *request_rows(cut)))
     oldest = min(row["first"] for row in rows if "first" in row)
-    x = alt.X("first:Q", title="requests before the cut", axis=alt.Axis(format="d", tickMinStep=1),
+    x = alt.X("first:Q", title="requests before the cut", axis=alt.Axis(format="d", tickMinStep=1, tickCount=8),
               scale=alt.Scale(nice=False, domain=[oldest - 1, 1]))  # fmt: skip
     boxes = charts.of_kind("request").mark_rect(stroke=PAPER, strokeWidth=0.5)
     signs = charts.of_kind("sign").mark_point(filled=True, size=110, opacity=1.0)
@@ -128,18 +128,17 @@ def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | s
     ]
     return Drawing(
         "Writes between the last flush and the cut",
-        "Of each treatment the first cut that did damage, and the sound one with the most writes. A box is a request, "
+        "Of each treatment the first cut that did damage, or else the one with the most writes. A box is a request, "
         "the newest at the right; where no flush is drawn, older requests are left out.",
         charts.layered(layers, rows, height).resolve_scale(color="independent", shape="independent"),
     )
 
 
 def drawn_cuts(each: "ArmCuts") -> Sequence[tuple[int, CutRecord]]:
-    """The first cut that did damage, and the sound one with the most requests, each with its place from 1."""
+    """The first cut that did damage, or else the one with the most requests, with its place from 1; none without."""
     with_writes = [(place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.strip]
-    damage = [found for found in with_writes if found[1].verdict != SOUND][:1]
-    sound = [found for found in with_writes if found[1].verdict == SOUND]
-    return [*damage, *sorted(sound, key=lambda found: -found[1].requests)[:1]]
+    damage = [found for found in with_writes if found[1].verdict != SOUND]
+    return damage[:1] or sorted(with_writes, key=lambda found: -found[1].requests)[:1]
 
 
 def _summary(cut: CutRecord) -> str:

@@ -55,8 +55,8 @@ DID: Mapping[str, str] = {
 }
 """Verdicts of a cut in words."""
 ASSUMED = (
-    "emulated: the power of a modelled drive was cut, not that of a real one; the page cache is lost, writes since the "
-    "last flush are lost or torn as the drive's options say, and a real PostgreSQL recovers on what is left"
+    "emulated: a modelled drive lost its power, with the page cache and those writes since the last flush that its"
+    " options let it lose or tear; a real PostgreSQL recovered on what was left"
 )
 _QUESTION = "does a power cut lose or damage anything? Each treatment is judged by its own cuts"
 HOW = (
@@ -297,7 +297,10 @@ def _figures(each: ArmCuts) -> Sequence[str]:
 def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
     sound = [each for each in mine if not each.damage]
     fixed = ", ".join(f"{rounded(each.risk.fixed_upper * 100)} % with {called(findings, each)}" for each in sound)
-    yield HOW + (f"; for a number of cuts that was fixed beforehand: {fixed}" if fixed else "")
+    if not decide(findings):  # else the verdicts have it
+        yield HOW
+    if fixed:
+        yield f"for a number of cuts that was fixed beforehand the bound is {fixed}"
     if allowed := [each for each in sound if each.loss_ms]:
         lost = ", ".join(f"{words.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
         yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"

@@ -1,6 +1,6 @@
 """The answer: each treatment against the baseline with its verdict, how sure it is, why, and what it is true for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.messages import per_cent
 from pgassay.report import comparison, curves, decide, power_cuts, responses, scaling_figure, words
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Folded, Section, Sentences, Surface, VerdictRow, Verdicts
+from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SECONDARY = (
 def _blocks(findings: "Findings") -> Iterator[Block]:
     if power_cuts.decide(findings):
         yield from power_cuts.verdict_blocks(findings)
-        yield from responses.blocks(findings)
+        yield from _beside(tuple(responses.blocks(findings)))
     elif not findings.verdicts and findings.study.covariates:
         yield from _curves(findings)
     else:
@@ -36,6 +36,13 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     method = (*basis, *responses.basis(findings), *decide.basis(findings))
     yield Sentences(method, small=True, on=Surface.TERMINAL)
     yield Folded("How this was judged", (Sentences((*method, _SECONDARY), small=True),))
+
+
+def _beside(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Comparisons beside verdicts that compare nothing: folded on a page."""
+    yield from (replace(each, on=Surface.TERMINAL) for each in blocks if isinstance(each, Table))
+    if blocks:
+        yield Folded("Other responses against the baseline (secondary)", blocks)
 
 
 def _curves(findings: "Findings") -> Iterator[Block]:
