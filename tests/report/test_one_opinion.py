@@ -204,9 +204,10 @@ def own_reasons(findings: Findings) -> Iterator[str]:
 
 
 def figures_like_tables(findings: Findings) -> Iterator[str]:
-    """An effect is written in a figure as in the table beside it."""
+    """An effect is written in a figure as in the table beside it; figures have ratios and shares."""
     for response, each in judged_of(findings):
-        row = forest_row(each.effect, response.title)
+        drawn = response.scale is Scale.RATIO or response.unit == "share"
+        row = forest_row(each.effect, response.title) if drawn else None
         if row is not None and row["text"] != words.effect(each.effect, response):
             yield f"{response.name}: {row['text']} and {words.effect(each.effect, response)}"
 

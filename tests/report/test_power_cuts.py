@@ -9,7 +9,7 @@ from pgassay.analysis.claims import ClaimJudgement, Mark
 from pgassay.analysis.crash_risk import sequence_upper
 from pgassay.analysis.verdicts import Kind
 from pgassay.record.reading import Run
-from pgassay.report import doubts, headline, power_cuts, published, text, verdict
+from pgassay.report import doubts, headline, markdown, power_cuts, published, text, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, arms
 from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
@@ -62,8 +62,9 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
         name: each.kind for name, each in said.items()
     }
     assert all(each["verdict"] == said[each["treatment"]].kind for each in document["verdicts"])
-    shown = [text.brief(findings), text.render(findings)]
+    shown = [text.brief(findings), text.render(findings), markdown.render(findings)]
     for each in shown:
+        assert "does a power cut lose or damage anything?" in each.lower()
         assert "unresolved: needs" not in each.partition("What to distrust")[0]
 
 

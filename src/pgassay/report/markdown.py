@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgassay import __version__
-from pgassay.report import contents, decide, doubts, verdict, words
+from pgassay.report import contents, decide, doubts, power_cuts, verdict, words
 from pgassay.report.reasons import reasons
 from pgassay.report.section import Block, Sentences, Surface, Table, Verdicts
 from pgassay.report.text import HEADLINE
@@ -33,12 +33,13 @@ def _lines(findings: "Findings") -> Iterator[str]:
     shown = verdict.SECTION.shown(findings, Surface.TERMINAL)
     rows = [row for block in shown if isinstance(block, Verdicts) for row in block.rows]
     if rows:
-        subject = f"{words.capital(findings.primary.title)} against {findings.baseline}"
-        yield from ("", f"### {escaped(subject)}", "")
-        yield from _table(
-            ("treatment", "effect", "verdict", "blocks"),
-            [(row.place, row.effect, row.text, row.blocks) for row in rows],
-        )
+        against = f"{findings.primary.title} against {findings.baseline}"
+        subject = power_cuts.question(findings) if power_cuts.decide(findings) else against
+        yield from ("", f"### {escaped(words.capital(subject))}", "")
+        head = ("treatment", "effect", "verdict", "blocks")
+        cells = [(row.place, row.effect, row.text, row.blocks) for row in rows]
+        said = [place for place in range(len(head)) if any(row[place] for row in cells)]
+        yield from _table([head[place] for place in said], [[row[place] for place in said] for row in cells])
     for table in decide.blocks(findings):
         if isinstance(table, Table):
             yield from ("", f"### {escaped(table.title)}", "", *_table(table.head, table.rows))
