@@ -34,7 +34,7 @@ def rows(findings: Findings) -> Verdicts:
 def test_each_treatment_is_judged_by_its_own_cuts(run: Run) -> None:
     found = [each.verdict for each in arms(Findings(run))]
     assert [each.kind for each in found] == [Kind.SAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.SAFE]
-    assert found[FULL].text == ("safe: 0 of 60 cuts lost or damaged anything: below 5.76 % a cut with 95 % certainty")
+    assert found[FULL].text == ("safe: 0 of 60 cuts lost or damaged anything: below 5.77 % a cut with 95 % certainty")
     assert found[TORN].text == (
         "unsafe: 5 of 60 cuts did damage, the first at cut 3: invalid page in block 3 of relation base/5/16396"
     )
@@ -71,12 +71,12 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
 def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
     safe, unsafe = (found := headline.headline_of(Findings(run))).sentences
     assert safe == (
-        "on an emulated drive, safe: the baseline (0 of 60 cuts lost or damaged anything: below 5.76 % a cut) and"
-        " server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts: below 5.76 %), with 95 % certainty"
+        "on an emulated drive, safe: the baseline (0 of 60 cuts lost or damaged anything: below 5.77 % a cut) and"
+        " server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts: below 5.77 %), with 95 % certainty"
     )
     assert unsafe.startswith("unsafe: server.full_page_writes=off (5 of 60 cuts did damage)")
     assert "drive.flush=lies (30 of 60 cuts did damage)" in unsafe
-    assert {"60", "5.76", "5", "30", "95"} <= {each.text for each in found.figures}
+    assert {"60", "5.77", "5", "30", "95"} <= {each.text for each in found.figures}
 
 
 def test_a_single_damage_stands_in_the_headline(tmp_path: Path) -> None:
@@ -136,6 +136,14 @@ def test_commits_that_may_be_lost_are_told_in_ms_and_are_no_damage(tmp_path: Pat
     safe, *_ = headline.headline_of(Findings(made)).sentences
     assert "(0 of 5 cuts did damage: below " in safe
     assert "; at most the last 312 ms of commits were lost" in safe
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 9, 60, 200, 1000, 10_000])
+def test_a_bound_is_rounded_up_so_that_what_is_said_holds(epochs: int) -> None:
+    exact = 100 * sequence_upper(0, epochs)
+    shown = float(power_cuts.bound_per_cent(exact / 100))
+    assert exact <= shown <= exact * 1.01
+    assert power_cuts.bound_per_cent(1.0) == "100"
 
 
 def test_an_arm_without_a_cut_is_not_judged(tmp_path: Path) -> None:

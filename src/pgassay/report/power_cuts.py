@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import floor, log10
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -110,15 +111,18 @@ def _share(risk: Risk) -> str:
 
 def _sound(each: ArmCuts) -> str:
     """What was found of a safe treatment, and what its settings allow to be lost."""
-    sure = f"below {_bound(each.risk)} % a cut with {_SURE} % certainty"
+    sure = f"below {bound_per_cent(each.risk.upper)} % a cut with {_SURE} % certainty"
     if not each.loss_ms:
         return f"{_share(each.risk)} lost or damaged anything: {sure}"
     lost = f"at most the last {words.number(each.loss_ms)} ms of commits were lost, as synchronous_commit = off allows"
     return f"{_share(each.risk)} did damage: {sure}; {lost}"
 
 
-def _bound(risk: Risk) -> str:
-    return rounded(risk.upper * 100)
+def bound_per_cent(share: float) -> str:
+    """A bound in per cent: rounded up, so that what is said holds."""
+    exact = 100.0 * share
+    shown = float(f"{exact:.3g}")
+    return rounded(shown if shown >= exact else shown + 10.0 ** (floor(log10(exact)) - 2))
 
 
 def _evidence(cut: CutRecord) -> str:
@@ -221,7 +225,7 @@ def _safe(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> str:
 def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
     """A safe treatment with its bound; the first one of a sentence says the `whole` of it."""
     made = text.number(f"{each.risk.cuts:,}", each.risk.cuts, f"power cuts with {each.name}")
-    bound = text.number(_bound(each.risk), each.risk.upper, f"bound of damage with {each.name}")
+    bound = text.number(bound_per_cent(each.risk.upper), each.risk.upper, f"bound of damage with {each.name}")
     did = " did damage" if each.loss_ms else " lost or damaged anything" if whole else ""
     lost = ""
     if each.loss_ms:
@@ -287,7 +291,7 @@ def _figures(each: ArmCuts) -> Sequence[str]:
         f"{risk.cuts:,}",
         f"{risk.epochs:,}",
         f"{risk.damaged_cuts:,}",
-        f"{_bound(risk)} %",
+        f"{bound_per_cent(risk.upper)} %",
         f"{rounded(median(recoveries))} ms" if recoveries else words.MISSING,
         f"{rounded(max(recoveries))} ms" if recoveries else words.MISSING,
         f"{rounded(median(cut.cut_ms for cut in each.cuts))} ms",
@@ -296,7 +300,7 @@ def _figures(each: ArmCuts) -> Sequence[str]:
 
 def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
     sound = [each for each in mine if not each.damage]
-    fixed = ", ".join(f"{rounded(each.risk.fixed_upper * 100)} % with {called(findings, each)}" for each in sound)
+    fixed = ", ".join(f"{bound_per_cent(each.risk.fixed_upper)} % with {called(findings, each)}" for each in sound)
     if not decide(findings):  # else the verdicts have it
         yield HOW
     if fixed:
