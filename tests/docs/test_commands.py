@@ -22,7 +22,8 @@ RUN = "runs/fillfactor-20260102T030405Z"
 STANDS_FOR = {
     "COMMAND": "run", "RUN": RUN, "STUDY": "fillfactor", "FILE": "results.csv", "DIR": "cluster", "NAME": "mine",
     "NAME=A": "server.work_mem=4MB", "NAME=B": "server.work_mem=64MB", "KIND": "csd", "SIZE": "20GB",
-    "DSN": "dbname=app", "PROFILE": "sata-ssd", "SHELL": "bash",
+    "DSN": "dbname=app", "CONNINFO": "dbname=app", "CAPTURE": "app.capture", "NAME=A,B": "work_mem=4MB,64MB",
+    "PROFILE": "sata-ssd", "SHELL": "bash",
 }  # fmt: skip
 """What the placeholders of a synopsis become."""
 
@@ -42,6 +43,8 @@ INSTEAD = {
 """Mentions of an option alone, and examples that want another record than `RUN`."""
 
 ONLY_PARSED = {
+    "ask": "needs a captured server: tests/capture has one",
+    "capture": "reads a server: the same",
     "compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
     "compressibility /var/lib/pgsql/data": "the same",
     "diagnose RUN --disk RUN": "needs a disk study of this machine: tests/report/test_diagnosing.py plants one",

@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "cut": "cut the power of an emulated drive under a load, and check what a server recovers",
     "compare": "compare levels of a factor, without a study file",
     "init": "write a study file with an existing server's settings",
+    "capture": "read a server's settings, data and load into a directory, to ask questions about it",
+    "ask": "put a question to a captured server: its data and its load, on this machine",
     "resume": "continue a run that was interrupted",
     "rerun": "run a capsule's or a run's study again, and compare it with the original",
     "show": "print a run's verdicts and tables",

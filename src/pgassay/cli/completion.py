@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 _FACTORS, _STUDIES, _RUNS = "factors", "studies_file", "runs_dir"
 """Kinds of words; shtab tells from `file` or `dir` in a function's name that bash may quote its words as paths."""
-_BY_METAVAR = {"RUN": _RUNS, "STUDY": _STUDIES, "FILE": "file", "DIR": "directory", "FILE|RUN": "file"}
+_BY_METAVAR = {
+    "RUN": _RUNS,
+    "STUDY": _STUDIES,
+    "FILE": "file",
+    "DIR": "directory",
+    "CAPTURE": "directory",
+    "FILE|RUN": "file",
+}
 _LEVELS = ("set", "levels", "levels_given")
 """Where the parser keeps NAME=VALUE of factors; `simulate --set` takes other keys."""
 

@@ -74,6 +74,11 @@ def of_package(plugin: Plugin) -> str:
     return f"from package {plugin.package} {plugin.version}"
 
 
+def not_played_by(driver: str) -> UsageError:
+    """`ask` with another driver than pgbench."""
+    return UsageError(f'the load of a capture is played by pgbench, not by "{driver}"', "leave load.driver out")
+
+
 def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
     """A word that is no command."""
     near = get_close_matches(name, list(commands), n=1)

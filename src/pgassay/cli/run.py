@@ -3,7 +3,9 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ from pgassay.cli.reboots import Reboots, add_reboot_option, reboots_of
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
+    from pgassay.lab.run import Remark
     from pgassay.lab.workbench import BenchOptions
     from pgassay.record.directory import RunDirectory
     from pgassay.study.document import Overrides
@@ -126,8 +129,10 @@ def read_study(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
     return name, document.read(name, text)
 
 
-def run_document(name: str, document: dict[str, object], arguments: argparse.Namespace) -> int:
-    """Run a study document under the command line's overrides."""
+def run_document(
+    name: str, document: dict[str, object], arguments: argparse.Namespace, remarks: "Sequence[Remark]" = ()
+) -> int:
+    """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab."""
     from pgassay.cli.plan import print_plan
     from pgassay.lab.arms import resolve
     from pgassay.lab.messages import host_factors_left_out
@@ -143,6 +148,7 @@ def run_document(name: str, document: dict[str, object], arguments: argparse.Nam
     with Workbench(bench_options(arguments)) as bench:
         resolved = resolve(written.study, bench.site())
         prepared = prepare(resolved, bench)
+        prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
         for remark in prepared.remarks:
             if remark.warning:
                 messages.warn(remark.warning)

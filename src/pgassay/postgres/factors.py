@@ -11,6 +11,7 @@ from pgassay.postgres import effective, find, messages, settings
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.fillfactor import IndexFillFactor, NamedTableFillFactor, TableFillFactor
 from pgassay.postgres.installation import wal_segment_bytes
+from pgassay.postgres.schema import SchemaChange
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import canonical, format_bytes, parse_boolean
@@ -141,6 +142,7 @@ FACTORS: tuple[Factor, ...] = (
     TableFillFactor(),
     NamedTableFillFactor(),
     IndexFillFactor(),
+    SchemaChange(),
     *factors_of(BuildRequest),
     ServerSetting(),
 )

@@ -198,6 +198,11 @@ def no_such_table(name: str, tables: Iterable[str]) -> UsageError:
     return UsageError(f'the load has no table "{name}"', f"its tables are: {', '.join(tables) or 'none'}")
 
 
+def no_schema_change(name: str) -> UsageError:
+    """A level of `schema.change` without a statement."""
+    return UsageError(f'"{name}" wants SQL, or none', 'for example "CREATE INDEX ON orders (customer_id)"')
+
+
 def unreachable_server(detail: str) -> ClusterError:
     """`pgassay init` could not read a server."""
     return ClusterError(

@@ -1,0 +1,144 @@
+"""The data of a capture as a dump of pg_dump, and what of it a study's cluster can take.
+
+pg_dump reads every table once, in one read-only snapshot, and waits for no lock longer than a few seconds (manual,
+"pg_dump"). Publications and subscriptions stay where they are: a subscription that is restored would connect to the
+user's servers. What a new cluster has no roles for (policies) or no business with (user mappings of foreign servers,
+event triggers) is left out when the data are loaded, and so is pg_stat_statements, our instrument.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.capture import messages
+from pgassay.capture.reads import MARK
+from pgassay.capture.source import Readable, cpu_ms
+from pgassay.postgres.find import Finder
+
+FILE = "data.dump"
+SCRIPT = "data.sql"
+LOCK_WAIT = "5s"
+_POLL_S = 0.2
+_LEFT_OUT = (" POLICY ", " ROW SECURITY ", " USER MAPPING ", " EVENT TRIGGER ")
+NEVER_RESTORED = ("pg_stat_statements",)
+"""Our instrument: the study has its own."""
+_OURS = tuple(f"EXTENSION {part}{name}" for name in NEVER_RESTORED for part in ("- ", ""))
+_BACKENDS = (
+    f"SELECT /* {MARK} */ pid FROM pg_stat_activity WHERE application_name = '{MARK}' AND pid <> pg_backend_pid()"
+)
+
+
+@dataclass(frozen=True)
+class Dumped:
+    """A finished dump: its bytes, how long it took, and the processor time of its session where that can be seen."""
+
+    bytes: int
+    elapsed_s: float
+    cpu_ms: float | None
+
+
+def program_for(major: int, finder: Finder, bindir: Path | None = None) -> Path:
+    """The first pg_dump on this machine that reads a server of this version, or that in `bindir`.
+
+    Raises `CaptureError` where there is none, `UsageError` where `bindir` holds no PostgreSQL.
+    """
+    for installation in [finder.named(bindir)] if bindir else finder.all():
+        program = installation.bindir / "pg_dump"
+        if installation.version.major >= major and program.exists():
+            return program
+    raise messages.no_dump_program(major)
+
+
+def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[str]:
+    """The command line; `parameters` are libpq's, without a password, which everybody could read here."""
+    connection = " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
+    options = ["--format=custom", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions"]
+    return [str(program), *options, f"--lock-wait-timeout={LOCK_WAIT}", f"--file={file}", f"--dbname={connection}"]
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def dump(
+    arguments: list[str], password: str, folder: Path, runner: Runner, clock: Clock, session: Readable, *, local: bool
+) -> Dumped:
+    """Run pg_dump into `folder`; raises `CaptureError` with its own words.
+
+    On this machine the processor time of its session is read while it runs.
+    """
+    began = monotonic()
+    log = folder / "pg_dump.log"
+    environment = {"PGPASSWORD": password} if password else {}
+    running = runner.start(arguments, stdout=log, stderr=log, environment=environment)
+    used: dict[int, float] = {}
+    try:
+        done = None
+        while done is None:
+            try:
+                done = running.wait(_POLL_S)
+            except TimeoutError:
+                pids = [int(row[0]) for row in session.read("pg_stat_activity", _BACKENDS).rows] if local else []
+                used |= {pid: spent for pid in pids if (spent := cpu_ms(pid)) is not None}
+    finally:
+        running.terminate()
+    _require(done)
+    log.unlink(missing_ok=True)
+    return Dumped((folder / FILE).stat().st_size, monotonic() - began, sum(used.values()) if used else None)
+
+
+def _require(done: Completed) -> None:
+    if done.status:
+        lines = [line.removeprefix("pg_dump: ") for line in done.stderr.splitlines() if line.strip()]
+        raise messages.dump_failed(next((line for line in lines if line.startswith("error")), " ".join(lines[:1])))
+
+
+def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
+    """The dump's table of contents, a line for each object; raises `CaptureError`."""
+    done = runner.run([str(restore), "--list", str(file)])
+    if done.status:
+        raise messages.dump_failed(done.stderr.strip())
+    return [line for line in done.stdout.splitlines() if line and not line.startswith(";")]
+
+
+def left_out(contents: Iterable[str]) -> list[str]:
+    """The objects that a study's cluster does not take."""
+    return [line for line in contents if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
+
+
+@dataclass(frozen=True)
+class Playable:
+    """The file that `load.init` takes, and what of the user's own is missing from it, in words."""
+
+    file: Path
+    missing: tuple[str, ...] = ()
+
+
+def playable(restore: Path, file: Path, folder: Path, runner: Runner) -> Playable:
+    """The dump itself, or plain SQL in `folder` without what is left out.
+
+    The SQL is made once: a random key in it (`\\restrict`) differs each time, and so would the hash of the data.
+    Raises `CaptureError` where the dump cannot be read.
+    """
+    contents = listed(restore, file, runner)
+    without = set(left_out(contents))
+    if not without:
+        return Playable(file)
+    missing = tuple(_words(line) for line in contents if line in without and not any(own in line for own in _OURS))
+    chosen, script = folder / "contents.txt", folder / SCRIPT
+    if not script.exists():
+        chosen.write_text("\n".join(line for line in contents if line not in without) + "\n", encoding="utf-8")
+        partial = script.with_suffix(".partial")
+        options = ["--no-owner", "--no-privileges", f"--use-list={chosen}", f"--file={partial}"]
+        done = runner.run([str(restore), *options, str(file)])
+        if done.status:
+            raise messages.dump_failed(done.stderr.strip())
+        partial.rename(script)
+    return Playable(script, missing)
+
+
+def _words(line: str) -> str:
+    """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`."""
+    return " ".join(line.partition(";")[2].split()[2:-1])

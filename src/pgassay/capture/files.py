@@ -1,0 +1,121 @@
+"""The directory of a capture: a README, `capture.json`, `statistics.json`, `load.json` and the data (docs/capture.md).
+
+It is written beside its final name and renamed when whole, so that a directory with that name is a whole capture.
+Only its owner may read it.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pgassay.capture import messages
+from pgassay.capture.format import FORMAT, Capture, Cost, Data, Load, Source, Table
+
+HEAD = "capture.json"
+STATISTICS = "statistics.json"
+LOAD = "load.json"
+README = "README"
+_README = """Made by pgassay {version} from the database {database} of a PostgreSQL {server} server.
+
+capture.json     the server's settings, what the capture cost it, and what was left out
+statistics.json  tables, columns, and what ANALYZE found in them{values}
+load.json        statements with their counters, sessions once a second{literals}
+{data}
+pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is described in docs/capture.md.
+"""
+
+
+@dataclass(frozen=True)
+class _Head:
+    format: int
+    captured_utc: str
+    program_version: str
+    source: Source
+    volatile_functions: tuple[str, ...]
+    data: Data
+    cost: Cost
+    with_literals: bool
+    secrets: tuple[str, ...]
+
+
+def require_absent(path: Path) -> None:
+    """Raise `UsageError` where something is at `path` already."""
+    if os.path.lexists(path):
+        raise messages.there_already(path)
+
+
+@contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """A directory to write into, which becomes `path` at the end, or is removed where an error comes.
+
+    Raises `UsageError` where something is at `path` already.
+    """
+    require_absent(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.mkdir(mode=0o700, parents=True)
+    try:
+        yield partial
+        partial.rename(path)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def write(capture: Capture, folder: Path, name: str) -> None:
+    """Write all but the data into `folder`; `name` is what the README calls the capture."""
+    head = _Head(
+        FORMAT, capture.captured_utc, capture.program_version, capture.source, capture.volatile_functions, capture.data,
+        capture.cost, capture.with_literals, capture.secrets,
+    )  # fmt: skip
+    _write(folder / HEAD, head)
+    _write(folder / STATISTICS, capture.tables)
+    if capture.load is not None:
+        _write(folder / LOAD, capture.load)
+    dumped = f"{capture.data.file:<17}the data, by pg_dump\n" if capture.data.file else ""
+    text = _README.format(
+        version=capture.program_version,
+        database=capture.source.database,
+        server=capture.source.version,
+        values=", with values"
+        if any(c.common_values or c.histogram for t in capture.tables for c in t.columns)
+        else "",
+        literals=", with literals" if capture.with_literals else ", without literals",
+        data=dumped,
+        name=name,
+    )
+    (folder / README).write_text(text, encoding="utf-8")
+
+
+def _write(path: Path, value: object) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1))
+
+
+def read(path: Path) -> Capture:
+    """The capture at `path`; raises `CaptureError` for what is none, is damaged, or was written by a later version."""
+    if not (path / HEAD).is_file():
+        raise messages.not_a_capture(path, f"it has no {HEAD}")
+    found = _decoded(path / HEAD, dict[str, Any])
+    if found.get("format") != FORMAT:
+        raise messages.newer_format(path, found.get("format"))
+    head = _decoded(path / HEAD, _Head)
+    load = _decoded(path / LOAD, Load) if (path / LOAD).is_file() else None
+    tables = _decoded(path / STATISTICS, tuple[Table, ...])
+    if head.data.file and not (path / head.data.file).is_file():
+        raise messages.not_a_capture(path, f"its data, {head.data.file}, are missing")
+    return Capture(
+        head.captured_utc, head.program_version, head.source, tables, head.volatile_functions, load, head.data,
+        head.cost, head.with_literals, head.secrets,
+    )  # fmt: skip
+
+
+def _decoded(path: Path, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise messages.not_a_capture(path.parent, f"{path.name}: {error}") from None

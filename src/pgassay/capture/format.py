@@ -1,0 +1,163 @@
+"""What a capture holds: frozen values, as they stand in its JSON files (docs/capture.md has each with its meaning).
+
+Counters are those of the window alone. Values of the user's own columns are there only where the data themselves are,
+or where literals were asked for; all else about a column is numbers.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+FORMAT = 1
+"""The version of the directory; later versions of pgassay read it too."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and what ANALYZE found in it (manual, "pg_stats"); the statistics are None where there are none.
+
+    `n_distinct` is negative for a share of the rows, as in pg_stats. `common_values` and `histogram` are text as the
+    type prints it, empty where values are not part of the capture.
+    """
+
+    name: str
+    type: str
+    not_null: bool = False
+    unique: bool = False
+    """Is it alone the key of a unique index?"""
+    null_share: float | None = None
+    width_bytes: int | None = None
+    n_distinct: float | None = None
+    correlation: float | None = None
+    common_values: tuple[str, ...] = ()
+    common_shares: tuple[float, ...] = ()
+    histogram: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: `rows` as ANALYZE estimated them (None if it never has), pages of the heap, bytes with all indexes."""
+
+    schema: str
+    name: str
+    rows: float | None
+    pages: int
+    total_bytes: int
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of pg_stat_statements and what it did in the window; times in ms, blocks as the server counts them.
+
+    `text` has `$1` in the place of each constant. `parameters` are tuples of real values, in the order of the numbers,
+    where literals were asked for and a log had them.
+    """
+
+    query_id: int
+    text: str
+    calls: int
+    exec_ms: float
+    rows: int
+    blocks_hit: int = 0
+    blocks_read: int = 0
+    temp_blocks: int = 0
+    wal_bytes: int = 0
+    plans: int = 0
+    parameters: tuple[tuple[str | None, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What pg_stat_activity showed at one moment: client sessions by state, and what the active ones waited for."""
+
+    at_s: float
+    states: Mapping[str, int]
+    waits: Mapping[str, int]
+
+    @classmethod
+    def of(cls, at_s: float, rows: Iterable[tuple[Any, ...]]) -> "Moment":
+        """From the rows of `reads.activity`; an active session that waits for nothing is on the CPU."""
+        states: dict[str, int] = {}
+        waits: dict[str, int] = {}
+        for state, wait, count in rows:
+            states[state] = states.get(state, 0) + count
+            if state == "active":
+                waits[wait or "CPU"] = waits.get(wait or "CPU", 0) + count
+        return cls(at_s, states, waits)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the server did for `window_s` seconds; `counters` are differences by name (docs/capture.md)."""
+
+    window_s: float
+    statements: tuple[Statement, ...]
+    moments: tuple[Moment, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def exec_ms(self) -> float:
+        """The time that all statements took together."""
+        return sum(each.exec_ms for each in self.statements)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The server: version, database, its settings that a study can hold, and the names of those that it cannot."""
+
+    version: str
+    major: int
+    database: str
+    encoding: str
+    collation: str
+    replica: bool
+    settings: Mapping[str, str]
+    left_out: tuple[str, ...]
+    libraries: tuple[str, ...]
+    extensions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of the capture: `none`, or `dump` with the name of its file in the directory."""
+
+    kind: str = "none"
+    file: str = ""
+    bytes: int = 0
+    database_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the capture cost the server; CPU None where its processes cannot be seen (another machine).
+
+    `in_server_ms` is how long our statements took there, `received_bytes` what they returned; a dump is apart.
+    """
+
+    elapsed_s: float
+    statements: int
+    in_server_ms: float
+    received_bytes: int
+    cpu_ms: float | None = None
+    server_cpu_ms: float | None = None
+    """What all of the server's processes used meanwhile."""
+    dump_s: float = 0.0
+    dump_cpu_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A whole capture; `load` is None where statements were not captured. `secrets` says what was left out, and why."""
+
+    captured_utc: str
+    program_version: str
+    source: Source
+    tables: tuple[Table, ...]
+    volatile_functions: tuple[str, ...]
+    """The user's own functions that are declared volatile: a statement that calls one may do more than it shows."""
+    load: Load | None
+    data: Data
+    cost: Cost
+    with_literals: bool = False
+    secrets: tuple[str, ...] = ()

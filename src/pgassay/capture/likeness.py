@@ -1,0 +1,126 @@
+"""How like the source's load a played one is: the same figures of both side by side, each with a likeness; pure.
+
+Figures are by call or by share, since the load is played as fast as it goes, and the source's is not. A likeness is 1
+for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of two
+shares 1 less their difference. Active sessions and the mean time are shown and not counted: a load that never rests has
+more sessions at work, and times are the machine's as much as the load's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pgassay.capture.format import Load, Moment
+
+ENOUGH = 0.8
+"""The least score of a load that is called like the source's."""
+NEGLIGIBLE = 0.05
+"""Amounts a call below this (one block in twenty calls) are alike, whatever their ratio."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One figure of both loads, in `unit`; None where a server does not tell it. `likeness` is from 0 to 1."""
+
+    name: str
+    source: float | None
+    here: float | None
+    unit: str
+    likeness: float | None
+    counts: bool = True
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """All parts, and their mean over those that count; None where nothing can be compared."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def score(self) -> float | None:
+        """From 0 to 1."""
+        counted = [each.likeness for each in self.parts if each.counts and each.likeness is not None]
+        return sum(counted) / len(counted) if counted else None
+
+
+def compare(source: Load, here: Load) -> Likeness:
+    """The parts; statements of the two loads are the same where their `query_id` is."""
+    calls = _common(_shares(source, "calls"), _shares(here, "calls"))
+    time = _common(_shares(source, "exec_ms"), _shares(here, "exec_ms"))
+    return Likeness(
+        (
+            Part("calls by statement", None, None, "in common", calls),
+            Part("time by statement", None, None, "in common", time),
+            _amount("rows a call", _a_call(source, "rows"), _a_call(here, "rows"), ""),
+            _amount("blocks a call", _blocks(source), _blocks(here), ""),
+            _share("blocks not in shared_buffers", _missed(source), _missed(here)),
+            _amount("WAL a call", _a_call(source, "wal_bytes"), _a_call(here, "wal_bytes"), "bytes"),
+            _amount("temporary blocks a call", _a_call(source, "temp_blocks"), _a_call(here, "temp_blocks"), ""),
+            _share("HOT updates", _hot(source), _hot(here)),
+            _amount("active sessions", _active(source), _active(here), "", counts=False),
+            Part("wait events", None, None, "in common", _common(_waits(source), _waits(here))),
+            _amount("time a call", _a_call(source, "exec_ms"), _a_call(here, "exec_ms"), "ms", counts=False),
+        )
+    )
+
+
+def _shares(load: Load, counter: str) -> dict[str, float]:
+    return _normal({str(each.query_id): float(getattr(each, counter)) for each in load.statements})
+
+
+def _normal(amounts: Mapping[str, float]) -> dict[str, float]:
+    total = sum(amounts.values())
+    return {name: amount / total for name, amount in amounts.items()} if total > 0 else {}
+
+
+def _common(one: Mapping[str, float], other: Mapping[str, float]) -> float | None:
+    if not one or not other:
+        return None
+    return sum(min(share, other.get(name, 0.0)) for name, share in one.items())
+
+
+def _amount(name: str, source: float | None, here: float | None, unit: str, *, counts: bool = True) -> Part:
+    if source is None or here is None:
+        return Part(name, source, here, unit, None, counts)
+    most = max(source, here)
+    return Part(name, source, here, unit, min(source, here) / most if most > NEGLIGIBLE else 1.0, counts)
+
+
+def _share(name: str, source: float | None, here: float | None) -> Part:
+    like = None if source is None or here is None else 1.0 - abs(source - here)
+    return Part(name, source, here, "share", like)
+
+
+def _a_call(load: Load, counter: str) -> float | None:
+    calls = sum(each.calls for each in load.statements)
+    return sum(getattr(each, counter) for each in load.statements) / calls if calls else None
+
+
+def _blocks(load: Load) -> float | None:
+    hit, read = _a_call(load, "blocks_hit"), _a_call(load, "blocks_read")
+    return None if hit is None or read is None else hit + read
+
+
+def _missed(load: Load) -> float | None:
+    blocks, read = _blocks(load), _a_call(load, "blocks_read")
+    return read / blocks if blocks and read is not None else None
+
+
+def _hot(load: Load) -> float | None:
+    updates = load.counters.get("updates", 0.0)
+    return load.counters.get("hot_updates", 0.0) / updates if updates else None
+
+
+def _active(load: Load) -> float | None:
+    return sum(each.states.get("active", 0) for each in load.moments) / len(load.moments) if load.moments else None
+
+
+def _waits(load: Load) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for moment in load.moments:
+        _add(moment, found)
+    return _normal(found)
+
+
+def _add(moment: Moment, found: dict[str, float]) -> None:
+    for name, count in moment.waits.items():
+        found[name] = found.get(name, 0.0) + count

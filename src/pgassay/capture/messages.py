@@ -1,0 +1,150 @@
+"""What `capture` and `ask` say to people, in PostgreSQL's manner: lower case, no full stop, with a hint."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pgassay.bench.errors import BenchError
+from pgassay.errors import PgassayError, UsageError
+
+
+class CaptureError(BenchError):
+    """A server that cannot be captured, or a capture that cannot be used."""
+
+
+def unreachable(detail: str) -> CaptureError:
+    """No connection, or one that ended."""
+    return CaptureError(
+        f"could not read the server: {detail}",
+        "give a libpq connection string or URI, as for psql; nothing is changed there",
+    )
+
+
+def refused(what: str, detail: str) -> CaptureError:
+    """The server refused one of the reads."""
+    return CaptureError(
+        f"could not read {what}: {detail}", "the role needs pg_read_all_stats, and pg_read_all_data for a dump"
+    )
+
+
+def too_old(version: str) -> CaptureError:
+    """A server before the oldest that we read."""
+    return CaptureError(f"the server is PostgreSQL {version}", "PostgreSQL 13 and later can be captured")
+
+
+def no_statements(preloaded: bool) -> CaptureError:
+    """The extension is not in this database."""
+    how = (
+        "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
+        if preloaded
+        else "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
+    )
+    return CaptureError(
+        "pg_stat_statements is not available in this database, so the load cannot be read",
+        f"{how}; without it, --without-load captures settings and data, for scripts of your own",
+    )
+
+
+def nothing_ran(window_s: float) -> str:
+    """A warning: an idle server."""
+    return f"no statement ended in {window_s:.0f} s: capture a longer time, or when the application is busy"
+
+
+def hidden_statements(count: int) -> str:
+    """A warning: statements of other roles whose text the server hides."""
+    return f"the text of {count} statements is hidden from this role: grant pg_read_all_stats to it"
+
+
+def replica() -> str:
+    """A warning: what a standby does not show."""
+    return "this server is a read replica: its load has no writes, which run on the primary"
+
+
+def there_already(path: Path) -> UsageError:
+    """`--out` that exists."""
+    return UsageError(f'"{path}" exists already', "name another directory with --out")
+
+
+def not_a_capture(path: Path, why: str) -> CaptureError:
+    """A directory that is no capture, or a damaged one."""
+    return CaptureError(f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/capture.md)")
+
+
+def newer_format(path: Path, found: object) -> CaptureError:
+    """A capture of a later pgassay."""
+    return CaptureError(f'"{path}" has format {found}, which this version does not read', "a newer pgassay wrote it")
+
+
+def no_dump_program(major: int) -> CaptureError:
+    """No pg_dump of the server's version or a later one."""
+    return CaptureError(
+        f"no pg_dump of PostgreSQL {major} or later is on this machine",
+        "install the client programs, or name them with --pg-bindir; --data none captures no data",
+    )
+
+
+def dump_failed(detail: str) -> CaptureError:
+    """pg_dump ended with an error."""
+    return CaptureError(
+        f"pg_dump failed: {detail}", "the role must be able to read every table: grant pg_read_all_data to it"
+    )
+
+
+def no_data(path: Path) -> CaptureError:
+    """A question to a capture without data."""
+    return CaptureError(f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump")
+
+
+def nothing_playable(reasons: Iterable[str]) -> CaptureError:
+    """No statement of the capture can be played."""
+    first = next(iter(reasons), "the capture has no statements")
+    return CaptureError(
+        f"no statement of the capture can be played: {first}", "name scripts of your own with --set load.script=FILE"
+    )
+
+
+def nothing_asked() -> UsageError:
+    """`ask` without levels and without an index."""
+    return UsageError("nothing is asked", "for example: pgassay ask app.capture work_mem=4MB,64MB")
+
+
+def one_level(name: str) -> UsageError:
+    """A factor with a single level."""
+    return UsageError(f'"{name}" has one level, so there is nothing to compare', f"for example {name}=4MB,64MB")
+
+
+def not_a_question(text: str) -> UsageError:
+    """A word of `ask` that is not NAME=A,B."""
+    return UsageError(f'ask wants NAME=VALUE,VALUE, not "{text}"', "for example work_mem=4MB,64MB")
+
+
+def no_parser() -> PgassayError:
+    """The parser of statements is not installed."""
+    return PgassayError(
+        "the parser of statements, pglast, is not installed",
+        'pip install "pgassay[capture]" (pglast is GPL-3.0-or-later)',
+    )
+
+
+def other_version(source: int, here: int) -> str:
+    """A warning: the lab's PostgreSQL is not the server's."""
+    return f"the server is PostgreSQL {source}, and the study runs on {here}; --pg-bindir names another"
+
+
+def other_collation(source: str) -> str:
+    """A warning: the lab's clusters sort by bytes."""
+    return (
+        f"the server's collation is {source}, and the study runs with C: sorts and comparisons of text are cheaper here"
+    )
+
+
+def missing_extensions(names: Iterable[str]) -> CaptureError:
+    """Extensions of the dump that the PostgreSQL of the study does not have."""
+    return CaptureError(
+        f"the data need extensions that this PostgreSQL does not have: {', '.join(names)}",
+        "install them, or name another PostgreSQL with --pg-bindir",
+    )
+
+
+def left_out(objects: Iterable[str]) -> str:
+    """A warning: what a new cluster does not take."""
+    return f"left out of the data, because a new cluster has no use for it: {'; '.join(objects)}"

@@ -1,0 +1,157 @@
+"""The scripts of a capture played once on a server with its data: which of them fail here, and what load they make.
+
+Each script is tried alone first, for a moment: one that fails (a key that is there already, a function that is missing)
+would end its client in every trial. What pg_stat_statements shows of it then tells which of the entries are its own,
+since query identifiers differ between clusters. Then all are played together between two snapshots, as a capture is
+taken.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pgassay.bench.errors import BenchError, QueryError
+from pgassay.bench.running import Clock, Runner
+from pgassay.bench.server import Server
+from pgassay.capture import reads
+from pgassay.capture.format import Load, Moment, Statement
+from pgassay.capture.scripts import PlayedStatement
+from pgassay.capture.statements import between, plus
+from pgassay.load.player import PlayedLoad, PlayedScript, Player
+
+SETTINGS = {"shared_preload_libraries": "pg_stat_statements", "statement_timeout": "60s"}
+"""With which the server is started for it: our instrument, and an end for statements that never do."""
+_ALONE_MS = 200
+_SAMPLE_S = 0.1
+_CREATE = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
+_ERROR_TEXT_MAX = 160
+
+
+@dataclass(frozen=True)
+class Playback:
+    """What playing came to: by name why scripts failed, and the load of the others, with the source's identifiers.
+
+    `load` is None where the server has no pg_stat_statements, or nothing could be played.
+    """
+
+    failed: Mapping[str, str]
+    load: Load | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where and how it is played: the server, `clients`, the protocol, for so long."""
+
+    server: Server
+    runner: Runner
+    clock: Clock
+    clients: int = 1
+    protocol: str = "simple"
+    duration_ms: int = 10_000
+
+
+def play(scripts: Sequence[PlayedStatement], stage: Stage) -> Playback:
+    """Try each script, then play all that do not fail; raises `LoadError` where the player itself fails."""
+    counted = _instrument(stage.server)
+    failed: dict[str, str] = {}
+    owners: dict[int, int] = {}
+    for each in scripts:
+        before = _statements(stage.server) if counted else ()
+        reason = _alone(each, stage)
+        if reason:
+            failed[each.name] = reason
+        elif counted:
+            own = between(before, _statements(stage.server))
+            owners.update({found.query_id: each.statement.query_id for found in own})
+    fit = [each for each in scripts if each.name not in failed]
+    if not fit:
+        return Playback(failed, None)
+    load = _together(fit, stage, owners) if counted else None
+    return Playback(failed, load)
+
+
+def _alone(script: PlayedStatement, stage: Stage) -> str:
+    """Why the script fails; empty where it does not."""
+    load = PlayedLoad((PlayedScript(script.name, script.text),), protocol=stage.protocol)
+    try:
+        with Player(load, stage.server.endpoint, stage.runner, stage.clock) as player:
+            ended = player.play(duration_ms=_ALONE_MS)
+    except BenchError as error:
+        return error.message[:_ERROR_TEXT_MAX]
+    if ended.aborted:
+        return ended.aborted[0][:_ERROR_TEXT_MAX]
+    return f"it fails with SQLSTATE {', '.join(ended.failed)}" if ended.failed else ""
+
+
+def _together(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[int, int]) -> Load:
+    server, clock = stage.server, stage.clock
+    played = PlayedLoad(
+        tuple(PlayedScript(each.name, each.text, each.weight) for each in scripts),
+        clients=stage.clients,
+        threads=min(stage.clients, 2),
+        protocol=stage.protocol,
+    )
+    moments: list[Moment] = []
+    with Player(played, server.endpoint, stage.runner, clock) as player:
+        before, counted, began_ns = _statements(server), _counters(server), clock.monotonic_ns()
+        with _watching(server, clock, moments):
+            player.play(duration_ms=stage.duration_ms)
+        ended_ns = clock.monotonic_ns()
+    # A session hands in its counters when it ends, at the latest (manual, "The Cumulative Statistics System").
+    after, recounted = _statements(server), _counters(server)
+    found: dict[int, Statement] = {}
+    for each in between(before, after):
+        if each.query_id in owners:
+            own = replace(each, query_id=owners[each.query_id])
+            found[own.query_id] = plus(found[own.query_id], own) if own.query_id in found else own
+    differences = {name: value - counted[name] for name, value in recounted.items() if counted.get(name) is not None}
+    return Load((ended_ns - began_ns) / 1e9, tuple(found.values()), tuple(moments), differences)
+
+
+@contextmanager
+def _watching(server: Server, clock: Clock, moments: list[Moment]) -> Iterator[None]:
+    """Look at the sessions while the player, which needs the main thread, plays."""
+    ended = threading.Event()
+    sql, began_ns = reads.activity(), clock.monotonic_ns()
+
+    def look() -> None:
+        while not ended.wait(_SAMPLE_S):
+            try:
+                rows = server.query(sql)
+            except QueryError:
+                return
+            moments.append(Moment.of((clock.monotonic_ns() - began_ns) / 1e9, rows))
+
+    thread = threading.Thread(target=look, name="sessions")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _instrument(server: Server) -> bool:
+    """Is pg_stat_statements there? It is made in this cluster where it can be."""
+    try:
+        server.execute(_CREATE)
+        _statements(server)
+    except QueryError:
+        return False
+    return True
+
+
+def _statements(server: Server) -> Sequence[tuple[object, ...]]:
+    ((schema,),) = server.query(
+        "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+        " WHERE e.extname = 'pg_stat_statements'"
+    )
+    return server.query(reads.statements(schema, server.version.major, texts=True))
+
+
+def _counters(server: Server) -> dict[str, float]:
+    sql = reads.counters(server.version.major, replica=False)
+    server.query("SELECT pg_stat_clear_snapshot()")
+    ((found,),) = server.query(f"SELECT to_jsonb(x) FROM ({sql}) x")
+    return {name: float(value) for name, value in found.items() if value is not None}

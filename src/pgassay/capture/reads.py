@@ -1,0 +1,143 @@
+"""Every read of a capture: what it asks the server, for what, and when; `--dry-run` prints this list.
+
+Columns of views that differ between versions are chosen by `major`; the oldest is 13. Each statement carries a comment
+by which our own reads are left out of pg_stat_statements (manual, "pg_stat_statements").
+"""
+
+from dataclasses import dataclass
+
+MARK = "pgassay capture"
+"""Stands in each of our statements, and is our application_name."""
+_WAL_VIEW_SINCE = 14
+_TOPLEVEL_SINCE = 14
+_OURS = f"/* {MARK} */"
+_USER = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
+
+
+@dataclass(frozen=True)
+class Read:
+    """One read: its relations, what it is for, and how often it is made."""
+
+    source: str
+    purpose: str
+    times: str = "once"
+
+
+ALWAYS = (
+    Read("pg_settings", "the settings that are not default"),
+    Read("pg_extension, pg_database", "version, size, encoding, collation, extensions"),
+    Read("pg_class, pg_attribute, pg_index", "tables, columns and their types, unique keys, sizes"),
+    Read("pg_proc", "names of your functions that are declared volatile"),
+)
+STATISTICS = Read("pg_stats", "of each column: distinct values, share of nulls, width, correlation; no values")
+VALUES = Read("pg_stats", "of each column: also its commonest values and its histogram")
+LOAD = (
+    Read("pg_stat_statements", "statements with $1 for each constant, calls, times, blocks, WAL", "twice"),
+    Read("pg_stat_activity", "states and wait events of client sessions; no texts", "each second"),
+    Read("pg_stat_database, pg_stat_wal, pg_stat_user_tables", "counters of the database", "twice"),
+)
+
+
+def identity() -> str:
+    """Version, database, encoding, collation, whether it is a standby, size, libraries (NULL where they are hidden)."""
+    return (
+        f"SELECT {_OURS} current_setting('server_version'), current_setting('server_version_num')::int / 10000,"
+        " current_database(), pg_encoding_to_char(d.encoding), d.datcollate, pg_is_in_recovery(),"
+        " pg_database_size(d.oid), (SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries')"
+        " FROM pg_database d WHERE d.datname = current_database()"
+    )
+
+
+def settings() -> str:
+    """Name and value of each setting that an administrator has changed."""
+    return (
+        f"SELECT {_OURS} name, current_setting(name) FROM pg_settings"
+        " WHERE source NOT IN ('default', 'override', 'client', 'session')"
+        " AND setting IS DISTINCT FROM boot_val AND context <> 'internal' ORDER BY name"
+    )
+
+
+def extensions() -> str:
+    """Name, version and schema of each extension."""
+    return (
+        f"SELECT {_OURS} e.extname, e.extversion, quote_ident(n.nspname) FROM pg_extension e"
+        " JOIN pg_namespace n ON n.oid = e.extnamespace ORDER BY 1"
+    )
+
+
+def tables() -> str:
+    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
+    return (
+        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
+        f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
+        " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
+    )
+
+
+def columns() -> str:
+    """Schema, table, column, type, whether it takes nulls, whether it alone is a unique key, in the table's order."""
+    return (
+        f"SELECT {_OURS} n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
+        " EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indnkeyatts = 1"
+        " AND i.indkey[0] = a.attnum AND i.indpred IS NULL)"
+        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {_USER}"
+        " ORDER BY 1, 2, a.attnum"
+    )
+
+
+def statistics(*, values: bool) -> str:
+    """Schema, table, column and the row of pg_stats; its values as arrays of text, or NULL."""
+    found = "most_common_vals::text::text[], most_common_freqs::float8[], histogram_bounds::text::text[]"
+    return (
+        f"SELECT {_OURS} schemaname, tablename, attname, null_frac, avg_width, n_distinct, correlation,"
+        f" {found if values else 'NULL::text[], most_common_freqs::float8[], NULL::text[]'} FROM pg_stats"
+        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY inherited"
+    )
+
+
+def volatile_functions() -> str:
+    """Names of functions that are not PostgreSQL's own, declared volatile."""
+    return (
+        f"SELECT {_OURS} DISTINCT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+        f" WHERE p.provolatile = 'v' AND {_USER} ORDER BY 1"
+    )
+
+
+def statements(schema: str, major: int, *, texts: bool) -> str:
+    """The counters of each statement of this database since they began, summed over roles; the text with `texts`."""
+    view = f"{schema}.pg_stat_statements({'true' if texts else 'false'})"
+    only = " AND toplevel" if major >= _TOPLEVEL_SINCE else ""
+    return (
+        f"SELECT {_OURS} queryid, {'min(query)' if texts else 'NULL::text'}, sum(calls)::int8,"
+        " sum(total_exec_time)::float8, sum(rows)::int8, sum(shared_blks_hit)::int8, sum(shared_blks_read)::int8,"
+        f" sum(temp_blks_written)::int8, sum(wal_bytes)::float8, sum(plans)::int8 FROM {view}"
+        " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        f" AND queryid IS NOT NULL{only} GROUP BY queryid"
+    )
+
+
+def activity() -> str:
+    """State, wait event (`Type: event`, empty on the CPU) and how many client sessions of this database share them."""
+    return (
+        f"SELECT {_OURS} coalesce(state, 'unknown'), CASE WHEN state = 'active' AND wait_event_type IS NOT NULL"
+        " THEN wait_event_type || ': ' || wait_event ELSE '' END, count(*)::int FROM pg_stat_activity"
+        " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        f" AND application_name IS DISTINCT FROM '{MARK}' GROUP BY 1, 2"
+    )
+
+
+def counters(major: int, *, replica: bool) -> str:
+    """One row: the names of the counters are the columns' names (docs/capture.md)."""
+    if major >= _WAL_VIEW_SINCE:
+        wal = "(SELECT wal_bytes::float8 FROM pg_stat_wal)"
+    else:
+        wal = "NULL::float8" if replica else "pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8"
+    return (
+        f"SELECT {_OURS} d.xact_commit AS commits, d.xact_rollback AS rollbacks, d.blks_hit AS blocks_hit,"
+        " d.blks_read AS blocks_read, d.temp_bytes AS temp_bytes, d.temp_files AS temp_files,"
+        f" {wal} AS wal_bytes, t.updates, t.hot_updates FROM pg_stat_database d,"
+        " (SELECT coalesce(sum(n_tup_upd), 0)::int8 AS updates, coalesce(sum(n_tup_hot_upd), 0)::int8 AS hot_updates"
+        " FROM pg_stat_user_tables) t WHERE d.datname = current_database()"
+    )

@@ -1,0 +1,49 @@
+"""The tables of a server with what ANALYZE found in their columns, from the rows of three reads; pure."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pgassay.capture.format import Column, Table
+from pgassay.capture.privacy import private_name
+
+Rows = Iterable[tuple[Any, ...]]
+
+
+def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+    """The tables in order, and the columns whose values were left out because of their names.
+
+    Rows as `reads.tables`, `reads.columns` and `reads.statistics` give them; statistics of a table with its partitions
+    come after those of the table alone, and win.
+    """
+    by_table: dict[tuple[str, str], list[Column]] = {}
+    for schema, table, name, type_name, not_null, unique in columns:
+        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique))
+    found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
+    left_out: list[str] = []
+    result = []
+    for schema, table, rows, pages, total_bytes in tables:
+        described = []
+        for column in by_table.get((schema, table), []):
+            known = found.get((schema, table, column.name))
+            if known is not None and private_name(column.name) and (known[4] or known[6]):
+                left_out.append(f"{schema}.{table}.{column.name}")
+                known = (*known[:4], None, known[5], None)
+            described.append(column if known is None else _with_statistics(column, known))
+        count = None if rows < 0 else float(rows)
+        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
+    return tuple(result), tuple(left_out)
+
+
+def _with_statistics(column: Column, known: tuple[Any, ...]) -> Column:
+    null_share, width, n_distinct, correlation, values, shares, histogram = known
+    return replace(
+        column,
+        null_share=float(null_share),
+        width_bytes=int(width),
+        n_distinct=float(n_distinct),
+        correlation=None if correlation is None else float(correlation),
+        common_values=tuple(values or ()),
+        common_shares=tuple(map(float, shares or ())),
+        histogram=tuple(histogram or ()),
+    )

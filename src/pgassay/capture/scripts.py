@@ -1,0 +1,274 @@
+"""A load made of captured statements: one pgbench script a statement, drawn by how often it was called; pure.
+
+Each statement is a transaction of its own, since pg_stat_statements does not say which belong together. Where values
+are text, a script holds the statement many times, each with other real values, and one of them is drawn. An INSERT that
+meets a row that is there already does nothing. What cannot be played is named, with its share of the source's time.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from random import Random
+
+from pgassay.capture import draws
+from pgassay.capture.format import Capture, Column, Statement
+from pgassay.capture.parameters import Parsed, Role, Use, parse
+from pgassay.capture.privacy import STRIPPED, is_query
+from pgassay.capture.statements import HIDDEN
+
+TUPLES = 64
+"""How many tuples of values a script has where they are text."""
+SCRIPTS_MAX = 120
+"""pgbench takes 128 scripts at most."""
+RANGE_SHARE = 0.05
+"""The share of a table that a range is taken to cover where the rows that were returned do not tell: an aggregate's."""
+_VARIABLE = re.compile(r"(?<!:):(?=\w)")
+_FRESH_TEXT = ("text", "character varying", "character")
+
+
+@dataclass(frozen=True)
+class PlayedStatement:
+    """A statement as a script; the head of its text says how each value is drawn."""
+
+    statement: Statement
+    name: str
+    text: str
+    weight: int
+
+
+@dataclass(frozen=True)
+class UnplayedStatement:
+    """A statement that is not played, why, and its share of the time of all statements."""
+
+    statement: Statement
+    reason: str
+    time_share: float
+
+
+@dataclass(frozen=True)
+class ScriptedLoad:
+    """The whole load: its scripts and what is missing from it."""
+
+    played: tuple[PlayedStatement, ...]
+    unplayed: tuple[UnplayedStatement, ...]
+
+    @property
+    def time_share(self) -> float:
+        """The share of the source's time in statements that are played."""
+        return 1.0 - sum(each.time_share for each in self.unplayed)
+
+
+class _CannotDrawError(Exception):
+    """A value that nothing is known of; its text is the reason."""
+
+
+def scripted(capture: Capture, seed: int = 0) -> ScriptedLoad:
+    """The load of a capture; raises `PgassayError` where the parser is not installed."""
+    load = capture.load
+    if load is None:
+        return ScriptedLoad((), ())
+    whole_ms = load.exec_ms or 1.0
+    played: list[PlayedStatement] = []
+    unplayed: list[UnplayedStatement] = []
+    for statement in load.statements:
+        reason = ""
+        try:
+            text = script(capture, statement, Random(f"{seed} {statement.query_id}"))
+        except _CannotDrawError as error:
+            reason = str(error)
+        else:
+            if len(played) < SCRIPTS_MAX:
+                name = f"{len(played) + 1:03d}"
+                played.append(PlayedStatement(statement, name, text, statement.calls))
+                continue
+            reason = f"{SCRIPTS_MAX} others take more time, and pgbench takes no more scripts"
+        unplayed.append(UnplayedStatement(statement, reason, statement.exec_ms / whole_ms))
+    return ScriptedLoad(tuple(played), tuple(unplayed))
+
+
+def script(capture: Capture, statement: Statement, random: Random) -> str:
+    """The pgbench script of one statement; raises `_CannotDrawError` with the reason where it cannot be played."""
+    if statement.text in ("", HIDDEN):
+        raise _CannotDrawError("its text is not part of the capture")
+    if not is_query(statement.text):
+        raise _CannotDrawError("a utility statement is not played")
+    parsed = parse(statement.text, capture.tables, capture.volatile_functions)
+    if parsed.refused:
+        raise _CannotDrawError(parsed.refused)
+    if STRIPPED in parsed.text:
+        raise _CannotDrawError("it holds literals, which are not part of the capture (--with-literals)")
+    if _VARIABLE.search(parsed.text):
+        raise _CannotDrawError("it holds a colon that pgbench would take for a variable")
+    values = _observed(statement, parsed) or _drawn(statement, parsed, random)
+    said = statement.text.replace("\n", " ")[:200]
+    head = [f"-- {said}", *(f"-- ${number}: {how}" for number, how in sorted(values.said.items()))]
+    if not values.tuples:
+        return "\n".join([*head, *values.lines, _sql(parsed, values.inline) + ";"]) + "\n"
+    lines = [*head, *values.lines, f"\\set chosen random(1, {len(values.tuples)})"]
+    for number, chosen in enumerate(values.tuples, start=1):
+        word = "if" if number == 1 else "elif"
+        lines += [f"\\{word} :chosen = {number}", _sql(parsed, {**values.inline, **chosen}) + ";"]
+    return "\n".join([*lines, "\\endif"]) + "\n"
+
+
+@dataclass
+class _Values:
+    """What stands for each parameter: `inline` the same text each time, `tuples` texts that are drawn together."""
+
+    lines: list[str] = field(default_factory=list)
+    inline: dict[int, str] = field(default_factory=dict)
+    tuples: list[dict[int, str]] = field(default_factory=list)
+    said: dict[int, str] = field(default_factory=dict)
+
+
+def _observed(statement: Statement, parsed: Parsed) -> _Values | None:
+    """Real values from a log, where the capture has them."""
+    numbers = sorted(parsed.uses)
+    if not numbers or not statement.parameters:
+        return None
+    tuples = [
+        {number: "NULL" if each[number - 1] is None else draws.literal(str(each[number - 1])) for number in numbers}
+        for each in statement.parameters
+        if len(each) >= numbers[-1]
+    ]
+    return _Values(tuples=tuples, said=dict.fromkeys(numbers, "as observed")) if tuples else None
+
+
+def _drawn(statement: Statement, parsed: Parsed, random: Random) -> _Values:
+    found = _Values()
+    texts: dict[int, list[str]] = {}
+    for low, high in _ranges(parsed.uses):
+        _draw_range(statement, parsed, (low, high), found, texts, random)
+    for number, use in sorted(parsed.uses.items()):
+        if number not in found.said:
+            _draw(statement, number, use, found, texts, random)
+    found.tuples = [{number: texts[number][n] for number in texts} for n in range(TUPLES)] if texts else []
+    return found
+
+
+def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
+    """Pairs of parameters that bound the same column from below and above."""
+    pairs, taken = [], set()
+    for number, use in sorted(uses.items()):
+        if use.role is not Role.LOWER:
+            continue
+        for other, upper in sorted(uses.items()):
+            same = upper.role is Role.UPPER and (upper.table, upper.column) == (use.table, use.column)
+            if same and other not in taken:
+                pairs.append((number, other))
+                taken.add(other)
+                break
+    return pairs
+
+
+def _draw_range(
+    statement: Statement,
+    parsed: Parsed,
+    pair: tuple[int, int],
+    found: _Values,
+    texts: dict[int, list[str]],
+    random: Random,
+) -> None:
+    low, high = pair
+    use = parsed.uses[low]
+    table, column = _of(use)
+    rows, share, how = (table_rows := use.table.rows if use.table else None), RANGE_SHARE, "assumed"
+    if not (parsed.aggregates or parsed.limited) and rows:
+        share, how = min(1.0, statement.rows / statement.calls / rows), "by the rows that it returned"
+    found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
+    dense = draws.dense_range(column, table_rows)
+    if dense is not None:
+        width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
+        found.lines += [f"\\set p{low} random({dense[0]}, {max(dense[0], dense[1] - width)})"]
+        found.lines += [f"\\set p{high} :p{low} + {width}"]
+        found.inline |= {low: f"(:p{low})", high: f"(:p{high})"}
+        return
+    bounds = draws.bounds_of(column)
+    if not bounds:
+        raise _CannotDrawError(_no_statistics(table, column))
+    step = max(1, ceil(share * (len(bounds) - 1)))
+    starts = [random.randrange(max(1, len(bounds) - step)) for _ in range(TUPLES)]
+    texts[low] = [draws.literal(bounds[start]) for start in starts]
+    texts[high] = [draws.literal(bounds[min(start + step, len(bounds) - 1)]) for start in starts]
+
+
+def _draw(
+    statement: Statement, number: int, use: Use, found: _Values, texts: dict[int, list[str]], random: Random
+) -> None:
+    if use.role is Role.UNKNOWN:
+        raise _CannotDrawError(f"the value of ${number} is not known: {use.reason}")
+    if use.role in (Role.LIMIT, Role.OFFSET, Role.CONSTANT):
+        rows = max(1, ceil(statement.rows / statement.calls))
+        found.inline[number], found.said[number] = {
+            Role.LIMIT: (str(rows), "the rows that it returned, on average"),
+            Role.OFFSET: ("0", "the first rows"),
+            Role.CONSTANT: ("1", "a constant of the select list"),
+        }[use.role]
+        return
+    table, column = _of(use)
+    where = f"{use.role.value} {table}.{column.name}"
+    if use.role is Role.ADDED:
+        found.inline[number], found.said[number] = "1", where
+        return
+    if use.role is Role.ASSIGNED and column.unique:
+        _draw_fresh(number, column, found, f"{where}: a new key")
+        return
+    if draws.dense_range(column, use.table.rows if use.table else None) is not None:
+        found.lines += draws.integer_lines(f"p{number}", column)
+        found.inline[number], found.said[number] = f"(:p{number})", f"{where}: drawn each time"
+        return
+    values = draws.values_of(column)
+    if values is None and use.role is Role.ASSIGNED and not column.not_null:
+        found.inline[number], found.said[number] = "NULL", f"{where}: nothing else is known of it"
+        return
+    if values is None:
+        raise _CannotDrawError(_no_statistics(table, column))
+    texts[number] = [draws.literal(each) for each in values.sample(TUPLES, random)]
+    found.said[number] = f"{where}: one of {len(set(texts[number]))} values"
+
+
+def _draw_fresh(number: int, column: Column, found: _Values, said: str) -> None:
+    found.said[number] = said
+    if column.type in draws.INTEGERS:
+        found.lines += draws.fresh_lines(f"p{number}", column)
+        found.inline[number] = f"(:p{number})"
+    elif column.type == "uuid":
+        found.inline[number] = "gen_random_uuid()"
+    elif column.type.partition("(")[0] in _FRESH_TEXT:
+        length = column.type.partition("(")[2].rstrip(")")
+        found.inline[number] = f"left(md5(random()::text), {length or column.width_bytes or 32})"
+    else:
+        raise _CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
+
+
+def _of(use: Use) -> tuple[str, Column]:
+    if use.table is None or use.column is None:
+        raise _CannotDrawError(use.reason or "its column is not known")
+    return use.table.name, use.column
+
+
+def _no_statistics(table: str, column: Column) -> str:
+    return f"nothing is known of the values of {table}.{column.name}: run ANALYZE, and capture them"
+
+
+def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:
+    pieces, done = [], 0
+    for start, end, number in parsed.places:
+        pieces += [parsed.text[done:start], values[number]]
+        done = end
+    pieces.append(parsed.text[done:])
+    if parsed.inserts and not parsed.resolves_conflicts:
+        return _with_conflict_clause("".join(pieces))
+    return "".join(pieces)
+
+
+def _with_conflict_clause(sql: str) -> str:
+    """`ON CONFLICT DO NOTHING` before RETURNING, or at the end."""
+    before, returning, after = _split_returning(sql)
+    return f"{before} ON CONFLICT DO NOTHING{returning}{after}"
+
+
+def _split_returning(sql: str) -> Sequence[str]:
+    at = sql.lower().rfind(" returning ")
+    return (sql, "", "") if at < 0 else (sql[:at], sql[at : at + 11], sql[at + 11 :])

@@ -1,0 +1,171 @@
+"""A session on the user's server that can only read, gives up soon, and measures what it costs.
+
+Every read is a short transaction of its own, READ ONLY, with a statement_timeout and a lock_timeout that end with it: a
+pooler may hand our session to the application afterwards, and a long transaction would hold back VACUUM. The role's
+rights are not trusted to be few: the server itself refuses a write in such a transaction (manual, "SET TRANSACTION").
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pgassay.capture import messages
+from pgassay.capture.reads import MARK
+
+if TYPE_CHECKING:
+    import psycopg
+
+CONNECT_TIMEOUT_S = 10
+STATEMENT_TIMEOUT_MS = 30_000
+LOCK_TIMEOUT_MS = 1_000
+_BEGIN = (
+    f"BEGIN READ ONLY /* {MARK} */; SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS} /* {MARK} */;"
+    f" SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS} /* {MARK} */"
+)
+_END = f"ROLLBACK /* {MARK} */"
+_PASSED_ON = ("hostaddr", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "gssencmode")
+"""Parameters that every pg_dump takes; ours are those of a newer libpq."""
+_HERTZ = 100
+"""Of the times in /proc (USER_HZ, fixed by the kernel's interface: proc(5))."""
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answer of a read: the names of its columns, and its rows."""
+
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def one(self) -> dict[str, Any]:
+        """The first row by name; empty where there is none."""
+        return dict(zip(self.names, self.rows[0], strict=True)) if self.rows else {}
+
+
+class Readable(Protocol):
+    """What a capture asks: the real server, or a fake in a test."""
+
+    def read(self, what: str, sql: str) -> Rows:
+        """The rows of one statement; `what` names it in an error. Raises `CaptureError`."""
+
+
+@dataclass
+class Spent:
+    """What the session has cost so far."""
+
+    statements: int = 0
+    in_server_ms: float = 0.0
+    received_bytes: int = 0
+    pids: set[int] = field(default_factory=set)
+
+
+class Session:
+    """Implements `Readable` over one connection; use it in a `with`."""
+
+    def __init__(self, conninfo: str) -> None:
+        """Connect; raises `CaptureError`."""
+        import psycopg
+
+        self.spent = Spent()
+        try:
+            self._connection: psycopg.Connection[Row] = psycopg.connect(
+                conninfo, connect_timeout=CONNECT_TIMEOUT_S, application_name=MARK, prepare_threshold=None
+            )
+        except psycopg.Error as error:
+            raise messages.unreachable(_first_line(error)) from None
+        self._connection.autocommit = True
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def read(self, what: str, sql: str) -> Rows:
+        """See `Readable`."""
+        import psycopg
+
+        began = monotonic()
+        try:
+            self._connection.execute(_BEGIN)
+            try:
+                cursor = self._connection.execute(sql.encode())
+                rows = tuple(cursor.fetchall())
+            finally:
+                self._connection.execute(_END)
+        except psycopg.OperationalError as error:
+            raise messages.unreachable(_first_line(error)) from None
+        except psycopg.Error as error:
+            raise messages.refused(what, _first_line(error)) from None
+        result = cursor.pgresult
+        self.spent.statements += 1
+        self.spent.in_server_ms += (monotonic() - began) * 1e3
+        if result is not None:
+            lengths = (
+                result.get_value(row, column) for row in range(result.ntuples) for column in range(result.nfields)
+            )
+            self.spent.received_bytes += sum(len(value) for value in lengths if value is not None)
+        return Rows(tuple(each.name for each in cursor.description or ()), rows)
+
+    @property
+    def pid(self) -> int:
+        """The process id of our session on the server's machine."""
+        return self._connection.info.backend_pid
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What leads another program to the same database, as libpq's parameters without the password."""
+        info = self._connection.info
+        where = {"host": info.host, "port": str(info.port), "user": info.user, "dbname": info.dbname}
+        given = {name: value for name, value in info.get_parameters().items() if name in _PASSED_ON}
+        return {**given, **{name: value for name, value in where.items() if value}}
+
+    @property
+    def password(self) -> str:
+        """The password that was used; empty without one."""
+        return self._connection.info.password
+
+    @property
+    def local(self) -> bool:
+        """Is the server on this machine, so that its processes can be seen?"""
+        host = self._connection.info.host
+        return host.startswith("/") or self._connection.info.hostaddr in ("127.0.0.1", "::1")
+
+
+def cpu_ms(pid: int, proc: Path = Path("/proc")) -> float | None:
+    """The processor time of a process so far; None where there is no process of PostgreSQL with this id."""
+    try:
+        if b"postgres" not in (proc / str(pid) / "cmdline").read_bytes():
+            return None
+    except OSError:
+        return None
+    fields = _stat(proc / str(pid))
+    return None if fields is None else (int(fields[11]) + int(fields[12])) * 1e3 / _HERTZ
+
+
+def server_cpu_ms(pid: int, proc: Path = Path("/proc")) -> float | None:
+    """The processor time of the server of backend `pid`: of its postmaster, the children, and those that have ended."""
+    mine = _stat(proc / str(pid))
+    parent = _stat(proc / mine[1]) if mine else None
+    if mine is None or parent is None:
+        return None
+    everyone = [found for each in proc.glob("[0-9]*") if (found := _stat(each))]
+    children = sum(int(each[11]) + int(each[12]) for each in everyone if each[1] == mine[1])
+    return (children + sum(map(int, parent[11:15]))) * 1e3 / _HERTZ
+
+
+def _stat(process: Path) -> list[str] | None:
+    """The fields of /proc/PID/stat from the state on; None for a process that has ended."""
+    try:
+        return (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _first_line(error: "psycopg.Error") -> str:
+    return (error.diag.message_primary or str(error).strip() or "the connection was lost").splitlines()[0]

@@ -1,0 +1,167 @@
+"""Taking a capture: what the server is asked, in which order, and what that cost it.
+
+The window lies between two snapshots of pg_stat_statements; while it lasts, the sessions are looked at once a second.
+The data come last, so that reading them is not part of the load that was captured.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from pgassay import __version__
+from pgassay.bench.running import Clock
+from pgassay.capture import messages, reads
+from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
+from pgassay.capture.privacy import secret_in, without_literals
+from pgassay.capture.schema import tables_of
+from pgassay.capture.source import Readable, Row
+from pgassay.capture.statements import HIDDEN, between, merged
+from pgassay.postgres.inspection import stays
+
+OLDEST = 13
+PERIOD_S = 1.0
+EXTENSION = "pg_stat_statements"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be captured: `window_s` of load unless that is left out, and the data as `dump` or `none`."""
+
+    window_s: float = 600.0
+    data: str = "dump"
+    with_load: bool = True
+    with_literals: bool = False
+
+    @property
+    def with_values(self) -> bool:
+        """Are values of the user's columns part of it? They are in a dump anyway."""
+        return self.with_literals or self.data == "dump"
+
+    def reads(self) -> tuple[reads.Read, ...]:
+        """What the server is asked, in order."""
+        found = [*reads.ALWAYS, reads.VALUES if self.with_values else reads.STATISTICS]
+        if self.with_load:
+            found += reads.LOAD
+        if self.data == "dump":
+            found.append(reads.Read("every table", "the data, by pg_dump in one snapshot, after the load"))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What is known of the server before anything else is read: `schema` is pg_stat_statements' own, or None."""
+
+    source: Source
+    database_bytes: int
+    schema: str | None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A capture without its data and cost, and what the user is warned of."""
+
+    capture: Capture
+    warnings: tuple[str, ...]
+
+
+def identify(session: Readable, request: Request) -> Identity:
+    """Version, size, settings and extensions; raises `CaptureError` for a server that cannot be captured as asked."""
+    (row,) = session.read("the version", reads.identity()).rows
+    version, major, database, encoding, collation, replica, size, libraries = row
+    if major < OLDEST:
+        raise messages.too_old(str(version))
+    extensions = session.read("the extensions", reads.extensions()).rows
+    found = {str(name): str(value) for name, value in session.read("the settings", reads.settings()).rows}
+    schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)
+    preloaded = tuple(each.strip() for each in str(libraries or "").split(",") if each.strip())
+    if request.with_load and (schema is None or (libraries is not None and EXTENSION not in preloaded)):
+        raise messages.no_statements(EXTENSION in preloaded)
+    source = Source(
+        version=str(version),
+        major=int(major),
+        database=str(database),
+        encoding=str(encoding),
+        collation=str(collation),
+        replica=bool(replica),
+        settings={name: value for name, value in found.items() if not stays(name)},
+        left_out=tuple(name for name in found if stays(name)),
+        libraries=preloaded,
+        extensions={str(name): str(version) for name, version, _ in extensions},
+    )
+    return Identity(source, int(size), schema)
+
+
+def take(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Taken:
+    """Everything but the data; `tick` is told the seconds that are left. Raises `CaptureError`."""
+    began = clock.wall_ns()
+    load = _load(session, identity, request, clock, tick) if request.with_load else None
+    statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows
+    tables, private = tables_of(
+        session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
+    )
+    functions = tuple(str(row[0]) for row in session.read("the functions", reads.volatile_functions()).rows)
+    secrets = [f"values of {name}: its name says that they are private" for name in private]
+    warnings = [messages.replica()] if identity.source.replica else []
+    if load is not None:
+        hidden = sum(each.text == HIDDEN for each in load.statements)
+        warnings += [messages.hidden_statements(hidden)] if hidden else []
+        warnings += [] if load.statements else [messages.nothing_ran(request.window_s)]
+        kept, said = _private(load.statements, request)
+        load, secrets = replace(load, statements=kept), [*secrets, *said]
+    capture = Capture(
+        captured_utc=datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        program_version=__version__,
+        source=identity.source,
+        tables=tables,
+        volatile_functions=functions,
+        load=load,
+        data=Data(database_bytes=identity.database_bytes),
+        cost=Cost(0.0, 0, 0.0, 0),
+        with_literals=request.with_literals,
+        secrets=tuple(secrets),
+    )
+    return Taken(capture, tuple(warnings))
+
+
+def _load(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Load:
+    source, schema = identity.source, identity.schema or ""
+    counters = reads.counters(source.major, replica=source.replica)
+
+    def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
+        rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
+        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
+
+    before, counted, began_ns = snapshot(texts=False)
+    moments = tuple(_watch(session, request.window_s, clock, tick))
+    after, recounted, ended_ns = snapshot(texts=True)
+    differences = {
+        name: float(value) - float(counted[name])
+        for name, value in recounted.items()
+        if value is not None and counted.get(name) is not None
+    }
+    return Load((ended_ns - began_ns) / 1e9, between(before, after), moments, differences)
+
+
+def _watch(session: Readable, window_s: float, clock: Clock, tick: Callable[[float], None]) -> Iterator[Moment]:
+    began_ns = clock.monotonic_ns()
+    number = 0
+    while (at_s := (clock.monotonic_ns() - began_ns) / 1e9) < window_s:
+        yield Moment.of(at_s, session.read("pg_stat_activity", reads.activity()).rows)
+        tick(window_s - at_s)
+        number += 1
+        due_s = min(number * PERIOD_S, window_s)
+        clock.sleep(due_s - (clock.monotonic_ns() - began_ns) / 1e9)
+
+
+def _private(statements: tuple[Statement, ...], request: Request) -> tuple[tuple[Statement, ...], list[str]]:
+    """The statements without literals unless these were asked for, and without texts that seem to hold a secret."""
+    kept, said = [], []
+    for each in statements:
+        text = each.text if request.with_literals else without_literals(each.text)
+        secret = secret_in(text)
+        if secret is not None:
+            said.append(f"the text of statement {each.query_id}: it seems to hold {secret}")
+            text = ""
+        kept.append(replace(each, text=text))
+    return merged(kept), said

@@ -1,0 +1,112 @@
+"""What `capture` and `ask` print: what will be read, what a capture holds and cost, what cannot be played; pure."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pgassay.capture.format import Capture, Cost
+from pgassay.capture.likeness import ENOUGH, Likeness, Part
+from pgassay.capture.scripts import ScriptedLoad
+from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
+from pgassay.capture.taking import Identity, Request
+from pgassay.study.units import format_number, format_size
+
+_SHOWN = 5
+_WIDTH = 60
+
+
+def announcement(identity: Identity, request: Request) -> str:
+    """Which server, each read with its purpose, and what the data will cost."""
+    source = identity.source
+    lines = [f"PostgreSQL {source.version}, database {source.database}, {format_size(identity.database_bytes)}"]
+    lines.append(
+        "read-only transactions, each with statement_timeout"
+        f" {STATEMENT_TIMEOUT_MS // 1000} s and lock_timeout {LOCK_TIMEOUT_MS // 1000} s; nothing is created or changed"
+    )
+    reads = request.reads()
+    width = max(len(each.source) for each in reads)
+    lines += [f"  {each.source:<{width}}  {each.times:<11}  {each.purpose}" for each in reads]
+    if request.with_load:
+        lines.append(f"the load is watched for {format_number(request.window_s)} s")
+    if request.data == "dump":
+        lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
+    return "\n".join(lines) + "\n"
+
+
+def summary(capture: Capture, path: Path) -> str:
+    """What the capture holds, what it cost the server, and how to go on."""
+    lines = [f"{path}: {len(capture.tables)} tables, {len(capture.source.settings)} settings"]
+    load = capture.load
+    if load is not None:
+        calls = sum(each.calls for each in load.statements)
+        lines.append(
+            f"load: {len(load.statements)} statements, {format_number(round(calls / load.window_s, 1))} calls a second,"
+            f" for {load.window_s:.0f} s"
+        )
+    if capture.data.file:
+        lines.append(f"data: {capture.data.file}, {format_size(capture.data.bytes)}")
+    lines += [f"left out: {each}" for each in capture.secrets]
+    lines.append(cost(capture.cost))
+    lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
+    return "\n".join(lines) + "\n"
+
+
+def cost(found: Cost) -> str:
+    """What it cost the server, in a sentence."""
+    parts = [f"{found.statements} statements, {found.in_server_ms:.0f} ms in the server"]
+    parts.append(f"{format_size(found.received_bytes)} received")
+    if found.cpu_ms is None:
+        parts.append("its processor time cannot be seen from here")
+    elif found.server_cpu_ms:
+        parts.append(f"{found.cpu_ms:.0f} ms of CPU, {found.cpu_ms / found.server_cpu_ms:.2%} of what the server used")
+    else:
+        parts.append(f"{found.cpu_ms:.0f} ms of CPU")
+    if found.dump_s:
+        spent = "" if found.dump_cpu_ms is None else f" and {found.dump_cpu_ms:.0f} ms of CPU"
+        parts.append(f"the dump took {found.dump_s:.1f} s{spent}")
+    return f"cost to the server: {'; '.join(parts)}"
+
+
+def played(load: ScriptedLoad) -> str:
+    """How much of the load can be played, and the longest of what cannot."""
+    return "\n".join(_played(load)) + "\n"
+
+
+def _played(load: ScriptedLoad) -> Iterator[str]:
+    count = len(load.played) + len(load.unplayed)
+    yield f"load: {len(load.played)} of {count} statements are played, {load.time_share:.1%} of the source's time"
+    for each in load.unplayed[:_SHOWN]:
+        text = " ".join(each.statement.text.split()) or f"statement {each.statement.query_id}"
+        yield f"  not played, {each.time_share:.1%} of the time: {text[:_WIDTH]}: {each.reason}"
+    if len(load.unplayed) > _SHOWN:
+        rest = load.unplayed[_SHOWN:]
+        yield f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the time"
+
+
+def likeness(found: Likeness) -> str:
+    """Both loads' figures side by side, each with its likeness, and the score."""
+    width = max(len(each.name) for each in found.parts)
+    lines = [f"  {'':<{width}}  {'source':>12}  {'here':>12}  {'alike':>6}"]
+    lines += [_line(each, width) for each in found.parts]
+    head = "how like the source's load is this one? it could not be compared"
+    if found.score is not None:
+        head = f"how like the source's load is this one? {found.score:.0%}, the mean of the parts"
+    return "\n".join([head, *lines]) + "\n"
+
+
+def _line(part: Part, width: int) -> str:
+    source, here = (_figure(value, part.unit) for value in (part.source, part.here))
+    like = "" if part.likeness is None else f"{part.likeness:.0%}"
+    return f"  {part.name:<{width}}  {source:>12}  {here:>12}  {like:>6}{'' if part.counts else '  (not counted)'}"
+
+
+def _figure(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1%}" if unit == "share" else f"{value:.3g} {unit}".strip()
+
+
+def unlike(found: Likeness) -> str:
+    """A warning: the verdict is for another load, and in what it differs most."""
+    far = sorted((each.likeness, each.name) for each in found.parts if each.counts and each.likeness is not None)
+    named = ", ".join(f"{name} ({like:.0%})" for like, name in far if like < ENOUGH)
+    return f"the verdict is on a load unlike the source's: {named}"

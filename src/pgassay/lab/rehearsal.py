@@ -1,0 +1,43 @@
+"""One arm's server for something else than a trial: on a clone of the snapshot that its trials will start from.
+
+What is tried on it (does every statement run? is the load like the one it stands for?) leaves nothing behind: the clone
+is discarded, and the snapshot is kept for the run.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from pgassay.bench.errors import ClusterError
+from pgassay.bench.server import Server
+from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.preparation import prepare
+from pgassay.lab.start_state import settle
+
+Result = TypeVar("Result")
+
+WORKSPACE = "rehearsal"
+
+
+def rehearse(arm: ResolvedArm, wanted: Mapping[str, str], work: Callable[[Server], Result]) -> Result:
+    """What `work` returns of the arm's server, settled as for a trial, with the settings `wanted` besides its own.
+
+    Where the server does not start with these (a library that is not installed) it starts without them. Raises
+    `BenchError` where the snapshot cannot be made or the server does not start.
+    """
+    prepare(arm)
+    drive, site = arm.drive, arm.site
+    clone = drive.clone(arm.snapshot_key, WORKSPACE)
+    try:
+        try:
+            server = arm.installation.start(clone, {**arm.settings, **wanted}, site.socket_directory)
+        except ClusterError:
+            server = arm.installation.start(clone, arm.settings, site.socket_directory)
+        try:
+            settle(server, arm.setup.load, clone, site.caches)
+            return work(server)
+        finally:
+            with site.held():
+                server.stop(immediately=True)
+    finally:
+        with site.held():
+            drive.discard(clone)

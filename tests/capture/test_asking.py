@@ -1,0 +1,78 @@
+"""From a capture to the files of a study: what is refused before anything runs, and what is told."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.running import Completed
+from pgassay.capture import asking
+from pgassay.capture.asking import Asked
+from pgassay.capture.format import Capture, Data, Statement
+from pgassay.capture.messages import CaptureError
+from pgassay.capture.question import parse
+from pgassay.testing.fakes.server import FakeInstallation
+from tests.capture.test_scripts import SOURCE, capture
+
+KEYED = Statement(1, "SELECT status FROM orders WHERE id = $1", 30, 75.0, 30)
+SORTED = Statement(2, "SELECT id FROM orders ORDER BY status", 2, 25.0, 2)
+ASKED = parse(["work_mem=4MB,64MB"], [], None)
+
+
+class Programs:
+    """A pg_restore whose dump holds one table, and a pg_config with one extension."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "extension").mkdir()
+        (folder / "extension" / "hstore.control").touch()
+
+    def run(self, command: Sequence[str], **_: object) -> Completed:
+        said = str(self.folder) if "--sharedir" in command else "210; 1259 16400 TABLE public orders app\n"
+        return Completed(tuple(command), 0, said, "")
+
+
+def asked(folder: Path, found: Capture) -> Asked:
+    whole = replace(found, data=Data("dump", "data.dump", 1, 1)) if found.data == Data() else found
+    programs = Programs(folder)
+    return asking.write(folder, whole, ASKED, FakeInstallation(), programs, "now")  # type: ignore[arg-type]
+
+
+def test_each_statement_has_a_script_with_its_calls_as_weight(tmp_path: Path) -> None:
+    found = asked(tmp_path, capture(KEYED, SORTED))
+    first, second = tmp_path / "asked/now/001.sql", tmp_path / "asked/now/002.sql"
+    assert found.document()["load"]["script"] == [f"{first}@30", f"{second}@2"]
+    assert first.read_text() == found.load.played[0].text
+    assert found.data == tmp_path / "data.dump"
+    assert found.warnings == {}
+
+
+def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:
+    found = asked(tmp_path, capture(KEYED, SORTED))
+    less = found.without({"001": "duplicate key"})
+    assert [each.name for each in less.load.played] == ["002"]
+    assert less.load.time_share == pytest.approx(0.25)
+    assert less.load.unplayed[0].reason == "it fails here: duplicate key"
+    with pytest.raises(CaptureError, match="no statement of the capture can be played"):
+        found.without({"001": "a", "002": "b"})
+
+
+def test_what_differs_from_the_server_is_told(tmp_path: Path) -> None:
+    found = asked(tmp_path, replace(capture(KEYED), source=replace(SOURCE, major=13, collation="de_DE.UTF-8")))
+    assert set(found.warnings) == {"other_version", "other_collation"}
+    assert "de_DE.UTF-8" in found.warnings["other_collation"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (replace(capture(KEYED), data=Data("none", database_bytes=5)), "holds no data"),
+        (capture(Statement(1, "VACUUM", 1, 1.0, 0)), "a utility statement is not played"),
+        (capture(), "the capture has no statements"),
+        (replace(capture(KEYED), source=replace(SOURCE, extensions={"postgis": "3", "hstore": "1"})), "have: postgis$"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(tmp_path: Path, wrong: Capture, said: str) -> None:
+    with pytest.raises(CaptureError, match=said):
+        asked(tmp_path, wrong)

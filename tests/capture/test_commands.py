@@ -1,0 +1,34 @@
+"""What the two commands refuse before they touch a server or a cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.cli import main
+from tests.capture.test_files import written
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nowhere", "work_mem=4MB,64MB"), '"nowhere" is not a capture: it has no capture.json'),
+        (("nowhere",), "nothing is asked"),
+        (("nowhere", "work_mem=4MB"), "one level"),
+    ],
+)
+def test_a_wrong_question_is_an_error(
+    words: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["ask", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_directory_that_exists_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "a")
+    assert main(["capture", "host=/nowhere", "--out", str(path)]) == 2
+    assert "exists already" in capsys.readouterr().err, "it is known before the server is asked"

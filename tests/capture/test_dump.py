@@ -1,0 +1,67 @@
+"""The dump's command and its failures, and what of a dump a study's cluster does not take; pg_dump itself is a fake."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.bench.running import Completed
+from pgassay.capture import dump
+from pgassay.capture.messages import CaptureError
+
+CONTENTS = """;
+; Archive created at 2026-01-01
+5; 3079 16385 EXTENSION - pg_stat_statements
+3400; 0 0 COMMENT - EXTENSION pg_stat_statements
+6; 3079 16390 EXTENSION - hstore
+210; 1259 16400 TABLE public orders app
+3300; 3256 16500 POLICY public orders own app
+3301; 0 16400 ROW SECURITY public orders app
+3302; 1417 16600 USER MAPPING - USER MAPPING app SERVER far
+"""
+
+
+class Restore:
+    """A pg_restore with this table of contents; `scripts` counts how often SQL was asked for."""
+
+    def __init__(self, contents: str, status: int = 0) -> None:
+        self.contents, self.status, self.scripts = contents, status, 0
+
+    def run(self, command: list[str], **_: object) -> Completed:
+        if "--list" not in command:
+            self.scripts += 1
+            script = next(each.removeprefix("--file=") for each in command if each.startswith("--file="))
+            Path(script).write_text("SELECT 1;\n")
+        return Completed(tuple(command), self.status, self.contents, "pg_restore: error: not an archive")
+
+
+def playable(restore: Restore, folder: Path) -> dump.Playable:
+    return dump.playable(Path("pg_restore"), folder / dump.FILE, folder, restore)  # type: ignore[arg-type]
+
+
+def test_the_command_line_holds_no_password_and_quotes_what_it_must() -> None:
+    words = dump.command(Path("/b/pg_dump"), {"host": "db 1", "dbname": "it's"}, Path("/o/data.dump"))
+    assert words[-1] == "--dbname=host='db 1' dbname='it\\'s'"
+    assert {"--format=custom", "--no-subscriptions", "--no-publications", "--lock-wait-timeout=5s"} <= set(words)
+
+
+def test_what_a_new_cluster_has_no_business_with_is_left_out(tmp_path: Path) -> None:
+    restore = Restore(CONTENTS)
+    assert playable(restore, tmp_path) == dump.Playable(
+        tmp_path / "data.sql",
+        ("POLICY public orders own", "ROW SECURITY public orders", "USER MAPPING - USER MAPPING app SERVER"),
+    )
+    kept = (tmp_path / "contents.txt").read_text()
+    assert kept == "6; 3079 16390 EXTENSION - hstore\n210; 1259 16400 TABLE public orders app\n"
+    playable(restore, tmp_path)
+    assert restore.scripts == 1, "it is made once"
+
+
+def test_a_dump_that_can_be_taken_whole_stays_as_it_is(tmp_path: Path) -> None:
+    assert playable(Restore("210; 1259 16400 TABLE public orders app\n"), tmp_path) == dump.Playable(
+        tmp_path / dump.FILE
+    )
+
+
+def test_a_damaged_dump_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="not an archive"):
+        playable(Restore("", status=1), tmp_path)

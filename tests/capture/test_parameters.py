@@ -1,0 +1,101 @@
+"""What each parameter of a statement is compared with, by PostgreSQL's own grammar."""
+
+import pytest
+
+from pgassay.capture.parameters import Parsed, Role, parse
+from tests.capture.schemas import TABLES
+
+
+def found(text: str) -> Parsed:
+    return parse(text, TABLES, ("pay",))
+
+
+def roles(text: str) -> dict[int, tuple[Role, str]]:
+    return {number: (use.role, use.column.name if use.column else "") for number, use in found(text).uses.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("SELECT * FROM orders WHERE status = $1 LIMIT $2", {1: (Role.EQUAL, "status"), 2: (Role.LIMIT, "")}),
+        ("SELECT * FROM orders o WHERE $1 = o.status OFFSET $2", {1: (Role.EQUAL, "status"), 2: (Role.OFFSET, "")}),
+        ("SELECT $1 FROM orders WHERE id IN ($2, $3)", {
+            1: (Role.CONSTANT, ""), 2: (Role.EQUAL, "id"), 3: (Role.EQUAL, "id"),
+        }),
+        ("SELECT * FROM orders WHERE placed_at BETWEEN $1 AND $2::date", {
+            1: (Role.LOWER, "placed_at"), 2: (Role.UPPER, "placed_at"),
+        }),
+        ("SELECT * FROM orders WHERE $1 <= placed_at AND placed_at < $2", {
+            1: (Role.LOWER, "placed_at"), 2: (Role.UPPER, "placed_at"),
+        }),
+        ("SELECT * FROM orders o JOIN customers c ON c.id = o.customer_id WHERE c.email = $1 AND o.id = $2", {
+            1: (Role.EQUAL, "email"), 2: (Role.EQUAL, "id"),
+        }),
+        ("INSERT INTO orders (status, customer_id) VALUES ($1, $2), ($3, $4)", {
+            1: (Role.ASSIGNED, "status"), 2: (Role.ASSIGNED, "customer_id"),
+            3: (Role.ASSIGNED, "status"), 4: (Role.ASSIGNED, "customer_id"),
+        }),
+        ("INSERT INTO customers SELECT $1, $2", {1: (Role.ASSIGNED, "id"), 2: (Role.ASSIGNED, "email")}),
+        ("UPDATE orders SET (status, note) = ($1, $2), customer_id = customer_id + $3 WHERE id = $4", {
+            1: (Role.ASSIGNED, "status"), 2: (Role.ASSIGNED, "note"), 3: (Role.ADDED, "customer_id"),
+            4: (Role.EQUAL, "id"),
+        }),
+        ("INSERT INTO customers VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET email = $3", {
+            1: (Role.ASSIGNED, "id"), 2: (Role.ASSIGNED, "email"), 3: (Role.ASSIGNED, "email"),
+        }),
+        ("WITH x AS (SELECT * FROM orders WHERE id = $1) DELETE FROM customers USING x WHERE email = $2", {
+            1: (Role.EQUAL, "id"), 2: (Role.EQUAL, "email"),
+        }),
+    ],
+)  # fmt: skip
+def test_a_parameter_has_its_column(text: str, wanted: dict[int, tuple[Role, str]]) -> None:
+    assert roles(text) == wanted
+    assert found(text).refused == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT * FROM orders WHERE status LIKE $1", "pattern of LIKE"),
+        ("SELECT * FROM orders WHERE id = ANY ($1)", "array"),
+        ("SELECT * FROM orders WHERE placed_at > now() - $1::interval", "no column"),
+        ("SELECT * FROM orders WHERE placed_at > now() - interval $1", "no column"),
+        ("SELECT date_trunc($1, placed_at) FROM orders", "argument of date_trunc"),
+        ("SELECT count(*) FROM orders HAVING count(*) > $1", "no column"),
+    ],
+)
+def test_what_is_not_known_says_why(text: str, reason: str) -> None:
+    (use,) = found(text).uses.values()
+    assert use.role is Role.UNKNOWN
+    assert reason in use.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT FROM WHERE", "cannot be parsed"),
+        ("SELECT 1; SELECT 2", "not one statement"),
+        ("CREATE TABLE t ()", "a create is not played"),
+        ("SELECT * FROM invoices", "reads invoices, which is no table"),
+        ("SELECT pay(id) FROM orders", "calls pay"),
+        ("SELECT * INTO copied FROM orders", "makes a table"),
+    ],
+)
+def test_a_statement_that_cannot_be_played_is_refused(text: str, reason: str) -> None:
+    assert reason in found(text).refused
+
+
+def test_system_catalogs_are_no_strangers() -> None:
+    assert found("SELECT 1 FROM pg_class, pg_catalog.pg_index, information_schema.tables").refused == ""
+
+
+def test_comments_go_and_places_are_those_of_the_text_that_stays() -> None:
+    parsed = found("SELECT 'ä' /* $9 */,\n status -- why\n FROM orders WHERE id=$1 AND status = $2;")
+    assert parsed.text == "SELECT 'ä' , status FROM orders WHERE id=$1 AND status = $2"
+    assert [parsed.text[start:end] for start, end, _ in parsed.places] == ["$1", "$2"]
+
+
+def test_aggregates_and_limits_are_seen() -> None:
+    assert found("SELECT sum(id) FROM orders").aggregates
+    assert found("SELECT id FROM orders LIMIT $1").limited
+    assert not found("SELECT id FROM orders").aggregates

@@ -1,0 +1,133 @@
+"""A real server with a web shop on it: captured while it runs, unchanged by that, and asked about what was planted."""
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pgassay.bench.server import Server
+from pgassay.capture import files
+from pgassay.capture.reads import MARK
+from pgassay.cli import main
+from pgassay.record.reading import Run
+from pgassay.report.findings import Findings
+from pgassay.testing import real
+from tests.capture import web_shop
+
+pytestmark = pytest.mark.slow
+
+LOGGED = {
+    "shared_preload_libraries": "pg_stat_statements",
+    "log_statement": "mod",
+    "log_line_prefix": "%a: ",
+    "shared_buffers": "64MB",
+}
+"""Every statement that changes rows or the schema is logged, with the name of the application."""
+SHORT = ("--blocks", "5..5", "--allow-busy", "--allow-volatile", "--set", "load.duration=2s", "--set", "load.warmup=0s")
+
+
+@dataclass(frozen=True)
+class Shop:
+    """The running server, and a folder for captures."""
+
+    server: Server
+    folder: Path
+
+    @property
+    def conninfo(self) -> str:
+        where = self.server.endpoint
+        return f"host={where.socket_directory} port={where.port} user=reader dbname={where.database}"
+
+    def contents(self) -> str:
+        """A hash of all data, definitions and settings, as pg_dumpall and pg_settings show them."""
+        bindir = real.installation().bindir
+        words = [str(bindir / "pg_dumpall"), "-d", self.server.endpoint.conninfo(), "--restrict-key=same"]
+        dumped = subprocess.run(words, capture_output=True, check=False)
+        if dumped.returncode:
+            dumped = subprocess.run(words[:-1], capture_output=True, check=True)
+        settings = self.server.query(
+            "SELECT name, setting, source FROM pg_settings WHERE source <> 'client' ORDER BY 1"
+        )
+        return hashlib.sha256(dumped.stdout + repr(settings).encode()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    with real.server(**LOGGED) as (server, _), real.private_folder() as folder:
+        with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
+            connection.execute(web_shop.SCHEMA)
+            connection.execute(web_shop.READER)
+        yield Shop(server, folder)
+
+
+@pytest.fixture(scope="module")
+def captured(shop: Shop) -> Path:
+    path = shop.folder / "shop.capture"
+    with web_shop.driven(shop.server.endpoint):
+        assert main(["capture", shop.conninfo, "--for", "4s", "--out", str(path)]) == 0
+    return path
+
+
+def test_a_capture_leaves_the_server_as_it_was(shop: Shop) -> None:
+    before = shop.contents()
+    path = shop.folder / "idle.capture"
+    assert main(["capture", shop.conninfo, "--for", "1s", "--out", str(path)]) == 0
+    assert shop.contents() == before
+    changes = [line for line in shop.server.log_text().splitlines() if line.startswith(f"{MARK}: LOG:  statement")]
+    assert changes == []
+
+
+def test_the_servers_log_would_show_a_change(shop: Shop) -> None:
+    with psycopg.connect(f"{shop.conninfo} application_name='{MARK} probe'", autocommit=True) as connection:
+        connection.execute("CREATE TEMP TABLE probe ()")
+    assert f"{MARK} probe: LOG:  statement: CREATE TEMP TABLE probe" in shop.server.log_text()
+
+
+def test_a_capture_holds_the_load_the_columns_and_what_it_cost(captured: Path) -> None:
+    found = files.read(captured)
+    assert found.load is not None
+    texts = {each.text for each in found.load.statements}
+    assert "SELECT id, status, total FROM orders WHERE customer_id = $1 ORDER BY placed_at DESC LIMIT $2" in texts
+    assert not any(MARK in text or "basket page" in text for text in texts)
+    orders = next(table for table in found.tables if table.name == "orders")
+    assert [column.name for column in orders.columns] == ["id", "customer_id", "status", "placed_at", "total"]
+    assert "delivered" in orders.columns[2].common_values
+    assert found.cost.cpu_ms is not None
+    assert found.cost.statements > 4
+    assert found.data.bytes == (captured / found.data.file).stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("port=1 host=/nowhere",), "could not read the server"),
+        (("--data", "none", "--for", "soon"), "soon"),
+    ],
+)
+def test_what_cannot_be_captured_is_an_error(
+    shop: Shop, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = words if words[0].startswith("port") else (shop.conninfo, *words)
+    assert main(["capture", *given, "--out", str(shop.folder / "none")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (shop.folder / "none").exists()
+
+
+def test_a_question_finds_the_missing_index(
+    captured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = "CREATE INDEX ON orders (customer_id)"
+    with real.private_folder() as folder:
+        run = folder / "run"
+        where = ("--data-dir", str(folder / "data"), "--out", str(run))
+        assert main(["ask", str(captured), "--index", index, *SHORT, *where]) == 0
+        said = capsys.readouterr().out
+        (verdict,) = Findings(Run.open(run)).verdicts
+    assert "how like the source's load is this one?" in said
+    assert "pattern of LIKE" in said
+    assert verdict.effect.treatment == f"schema.change={index}"
+    assert (verdict.verdict.kind.value, verdict.effect.estimate > 1.5) == ("better", True)
