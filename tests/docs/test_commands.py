@@ -78,7 +78,10 @@ PLANNED = ("run ", "compare ", "cut ")
 
 ALONE = ("--help", "doctor", "simulate", "studies", "drive list", "drive snapshots", "postgres list")
 """Commands that do something without any word more; others that stand alone are only named."""
-NEED_ROOT = ("run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=", "run power-cut", "cut ")
+NEED_ROOT = (
+    "run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=", "run power-cut",
+    "run recovery-time", "run commit-safety", "cut ",
+)  # fmt: skip
 """Studies with host factors or drives."""
 GROUPS = ("drive", "postgres")
 """Commands with commands of their own."""

@@ -36,7 +36,8 @@ RESPONSES = (
     Response("power_cuts", "power cuts", "count", Better.NEITHER, Scale.DIFFERENCE),
     Response("unsafe_cuts", "power cuts that lost or damaged something", "count", Better.LOWER, Scale.DIFFERENCE),
     Response("crash_recovery_ms", "start after a power cut until connections are accepted, median", "ms", Better.LOWER),
-    Response("crash_recovery_max_ms", "the same, greatest", "ms", Better.LOWER),
+    Response("crash_recovery_max_ms", "start after a power cut until connections are accepted, longest", "ms",
+             Better.LOWER),
     Response("lost_commit_ms", "how far before a cut the first lost commit was, greatest", "ms", Better.LOWER,
              Scale.DIFFERENCE),
 )  # fmt: skip

@@ -68,8 +68,8 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     trials = findings.trials
     found = [losses(trials), *(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items())]
     found += [] if findings.finished else [f"the run has not come to its end: {findings.end}"]
-    # Where power was cut, the verdicts say what became of them.
-    found += [] if power_cuts.decide(findings) else crash_warnings(findings.study)
+    # Where power was cut, the section on power cuts says what became of each treatment.
+    found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
     found += [*findings.remarks, disturbance(trials), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
