@@ -15,7 +15,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
 from pgassay.bench.probe import Reader
-from pgassay.bench.server import Server
+from pgassay.bench.server import READY_S, Server
 from pgassay.bench.slices import Slice
 from pgassay.lab.interruption import Interruption
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -194,9 +194,10 @@ class MachineInstallation(FakeInstallation):
         settings: Mapping[str, str],
         socket_directory: Path,
         placement: Placement = ANYWHERE,
+        ready_s: float = READY_S,
     ) -> "MachineServer":
         self._machine.moment("server start")
-        plain = super().start(directory, settings, socket_directory, placement)
+        plain = super().start(directory, settings, socket_directory, placement, ready_s)
         self.servers.remove(plain)
         server = MachineServer(directory, settings, plain.endpoint, self.version, self._answers)
         server.machine = self._machine

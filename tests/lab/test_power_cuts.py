@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,10 +11,11 @@ from typing import Any, cast
 import pytest
 
 from pgassay.bench.crash_states import CrashReport, CrashState, CrashWish
-from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError
+from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
 from pgassay.bench.load import LedgerState
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.crash_recovery import replayed_bytes
 from pgassay.lab.power_cuts import PowerCuts, judge, responses, summed
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.power_cuts import CutRecord
@@ -24,93 +26,138 @@ RECORD = CutRecord(1, CUT_NS, 0, "all", 0, 1, 1, 1, 0, 0.5, 9.0, "sound", recove
 EARLIER = (CUT_NS - 10**9, True)
 
 
-class Drive:
-    """Cuts as planned: None for a crash state, an error to raise; `done` is set when the last was discarded."""
+SEED = 3
+spread_over = power_cuts.spread_s
 
-    def __init__(self, place: Path, plan: Sequence[Exception | None], damage: Sequence[bool] = ()) -> None:
+
+class Drive:
+    """Cuts as planned by position: None for a crash state, an error to raise; `given` are those not given back."""
+
+    def __init__(self, place: Path, plan: Sequence[Exception | None]) -> None:
         self.place = place
         self.plan = list(plan)
-        self.damage = list(damage)
-        self.wishes: list[CrashWish] = []
-        self.open = 0
+        self.wishes: dict[int, CrashWish] = {}
+        self.given: set[int] = set()
+        self.aiming = 0
         self.done = threading.Event()
+        self.lock = threading.Lock()
 
     def cut(self, directory: Path, wish: CrashWish) -> CrashState:
-        self.wishes.append(wish)
-        fault = self.plan[len(self.wishes) - 1]
-        if fault is not None:
-            raise fault
-        self.open += 1
-        self.place.mkdir(exist_ok=True)
-        (self.place / "postmaster.pid").write_text("1\n")
-        number = len(self.wishes)
-        return CrashState(self.place, CrashReport(number, CUT_NS, 0.5, number, 1, 2, 1, 1, None, ((0, 2, 1),)))
+        position = wish.seed - SEED * 1_000_003
+        with self.lock:
+            self.wishes[position] = wish
+            if wish.page_within_s is not None:
+                self.aiming += 1
+                assert self.aiming == 1, "a drive waits for one page at a time"
+        fault = self.plan[position]
+        with self.lock:
+            self.aiming -= wish.page_within_s is not None
+            if fault is not None:
+                self._note()
+                raise fault
+            self.given.add(position)
+        place = self.place / str(position)
+        place.mkdir(parents=True)
+        (place / "postmaster.pid").write_text("1\n")
+        report = CrashReport(position + 1, CUT_NS, 0.5, position, 1, 2, 1, 1, None, ((0, 2, 1),))
+        return CrashState(place, report, {"clone": 0.5})
 
-    def discard_cut(self, *, check: bool = True) -> None:
-        self.open = 0
-        if len(self.wishes) == len(self.plan):
+    def discard_cut(self, state: CrashState) -> None:
+        with self.lock:
+            self.given.remove(state.report.number - 1)
+            self._note()
+
+    def _note(self) -> None:
+        if len(self.wishes) == len(self.plan) and not self.given:
             self.done.set()
-        if self.damage and self.damage[len(self.wishes) - 1]:
-            raise DamagedError("the file system is damaged")
+
+
+LOG = "LOG:  redo starts at 0/1000028\nLOG:  redo done at 0/3000028 system usage: CPU: user: 0.23 s"
 
 
 class Server:
-    def __init__(self, answers: Mapping[str, Any]) -> None:
-        self.answers = answers
+    def __init__(self, installation: "Installation | None" = None) -> None:
+        self.installation = installation
         self.stopped = False
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return []
 
     def log_text(self) -> str:
-        return "one\ntwo"
+        return LOG
 
     def stop(self, *, immediately: bool = False) -> None:
         self.stopped = True
+        if self.installation is not None:
+            with self.installation.lock:
+                self.installation.running -= 1
 
 
 class Installation:
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
         self.servers: list[Server] = []
+        self.settings: list[Mapping[str, str]] = []
+        self.sockets: set[Path] = set()
+        self.limits: set[float] = set()
+        self.lock = threading.Lock()
+        self.running = 0
+        self.together: list[int] = []
 
-    def start(self, directory: Path, settings: Mapping[str, str], sockets: Path) -> Server:
+    def start(self, directory: Path, settings: Mapping[str, str], sockets: Path, *, ready_s: float) -> Server:
         assert not (directory / "postmaster.pid").exists(), "it names a process that a reboot would have ended"
-        if self.fault is not None:
-            raise self.fault
-        self.servers.append(Server({}))
-        return self.servers[-1]
+        with self.lock:
+            self.settings.append(settings)
+            self.sockets.add(sockets)
+            self.limits.add(ready_s)
+            if self.fault is not None:
+                raise self.fault
+            self.running += 1
+            self.together.append(self.running)
+            self.servers.append(Server(self))
+            return self.servers[-1]
 
 
 class Load:
     def __init__(self, state: LedgerState | Exception) -> None:
         self.state = state
+        self.since: list[LedgerState | None] = []
+        self.rules: Mapping[str, str] = {}
 
-    def ledger_state(self, server: Any, seed: int) -> LedgerState:
+    def ledger_state(self, server: Any, seed: int, since: LedgerState | None = None) -> LedgerState:
+        self.since.append(since)
         if isinstance(self.state, Exception):
             raise self.state
         return self.state
+
+    def broken(self, server: Any) -> Mapping[str, str]:
+        return self.rules
 
     def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
         return {0: [EARLIER]}
 
 
-def arm(drive: Drive, installation: Installation, load: Load, cuts: int) -> ResolvedArm:
-    options = PgbenchOptions.from_levels({"script": "ledger", "cuts": str(cuts)})
-    site = SimpleNamespace(clock=FakeClock(), socket_directory=Path("/s"))
+def arm(drive: Drive, installation: Installation, load: Load, cuts: int, **levels: str) -> ResolvedArm:
+    options = PgbenchOptions.from_levels({"script": "ledger", "cuts": str(cuts), **levels})
+    site = SimpleNamespace(clock=FakeClock(), socket_directory=Path("/s"), held=nullcontext)
     made = SimpleNamespace(
-        drive=drive, installation=installation, load=load, settings={}, site=site, setup=SimpleNamespace(load=options)
+        drive=drive,
+        installation=installation,
+        load=load,
+        settings={"shared_buffers": "16MB"},
+        site=site,
+        setup=SimpleNamespace(load=options),
     )
     return cast(ResolvedArm, made)
 
 
-SOUND_STATE = LedgerState({0: (1, 1)}, (5, 5, 5, 5))
+SOUND_STATE = LedgerState({0: (1, 1)}, {"ledger": 5, "tellers": 5, "branches": 5})
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(power_cuts, "_AFTER_S", 0.0)
-    monkeypatch.setattr(power_cuts, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(power_cuts, "spread_s", lambda window_s, count: 0.0)
 
 
 def made(
@@ -119,25 +166,84 @@ def made(
     *,
     fault: Exception | None = None,
     state: LedgerState | Exception = SOUND_STATE,
-    damage: Sequence[bool] = (),
+    load: Load | None = None,
+    **levels: str,
 ) -> tuple[Sequence[CutRecord], Drive, Installation]:
-    drive, installation = Drive(place / "crash", plan, damage), Installation(fault)
-    cuts = PowerCuts(arm(drive, installation, Load(state), len(plan)), Path("/clone"), seed=3)
-    cuts.start()
+    drive, installation = Drive(place / "crash", plan), Installation(fault)
+    resolved = arm(drive, installation, load or Load(state), len(plan), **levels)
+    cuts = PowerCuts(resolved, Path("/clone"), SEED)
+    cuts.start(cast(Any, Server()))
     assert drive.done.wait(60)
     cuts.stop()
+    cuts.close()
     return cuts.judged(Path("/output")), drive, installation
 
 
 def test_sound_cuts_are_drawn_in_turn_and_given_back(tmp_path: Path) -> None:
-    found, drive, installation = made(tmp_path, [None] * 7)
-    assert [cut.verdict for cut in found] == ["sound"] * 7
-    assert [wish.draw for wish in drive.wishes[:6]] == [draw for draw, _ in power_cuts.PLAN]
-    assert len({wish.seed for wish in drive.wishes}) == 7
+    found, drive, installation = made(tmp_path, [None] * 23)
+    assert [cut.verdict for cut in found] == ["sound"] * 23
+    assert [drive.wishes[position].draw for position in range(6)] == [draw for draw, _ in power_cuts.PLAN]
+    assert [cut.seed for cut in found] == [power_cuts.wish_of(SEED, position).seed for position in range(23)]
+    assert len({cut.seed for cut in found}) == 23
     assert all(server.stopped for server in installation.servers)
-    assert drive.open == 0
-    assert all(cut.ledger and cut.recovery_ms is not None for cut in found)
-    assert [cut.amcheck for cut in found] == [True, False, False, False, False, True, False]
+    assert drive.given == set()
+    assert all(cut.ledger and cut.redo_bytes == 2 << 20 << 4 for cut in found)
+
+
+def test_one_in_eleven_and_the_last_are_recovered_as_set_and_checked_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(power_cuts, "WORKERS", 1)
+    load = Load(SOUND_STATE)
+    found, _, installation = made(tmp_path, [None] * 24, load=load)
+    whole = [position for position, cut in enumerate(found) if cut.own_settings]
+    assert whole == [0, 11, 22, 23]
+    assert all((cut.recovery_ms is not None) is cut.own_settings for cut in found)
+    as_set = [settings for settings in installation.settings if "fsync" not in settings]
+    assert [settings["shared_buffers"] for settings in as_set] == ["16MB"] * 4
+    quick = [settings for settings in installation.settings if "fsync" in settings]
+    assert {settings["shared_buffers"] for settings in quick} == {"128MB"}
+    assert load.since.count(None) == 4, "what an earlier cut has shown is not read again, but by a whole check"
+
+
+def test_two_cuts_at_a_time_keep_out_of_each_others_way(tmp_path: Path) -> None:
+    _, _, installation = made(tmp_path, [None] * 23)
+    assert max(installation.together) <= power_cuts.WORKERS
+    assert len(installation.sockets) <= power_cuts.WORKERS
+
+
+def test_recoveries_that_are_timed_have_the_machine_for_themselves(tmp_path: Path) -> None:
+    found, _, installation = made(tmp_path, [None] * 8, recovery="own", recovery_limit="7s")
+    assert installation.together == [1] * 8
+    assert all(cut.recovery_ms is not None for cut in found)
+    assert installation.limits == {7.0}
+
+
+@pytest.mark.parametrize(("window_s", "count", "apart_s"), [(60.0, 10, 6.0), (None, 10, 0.0), (0.0, 10, 0.0)])
+def test_cuts_lie_all_over_a_window(window_s: float | None, count: int, apart_s: float) -> None:
+    assert spread_over(window_s, count) == apart_s
+
+
+def test_a_window_that_ends_early_has_one_more_cut_that_is_checked_whole(tmp_path: Path) -> None:
+    drive, installation = Drive(tmp_path / "crash", [None] * 9), Installation()
+    cuts = PowerCuts(arm(drive, installation, Load(SOUND_STATE), 9), Path("/clone"), SEED)
+    cuts.stop()
+    cuts.close()
+    (found,) = cuts.judged(Path("/output"))
+    assert (found.seed, found.own_settings) == (power_cuts.wish_of(SEED, 0).seed, True)
+
+
+def test_amcheck_that_is_not_installed_is_not_said_to_have_looked(tmp_path: Path) -> None:
+    found, *_ = made(tmp_path, [None])
+    assert not found[0].amcheck
+
+
+@pytest.mark.parametrize(
+    ("log", "replayed"),
+    [(LOG, float(2 << 24)), ("LOG:  redo is not required", 0.0), ("LOG:  redo starts at 1/0", None)],
+)
+def test_the_wal_that_was_replayed_is_read_from_the_log(log: str, replayed: float | None) -> None:
+    assert replayed_bytes(log) == replayed
 
 
 @pytest.mark.parametrize(
@@ -145,30 +251,49 @@ def test_sound_cuts_are_drawn_in_turn_and_given_back(tmp_path: Path) -> None:
     [
         ("server did not start: invalid page in block 11 of relation base/5/16396", "damaged_page"),
         ("server did not start: could not locate a valid checkpoint record", "no_recovery"),
-        ("server was not ready after 300 s", "no_recovery"),
+        ("could not write to file: No space left on device", "drive_full"),
     ],
 )
 def test_a_server_that_does_not_start_is_damage_with_its_words(tmp_path: Path, message: str, verdict: str) -> None:
     found, drive, _ = made(tmp_path, [None, None], fault=ClusterError(message))
     assert [(cut.verdict, cut.detail) for cut in found] == [(verdict, message)] * 2
-    assert drive.open == 0
+    assert drive.given == set()
+
+
+def test_a_recovery_that_never_ends_has_its_own_name(tmp_path: Path) -> None:
+    found, *_ = made(tmp_path, [None], fault=StartTimeoutError("server was not ready after 300 s"))
+    assert found[0].verdict == "endless_recovery"
 
 
 def test_a_page_that_cannot_be_read_is_damage_and_the_server_is_stopped(tmp_path: Path) -> None:
     found, _, installation = made(tmp_path, [None], state=QueryError("invalid page in block 3"))
-    assert (found[0].verdict, found[0].evidence) == ("damaged_page", "one\ntwo")
+    assert (found[0].verdict, found[0].evidence) == ("damaged_page", LOG)
     assert installation.servers[0].stopped
 
 
 def test_sums_that_differ_are_half_a_transaction(tmp_path: Path) -> None:
-    found, *_ = made(tmp_path, [None], state=LedgerState({0: (1, 1)}, (5, 4, 5, 5)))
+    found, *_ = made(tmp_path, [None], state=LedgerState({0: (1, 1)}, {"ledger": 5, "accounts": 4}))
     assert found[0].verdict == "half_transaction"
     assert "accounts 4" in found[0].detail
 
 
-def test_a_damaged_file_system_is_damage_before_the_mount_and_after_the_server(tmp_path: Path) -> None:
-    found, *_ = made(tmp_path, [DamagedError("cannot be mounted"), None, None], damage=[False, True, False])
-    assert [cut.verdict for cut in found] == ["damaged_filesystem", "damaged_filesystem", "sound"]
+def test_a_balance_that_its_last_row_does_not_have_is_half_a_transaction(tmp_path: Path) -> None:
+    found, *_ = made(tmp_path, [None], state=replace(SOUND_STATE, differing=2))
+    assert (found[0].verdict, "2 balances" in found[0].detail) == ("half_transaction", True)
+
+
+def test_a_rule_of_the_data_that_does_not_hold_is_half_a_transaction_for_whole_checks(tmp_path: Path) -> None:
+    load = Load(SOUND_STATE)
+    load.rules = {"inconsistent": "3.3.2.1 in warehouse 1"}
+    found, *_ = made(tmp_path, [None] * 3, load=load)
+    assert [cut.verdict for cut in found] == ["half_transaction", "sound", "half_transaction"]
+    assert found[0].detail == "3.3.2.1 in warehouse 1"
+
+
+def test_a_damaged_file_system_is_damage_and_the_next_cut_goes_on(tmp_path: Path) -> None:
+    found, drive, _ = made(tmp_path, [DamagedError("cannot be mounted"), None, None])
+    assert [cut.verdict for cut in found] == ["damaged_filesystem", "sound", "sound"]
+    assert drive.given == set()
 
 
 def test_what_goes_wrong_with_the_drive_itself_is_a_fault_of_the_bench(tmp_path: Path) -> None:
@@ -177,19 +302,19 @@ def test_what_goes_wrong_with_the_drive_itself_is_a_fault_of_the_bench(tmp_path:
 
 
 def test_the_log_of_the_load_tells_lost_commits() -> None:
-    lost = judge(RECORD, LedgerState({}, ()), {0: [EARLIER]}, 0.0)
+    lost = judge(RECORD, LedgerState({}, {}), {0: [EARLIER]}, 0.0)
     assert (lost.verdict, lost.lost_commits, lost.loss_ms) == ("lost_commits", 1, 1000.0)
-    allowed = judge(RECORD, LedgerState({}, ()), {0: [EARLIER]}, 1500.0)
+    allowed = judge(RECORD, LedgerState({}, {}), {0: [EARLIER]}, 1500.0)
     assert (allowed.verdict, allowed.loss_ms) == ("sound", 1000.0)
-    hole = judge(RECORD, LedgerState({0: (1, 2)}, ()), {0: [EARLIER, EARLIER]}, 1500.0)
+    hole = judge(RECORD, LedgerState({0: (1, 2)}, {}), {0: [EARLIER, EARLIER]}, 1500.0)
     assert hole.verdict == "lost_commits", "what follows a lost commit must be lost with it"
-    invented = judge(RECORD, LedgerState({0: (9, 9)}, ()), {0: [EARLIER]}, 0.0)
+    invented = judge(RECORD, LedgerState({0: (9, 9)}, {}), {0: [EARLIER]}, 0.0)
     assert invented.verdict == "commits_never_sent"
 
 
 def test_what_was_found_first_stays() -> None:
     torn = replace(RECORD, verdict="damaged_page")
-    assert judge(torn, LedgerState({}, ()), {0: [EARLIER]}, 0.0).verdict == "damaged_page"
+    assert judge(torn, LedgerState({}, {}), {0: [EARLIER]}, 0.0).verdict == "damaged_page"
     assert judge(RECORD, None, {0: [EARLIER]}, 0.0) is RECORD
 
 

@@ -34,7 +34,7 @@ def planted(arm: Arm) -> Sequence[CutRecord]:
     """Pages are torn without full-page images, except on a drive that writes 16 kB whole; a lie loses commits."""
     levels = {name: level.typed for name, level in arm.levels.items()}
     cuts = [replace(SOUND, number=place, epoch=3 * place) for place in range(1, CUTS + 1)]
-    if levels["server.fsync"] == "off" or levels["drive.flush"] == "lies":
+    if levels["server.fsync"] == "off" or levels["drive.flush"] != "honest":
         cuts[1::2] = [replace(LOST, number=each.number, epoch=each.epoch) for each in cuts[1::2]]
     elif levels["server.full_page_writes"] == "off" and levels["drive.atomic_write_bytes"] == "4096":
         cuts[2] = replace(TORN, number=3, epoch=9)
@@ -45,7 +45,9 @@ def planted(arm: Arm) -> Sequence[CutRecord]:
 
 def make_cuts(path: Path, plan: Plan = planted, *, primary: str = "unsafe_cuts") -> Run:
     """Five blocks; `plan` gives the cuts of each arm's trials."""
-    written = resolve("power-cut", read("power-cut", builtin.find("power-cut")[1]), Overrides(primary=primary))
+    written = resolve(
+        "power-cut", read("power-cut", builtin.find("power-cut")[1]), Overrides(size="quick", primary=primary)
+    )
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
     header = RunHeader("power-cut", "2026-01-02T03:04:05Z", 1, (*RESPONSES, tps), ("pgassay", "run"), "0.1.0")
     with RunDirectory.create(path, header, write(written), {}) as run:

@@ -17,7 +17,7 @@ from pgassay.study.model import Claim
 from tests.report.blocks import plain, tables
 from tests.report.cut_runs import BLOCKS, CUTS, SOUND, make_cuts
 
-FULL, TORN, UNSYNCED, LYING, WHOLE = range(5)
+FULL, TORN, UNSYNCED, LYING, WHOLE, DATA_FIRST = range(6)
 """Treatments of the study, in its order."""
 
 
@@ -33,7 +33,7 @@ def rows(findings: Findings) -> Verdicts:
 
 def test_each_treatment_is_judged_by_its_own_cuts(run: Run) -> None:
     found = [each.verdict for each in arms(Findings(run))]
-    assert [each.kind for each in found] == [Kind.SAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.SAFE]
+    assert [each.kind for each in found] == [Kind.SAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.UNSAFE, Kind.SAFE, Kind.UNSAFE]
     assert found[FULL].text == ("safe: 0 of 60 cuts lost or damaged anything: below 5.77 % a cut with 95 % certainty")
     assert found[TORN].text == (
         "unsafe: 5 of 60 cuts did damage, the first at cut 3: invalid page in block 3 of relation base/5/16396"
@@ -101,6 +101,7 @@ def test_cuts_of_a_lying_drive_are_one_epoch_a_trial(run: Run) -> None:
     """It answers flushes and keeps nothing, so no flush begins anything new: five trials are five, not sixty."""
     found = arms(Findings(run))
     assert (found[LYING].risk.cuts, found[LYING].risk.epochs) == (BLOCKS * CUTS, BLOCKS)
+    assert found[DATA_FIRST].risk.epochs == BLOCKS
     assert found[UNSYNCED].risk.epochs == BLOCKS * CUTS
     assert found[FULL].risk.upper == sequence_upper(0, BLOCKS * CUTS)
 
@@ -124,7 +125,7 @@ def test_the_tables_have_the_evidence(run: Run) -> None:
 def test_what_was_not_looked_for_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(power_cuts, "power_cuts", lambda run, number: (replace(SOUND, ledger=False),))
     overview, *_ = tables(SECTION, Findings(run))
-    assert any("lost commits and half transactions are not looked for" in note for note in overview.notes)
+    assert any("lost commits are not looked for" in note for note in overview.notes)
 
 
 def test_commits_that_may_be_lost_are_told_in_ms_and_are_no_damage(tmp_path: Path) -> None:
@@ -194,4 +195,7 @@ def test_a_claim_about_damage_without_a_share_or_without_cuts_is_not_testable(ru
 
 def test_every_claim_of_the_study_is_judged_by_cuts(run: Run) -> None:
     marks = [each.mark for each in Findings(run).claims]
-    assert marks == [Mark.NOT_TESTABLE, Mark.REPRODUCED, Mark.NOT_TESTABLE, Mark.REPRODUCED, Mark.REPRODUCED]
+    alone = [Mark.NOT_TESTABLE] * 2  # of file systems that the quick study leaves out
+    assert marks == [
+        Mark.NOT_TESTABLE, *alone, Mark.REPRODUCED, Mark.NOT_TESTABLE, Mark.REPRODUCED, Mark.REPRODUCED, Mark.REPRODUCED
+    ]  # fmt: skip

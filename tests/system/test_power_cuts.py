@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.lab.power_cuts import wish_of
 from pgassay.record.power_cuts import power_cuts
 from pgassay.record.reading import Run
+from pgassay.study.responses import Status
 from tests.drive.block import real
-from tests.drive.block.killing import left_behind
+from tests.drive.block.killing import left_behind, processes
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, wait_until
 from tests.system.test_drive_kills import sessions
 
@@ -52,9 +54,12 @@ def study(journey: Place) -> Path:
 
 def cuts_under(journey: Place) -> bool:
     """Is a crash state mounted?"""
-    return f"{journey.data.resolve()}" in "".join(
-        line for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines() if "/crash " in line
-    )
+    place = str(journey.data.resolve())
+    lines = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
+    return any(place in line and "/crash/" in line for line in lines)
+
+
+SHORT = ("--set", "load.duration=8s", "--set", "load.cuts=6", "--set", "load.rate=100")
 
 
 @pytest.mark.timeout(700)
@@ -72,12 +77,43 @@ def test_the_defaults_lose_nothing_and_a_server_without_fsync_loses_commits(jour
     assert left_behind(journey.data) == []
 
 
-@pytest.mark.timeout(300)
-def test_a_lab_that_is_killed_in_a_cut_leaves_nothing_after_a_repair(journey: Place, study: Path) -> None:
-    lab = journey.start("run", str(study), "--out", str(journey.runs / "cuts"), *ANYWHERE)
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("target", ["lab", "pgassay-drive", "postgres"])
+def test_what_is_killed_in_a_cut_leaves_nothing_and_a_resumed_run_makes_the_same_cuts(
+    journey: Place, study: Path, target: str
+) -> None:
+    lab = journey.start("run", str(study), "--out", str(journey.runs / "cuts"), *ANYWHERE, *SHORT)
     wait_until(lambda: cuts_under(journey), lab)
-    os.kill(lab.pid, signal.SIGKILL)
+    if target == "lab":
+        os.kill(lab.pid, signal.SIGKILL)
+    else:
+        for pid in processes(journey.data, target)[:1]:
+            os.kill(pid, signal.SIGKILL)
+        lab.send_signal(signal.SIGINT)
     finished(lab)
     repaired = journey.pgassay("drive", "list", "--repair", "--data-dir", str(journey.data))
     assert repaired.returncode == 0, repaired.stderr
     assert [*left_behind(journey.data), *sessions(journey.data)] == []
+    resumed = finished(journey.start("resume", str(journey.runs / "cuts"), *ANYWHERE), LONG_S)
+    assert resumed.returncode == 0, resumed.stderr
+    run = Run.open(journey.runs / "cuts")
+    assert {trial.levels["server.fsync"].typed for trial in run.trials} == {"on", "off"}
+    for trial in run.trials:
+        made = [cut.seed for cut in power_cuts(run, trial.number)]
+        assert set(made) <= {wish_of(trial.seed, position).seed for position in range(6)}
+        assert made or trial.status is not Status.VALID
+    assert left_behind(journey.data) == []
+
+
+@pytest.mark.timeout(400)
+def test_a_load_of_tpc_c_is_cut_and_keeps_its_rules(journey: Place, study: Path) -> None:
+    text = STUDY.replace('driver = "pgbench"\nscript = "ledger"\n', 'driver = "tpcc"\n')
+    study.write_text(text.replace("clients = 2", "clients = 2\nrate = 50"), encoding="utf-8")
+    words = ("--set", "load.duration=10s", "--set", "load.cuts=3")
+    done = finished(journey.start("run", str(study), "--out", str(journey.runs / "cuts"), *ANYWHERE, *words), LONG_S)
+    assert done.returncode == 0, done.stderr
+    run = Run.open(journey.runs / "cuts")
+    found = {trial.levels["server.fsync"].typed: power_cuts(run, trial.number) for trial in run.trials}
+    assert [(cut.verdict, cut.detail) for cut in found["on"] if cut.verdict != "sound"] == []
+    assert any(cut.amcheck for cut in found["on"])
+    assert not any(cut.ledger for cut in found["on"]), "nothing is said of commits that were lost"

@@ -27,13 +27,16 @@ pub enum Cache {
 
 /// What a flush does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Flushes {
     /// All that was acknowledged before it is durable when it is answered.
     #[default]
     Honest,
     /// It is answered, and nothing is done.
     Lies,
+    /// What is no WAL of PostgreSQL's is durable; WAL only once the cache is full: data before the WAL that belongs to
+    /// them.
+    DataFirst,
 }
 
 /// The model of one drive.
@@ -218,6 +221,19 @@ fn fate(shape: &Shape, unit_bytes: u32, mut arrives: impl FnMut() -> bool) -> Ve
     sectors
 }
 
+/// Whether a page of PostgreSQL's WAL begins in these blocks.
+///
+/// By XLogPageHeaderData (src/include/access/xlog_internal.h): a magic number that has begun with 0xD1 since
+/// PostgreSQL 13, flags, a timeline, and a position that is a multiple of the page's size.
+pub fn has_wal(data: &[u8]) -> bool {
+    data.chunks_exact(BLOCK_BYTES as usize).any(|block| {
+        let (number, position) = block[4..16].split_at(4);
+        let flags = u16::from_le_bytes([block[2], block[3]]);
+        let is_aligned = position[0] == 0 && position[1] & 0xf == 0;
+        block[1] == 0xd1 && flags <= 0xf && number != [0; 4] && is_aligned && position != [0; 8]
+    })
+}
+
 /// The first PostgreSQL page in a request that is more than one block: where it begins, and its blocks.
 ///
 /// By the page header (manual, "Database Page Layout"): size and version, and pointers that are in order.
@@ -240,7 +256,7 @@ mod tests {
     use flash::random::Random;
     use proptest::prelude::*;
 
-    use super::{Draw, Persistence, Shape, WHOLE, draw, draw_in_flight, page_in};
+    use super::{Draw, Persistence, Shape, WHOLE, draw, draw_in_flight, has_wal, page_in};
 
     fn data(first: u32, blocks: u32) -> Shape {
         Shape { first, blocks, is_cleared: false }
@@ -261,6 +277,20 @@ mod tests {
         assert_eq!(page_in(&request[..2 * 4096]), None);
         request[4096 + 14..4096 + 16].copy_from_slice(&[8, 0]); // upper below lower
         assert_eq!(page_in(&request), None);
+    }
+
+    #[test]
+    fn wal_is_known_by_its_header_wherever_it_begins() {
+        let mut request = vec![0; 3 * 4096];
+        assert!(!has_wal(&request));
+        request[4096..4096 + 12].copy_from_slice(&[0x10, 0xd1, 7, 0, 1, 0, 0, 0, 0, 0x20, 0, 5]);
+        assert!(has_wal(&request));
+        assert!(!has_wal(&request[..4096]));
+        for (at, wrong) in [(1, 0xd2), (2, 0x80), (4, 0), (8, 8)] {
+            let mut other = request[4096..2 * 4096].to_vec();
+            other[at] = wrong;
+            assert!(!has_wal(&other), "{at}");
+        }
     }
 
     #[test]

@@ -263,6 +263,31 @@ fn a_cache_that_is_full_writes_its_older_half_back_by_itself() {
     assert_eq!(block, vec![0; BLOCK]);
 }
 
+#[test]
+fn a_drive_that_writes_data_first_flushes_all_but_wal_and_what_came_over_it() {
+    let disk = disk_losing(600, 16 << 20, Persistence { flush: Flushes::DataFirst, ..volatile() });
+    let mut wal = contents(BLOCK, 1.0, 1);
+    wal[..16].copy_from_slice(&[0x10, 0xd1, 7, 0, 1, 0, 0, 0, 0, 0x20, 0, 5, 0, 0, 0, 0]);
+    let data = contents(BLOCK, 1.0, 2);
+    disk.write(0, &wal).unwrap();
+    disk.write(4 * BLOCK as u64, &data).unwrap();
+    disk.flush();
+    disk.write(0, &data).unwrap();
+    disk.flush();
+    let report = disk.cut(&nothing()).unwrap();
+    assert_eq!((report.requests, report.lost_pieces), (2, 2));
+    assert_eq!(report.memory_bytes, 4096, "of a table of two pages only the first is in use");
+    let mut block = vec![0; BLOCK];
+    for (number, found) in [(0, vec![0; BLOCK]), (4, data.clone())] {
+        disk.read_cut(report.number, number * BLOCK as u64, &mut block).unwrap();
+        assert_eq!(block, found);
+    }
+    disk.discard_cut(report.number).unwrap();
+    disk.read(0, &mut block).unwrap();
+    assert_eq!(block, data);
+    assert_eq!(disk.check().unwrap().problems, [""; 0]);
+}
+
 /// A page of 8 KiB with this LSN, of 0.
 fn page(lsn: u32) -> Vec<u8> {
     let mut page = vec![0; 2 * BLOCK];

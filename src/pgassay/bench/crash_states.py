@@ -3,7 +3,8 @@
 Only an emulated drive can be asked: it sees every write and flush of the server (docs/power-cut.md).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -53,7 +54,8 @@ class CrashReport:
     """What was cut: when by the wall clock, and of the requests that were not durable how much was lost.
 
     2 to the power of `pieces` sets of lost pieces exist. `strip` has of each request in order its first 4 KiB block,
-    its blocks, and how many of them arrived whole; the last hundred.
+    its blocks, and how many of them arrived whole; the last hundred. `memory_bytes` is what the crash state takes
+    beside its blocks.
     """
 
     number: int
@@ -66,14 +68,19 @@ class CrashReport:
     torn_requests: int
     page: PageInFlight | None
     strip: tuple[tuple[int, int, int], ...]
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class CrashState:
-    """A crash state, mounted: `directory` is the cluster in it. The file system's journal has been replayed."""
+    """A crash state, mounted: `directory` is the cluster in it. The file system's journal has been replayed.
+
+    `steps_ms` says how long each step took on the way there.
+    """
 
     directory: Path
     report: CrashReport
+    steps_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -81,13 +88,11 @@ class CrashingDrive(Protocol):
     """A drive whose power can be cut while a server goes on."""
 
     def cut(self, directory: Path, wish: CrashWish) -> CrashState:
-        """A crash state of the drive under this clone, one at a time.
+        """A crash state of the drive under this clone; several may be there, but one cut alone may wait for a page.
 
-        Raises `DamagedError` where its file system cannot be mounted, `DriveError` where the drive cannot be cut.
+        Raises `DamagedError` where its file system cannot be mounted or is not sound, `DriveError` where the drive
+        cannot be cut; nothing is left of it then. May be called by several threads.
         """
 
-    def discard_cut(self, *, check: bool = True) -> None:
-        """Unmount the crash state, have its file system checked, and drop it; harmless without one.
-
-        Raises `DamagedError` once all is given back.
-        """
+    def discard_cut(self, state: CrashState) -> None:
+        """Unmount a crash state and drop it with all that was written to it; harmless when it is gone."""

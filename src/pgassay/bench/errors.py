@@ -15,6 +15,10 @@ class ClusterError(BenchError):
     """initdb, start or stop failed."""
 
 
+class StartTimeoutError(ClusterError):
+    """A server has neither become ready nor ended within its limit."""
+
+
 class SettingError(BenchError):
     """PostgreSQL does not know a setting or refuses its value."""
 

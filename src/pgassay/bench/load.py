@@ -17,7 +17,7 @@ from pgassay.bench.file_hashes import FileHashes
 from pgassay.bench.kinds import SWITCH, choice, seconds
 from pgassay.bench.options import OptionFactor, Options, factors_of, option
 from pgassay.bench.running import Clock, Runner
-from pgassay.bench.server import Server
+from pgassay.bench.server import READY_S, Server
 from pgassay.bench.slices import SlicePlayer
 from pgassay.study.responses import Response
 from pgassay.study.work import TRANSACTION, Work
@@ -138,6 +138,16 @@ class LoadOptions(Options):
         return 0
 
     @property
+    def recovery_limit_s(self) -> float:
+        """How long a server may take to recover after a power cut."""
+        return READY_S
+
+    @property
+    def recovers_as_set(self) -> bool:
+        """Does each server that recovers have the treatment's own settings? Else one in some has, others quick ones."""
+        return False
+
+    @property
     def keeps_ledger(self) -> bool:
         """Does the load write down each transaction, so that a lost one is found?"""
         return False
@@ -221,6 +231,12 @@ class Load(Protocol):
         Asked once every counter of the window is read; never raises for what the server answers.
         """
 
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """What shows in the data of a recovered server that a transaction is there in part, code to detail.
+
+        Empty where nothing does, or where the load knows no such rule. Raises `QueryError` where they cannot be read.
+        """
+
     @property
     def ungated(self) -> str | None:
         """Why it cannot be played in slices, in words for a message; None where it can. Starts nothing that lasts."""
@@ -235,18 +251,24 @@ class Load(Protocol):
 @dataclass(frozen=True)
 class LedgerState:
     """What a database has of a load that writes its transactions down: of each client its rows and the greatest
-    sequence number in them; and sums of amounts that are equal unless a transaction is there in part."""
+    sequence number in them; sums of amounts, by name, that are equal unless a transaction is there in part; and how
+    many amounts are not what the last of their transactions left."""
 
     rows: Mapping[int, tuple[int, int]]
-    sums: tuple[int, ...]
+    sums: Mapping[str, int]
+    differing: int = 0
 
 
 @runtime_checkable
 class LedgerLoad(Protocol):
     """A load that can tell which of its transactions were acknowledged, where `LoadOptions.keeps_ledger` says so."""
 
-    def ledger_state(self, server: Server, seed: int) -> LedgerState:
-        """What this database has of the run with this seed; raises `QueryError` where it cannot be read."""
+    def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
+        """What this database has of the run with this seed; raises `QueryError` where it cannot be read.
+
+        With `since`, an earlier state of the same run, older rows are taken from there and only what came later is
+        read, so that the time does not grow with the run; all is read where that state is not there any more.
+        """
 
     def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
         """By a finished run's output, client to its transactions in order: when each was answered (wall clock, ns),
@@ -293,6 +315,10 @@ class BaseLoad(Generic[Own]):
 
     def verify(self, server: Server) -> Mapping[str, str]:
         """Nothing is known of the data that could be wrong."""
+        return {}
+
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """No rule is known that would be broken."""
         return {}
 
     @property

@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 
+READY_S = 300.0
+"""Long enough for crash recovery on a slow drive; a server that fails says so at once."""
+
 
 class Server(Protocol):
     """A running private server; its session is closed and its processes ended by `stop`."""
@@ -75,10 +78,12 @@ class Installation(Protocol):
         settings: Mapping[str, str],
         socket_directory: Path,
         placement: Placement = ANYWHERE,
+        ready_s: float = READY_S,
     ) -> Server:
         """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words.
 
-        The whole server, none of its clients, runs where `placement` says.
+        It is a `StartTimeoutError`, and the server is ended, where crash recovery takes longer than `ready_s`. The
+        whole server, none of its clients, runs where `placement` says.
         """
 
     def check_settings(self, values: Mapping[str, str]) -> None:

@@ -19,7 +19,8 @@ class Needs:
     """What a whole study will put on a drive that is sized for it: the largest data of any arm, WAL beside them.
 
     `snapshots` are kept on this drive itself, with `kept_bytes` of data together. `wal_bytes` is ample,
-    `wal_least_bytes` what the settings let WAL grow to where that is less.
+    `wal_least_bytes` what the settings let WAL grow to where that is less. `crash_states` says that its power will be
+    cut: servers recover on it, beside the one that works.
     """
 
     data_bytes: int = 0
@@ -27,6 +28,7 @@ class Needs:
     snapshots: int = 1
     kept_bytes: int = 0
     wal_least_bytes: int = 0
+    crash_states: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,12 @@ from pgassay.cli.run import add_bench_options, add_size_options, add_study_optio
 
 BLOCKS = 5
 """The least of which a study makes a verdict; each brings a load of its own."""
-CUT_S = 3.0
+CUT_S = 1.0
 """What a cut takes at most on a machine with two cores, for the length of a window that nobody gave."""
+PGBENCH = "pgbench"
+"""The load that can write a ledger."""
+RATE_TPS = "200"
+"""A load that nobody gave a rate leaves the CPUs to the servers that recover."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
     given = {option.partition("=")[0].strip() for option in (*arguments.set, *arguments.levels)}
     load = written.get("load")
     given |= {*document.names_in(written), *(f"load.{option}" for option in (load if isinstance(load, dict) else ()))}
+    driver = load.get("driver", PGBENCH) if isinstance(load, dict) else PGBENCH
     usual = {
-        "load.script": "ledger",
+        **({"load.script": "ledger"} if driver == PGBENCH else {}),
+        "load.rate": RATE_TPS,
         "drive.data": DriveKind.SSD,
         "drive.cache": "volatile",
         "init.data_checksums": "on",

@@ -43,8 +43,8 @@ _COMPRESSED_SHARE = 0.6
 _MEMORY_SHARE_MAX = 0.8
 _CRASH_STATES_BYTES = 384 << 20
 """Of the store, where a loss of power is modelled: all versions in a cache of 32 MiB, and what recovery writes."""
-_CRASH_TABLES = 2
-"""Maps in addition to those of the snapshots: of what is durable, and of a crash state."""
+_CRASH_TABLES = 3
+"""Maps in addition to those of the snapshots: of what is durable, and of two crash states at a time."""
 
 
 @dataclass
@@ -182,14 +182,14 @@ class Attacher:
             if drive.scaled and not described.core.has_shape:
                 described = described.with_values({"drive.pages_per_block": scaled_pages(capacity)})
             share = _COMPRESSED_SHARE if described.compresses else 1.0
-            crashes = _CRASH_STATES_BYTES if options.persistence else 0
+            crashes = _CRASH_STATES_BYTES if options.persistence or needs.crash_states else 0
             store_bytes = described.core.store_bytes or int((capacity * 1.1 + kept) * share) + crashes
             described = described.with_values({"emulation.store_bytes": store_bytes})
             self._require_possible(described, drive)
             volume = EmulatedVolume(home, described, self.kernel, self.program, options.persistence)
             aged = options.state == AGED
             share = min(LEAST_SHARE, options.compressed_to) if aged else LEAST_SHARE
-            tables = needs.snapshots + (_CRASH_TABLES if options.persistence else 0)
+            tables = needs.snapshots + (_CRASH_TABLES if crashes else 0)
             self._reserve(described, tables, home, share)
             if aged:
                 ageing = EmulatedAgeing(volume, home, options.live_share, options.compressed_to)

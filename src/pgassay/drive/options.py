@@ -24,7 +24,7 @@ from pgassay.study.units import parse_memory
 
 FRESH, AGED = "fresh", "aged"
 PROTECTED, VOLATILE = "protected", "volatile"
-HONEST, LIES = "honest", "lies"
+HONEST, LIES, DATA_FIRST = "honest", "lies", "data-first"
 ON = "on"
 _OF_EMULATED = {
     "codec": "emulation.codec",
@@ -336,7 +336,7 @@ class DriveOptions(Options):
         summary="whether a power cut can take what an emulated drive's cache holds",
     )  # fmt: skip
     flush: str = option(
-        choice(HONEST, LIES), default=HONEST, stage=Stage.INIT, read_back=readback.at(readback.described),
+        choice(HONEST, LIES, DATA_FIRST), default=HONEST, stage=Stage.INIT, read_back=readback.at(readback.described),
         summary="whether an emulated drive's flush does what it says",
     )  # fmt: skip
     atomic_write_bytes: str = option(

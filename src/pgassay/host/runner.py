@@ -7,6 +7,7 @@ user's shell, which would lead it to another server.
 import contextlib
 import os
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -41,8 +42,11 @@ class LocalRunning:
 
     def wait(self, timeout_s: float | None = None) -> Completed:
         """Wait for the end; raises `TimeoutError` when it does not come."""
+        if timeout_s:
+            _await_end(self._process, timeout_s)
+        left_s = 0.0 if timeout_s and hasattr(os, "pidfd_open") else timeout_s
         try:
-            status = self._process.wait(timeout_s)
+            status = self._process.wait(left_s)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"{self._command[0]} still runs after {timeout_s} s") from None
         return Completed(self._command, status, _text(self._stdout), _text(self._stderr))
@@ -148,6 +152,19 @@ class LocalRunner:
     def _directory(self, directory: Path | None, unprivileged: bool) -> Path | None:
         """PostgreSQL's programs fail in a working directory that their account cannot enter."""
         return Path("/") if directory is None and unprivileged else directory
+
+
+def _await_end(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
+    """Until it has ended, or so long: the kernel tells (pidfd_open(2)), where `Popen.wait` would look now and then."""
+    if process.poll() is not None or not hasattr(os, "pidfd_open"):
+        return
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        ended.poll(timeout_s * 1e3)
+    finally:
+        os.close(descriptor)
 
 
 def _text(path: Path) -> str:

@@ -11,30 +11,42 @@ from pgassay.lab import messages
 DATA, DRIVE, NOT_CHECKED = "damaged_data", "damaged_drive", "not_checked"
 _TABLES_SINCE = 14
 _PERMANENT = "c.relpersistence <> 't'"
+_SMALL = " AND {{table}} >= 16384 AND pg_relation_size({{table}}) <= {most_bytes}"
+"""16384 is the first id of what initdb has not made (FirstNormalObjectId)."""
 _INSTALLED = "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'"
 _INDEXES = (
     "SELECT count(bt_index_check(c.oid, true)) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
     " JOIN pg_am a ON a.oid = c.relam"
-    f" WHERE a.amname = 'btree' AND c.relkind = 'i' AND {_PERMANENT} AND i.indisready AND i.indisvalid"
+    f" WHERE a.amname = 'btree' AND c.relkind = 'i' AND {_PERMANENT} AND i.indisready AND i.indisvalid{{narrowed}}"
 )
 _TABLES = (
     "SELECT c.oid::regclass::text, v.blkno, v.msg FROM pg_class c JOIN pg_am a ON a.oid = c.relam,"
     " LATERAL verify_heapam(c.oid) v"
-    f" WHERE a.amname = 'heap' AND c.relkind IN ('r', 'm', 't') AND {_PERMANENT} LIMIT 1"
+    f" WHERE a.amname = 'heap' AND c.relkind IN ('r', 'm', 't') AND {_PERMANENT}{{narrowed}} LIMIT 1"
 )
 
 
-def check_relations(server: Server) -> dict[str, str]:
+def install(server: Server) -> bool:
+    """Have amcheck in the database; False where it is not installed on this machine."""
+    if not server.query(_INSTALLED):
+        return False
+    server.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
+    return True
+
+
+def check_relations(server: Server, most_bytes: int | None = None) -> dict[str, str]:
     """The first damage in a table or B-tree index, code to detail; empty if there is none.
 
-    The code is `not_checked` where amcheck is not installed. Raises `QueryError` if the server died.
+    With `most_bytes` only the tables of users that are no larger, and their indexes. The code is `not_checked` where
+    amcheck is not installed. Raises `QueryError` if the server died.
     """
-    if not server.query(_INSTALLED):
+    if not install(server):
         return {NOT_CHECKED: messages.NO_AMCHECK}
-    server.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
+    narrowed = "" if most_bytes is None else _SMALL.format(most_bytes=most_bytes)
     try:
-        server.query(_INDEXES)
-        found = server.query(_TABLES) if server.version.major >= _TABLES_SINCE else []
+        server.query(_INDEXES.format(narrowed=narrowed.format(table="i.indrelid")))
+        tables = _TABLES.format(narrowed=narrowed.format(table="c.oid"))
+        found = server.query(tables) if server.version.major >= _TABLES_SINCE else []
     except QueryError as error:
         if not server.alive():
             raise

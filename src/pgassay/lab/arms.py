@@ -159,6 +159,7 @@ class ResolvedStudy:
             snapshots=len(kept),
             kept_bytes=sum(kept.values()),
             wal_least_bytes=min(WAL_BYTES, int(wal_bytes * _WAL_SLACK) + _WAL_SPARE_BYTES),
+            crash_states=any(each.setup.load.cuts for each in self.arms),
         )
 
     def _resolve(self, arm: Arm) -> ResolvedArm:

@@ -1,34 +1,29 @@
 """Power cuts during a window (`load.cuts`): crash states of the drive, each recovered by a real server and checked.
 
 The server under load goes on: a crash state is a clone inside the emulated drive, mounted beside it (the kernel replays
-the file system's journal), and a second server recovers from its WAL on it. What is then checked, and what every step
-assumes, is in docs/power-cut.md. The verdict on lost commits is made when the load has ended, by its own log.
+the file system's journal), and a second server recovers from its WAL on it (`crash_recovery`). Two cuts are under way
+at a time. Which crash states are drawn depends on the trial's seed alone, so a trial that is begun again draws the same
+ones. The verdict on lost commits is made when the load has ended, by its own log.
 """
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from pgassay.analysis import ledger
 from pgassay.bench.crash_states import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
-from pgassay.bench.errors import ClusterError, DamagedError, QueryError
+from pgassay.bench.errors import DamagedError
 from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
 from pgassay.bench.server import Server
-from pgassay.lab import amcheck, messages
+from pgassay.lab import amcheck, crash_recovery, messages
 from pgassay.lab.arms import ResolvedArm
-from pgassay.record.power_cuts import (
-    DAMAGED_FILESYSTEM,
-    DAMAGED_PAGE,
-    HALF_TRANSACTION,
-    LOST_COMMITS,
-    NEVER_SENT,
-    NO_RECOVERY,
-    SOUND,
-    CutRecord,
-)
+from pgassay.lab.crash_recovery import Cut
+from pgassay.lab.notes import Laps
+from pgassay.record.power_cuts import DAMAGED_FILESYSTEM, LOST_COMMITS, NEVER_SENT, SOUND, CutRecord
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_time_ms
 
@@ -45,14 +40,17 @@ PLAN: tuple[tuple[str, float | None], ...] = (
     (ALL, 3.0), (PREFIX, None), (ALL, 3.0), (INDEPENDENT, None), (NOTHING, 3.0), (NOTHING, None),
 )  # fmt: skip
 """How crash states are drawn in turn, and how long a cut waits for a page in flight: half of them aim at one."""
-AMCHECK_EVERY = 5
+WHOLE_EVERY = 11
+"""One in so many is checked whole, and recovered with the treatment's own settings; the last one, too.
+
+It has no divisor in common with the length of the plan, so that each way of drawing is checked whole in turn."""
+WORKERS = 2
+"""So many at a time: while one waits for a page in flight or for its mount, the other one recovers."""
 _AFTER_S = 2.0
 """The load has begun by then."""
-_PAUSE_S = 0.1
 _WAL_WRITER_DELAYS = 3
 """With synchronous_commit = off so many of wal_writer_delay may be lost (manual, "Asynchronous Commit")."""
 _WAL_WRITER_DELAY = "200ms"
-_PAGE_WORDS = ("invalid page", "page verification failed", "could not read block", "invalid lp", "checksum")
 
 
 def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
@@ -66,16 +64,51 @@ def require(arm: ResolvedArm) -> None:
         raise messages.no_cuts(arm.setup.drive.data.label)
 
 
-@dataclass
-class _Cut:
-    """One cut before the load's own log is known."""
+def spread_s(window_s: float | None, count: int) -> float:
+    """How much later each cut begins than the one before, so that they lie all over a window; 0 where it has no length.
 
-    record: CutRecord
-    state: LedgerState | None = None
+    What takes longer than that follows at once.
+    """
+    return 0.0 if window_s is None else max(0.0, window_s - _AFTER_S) / count
+
+
+def wish_of(seed: int, position: int) -> CrashWish:
+    """Which crash state a trial of this seed draws at this position, from 0."""
+    draw, patience_s = PLAN[position % len(PLAN)]
+    return CrashWish(draw, (seed * 1_000_003 + position) % 2**63, patience_s)
+
+
+class _Turns:
+    """Lets cuts work beside each other, and one alone where its time counts."""
+
+    def __init__(self) -> None:
+        self._entry = threading.Lock()
+        self._changed = threading.Condition()
+        self._busy = 0
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Beside others; waits for one that is alone."""
+        with self._entry, self._changed:
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Once all others are done; nobody begins meanwhile."""
+        with self._entry:
+            with self._changed:
+                self._changed.wait_for(lambda: self._busy == 0)
+            yield
 
 
 class PowerCuts:
-    """The cuts of one window, made by a thread of its own."""
+    """The cuts of one window, made by threads of its own."""
 
     def __init__(self, arm: ResolvedArm, clone: Path, seed: int) -> None:
         assert isinstance(arm.drive, CrashingDrive)
@@ -83,29 +116,54 @@ class PowerCuts:
         self._drive = arm.drive
         self._clone = clone
         self._seed = seed
-        self._made: list[_Cut] = []
+        self._count = arm.setup.load.cuts
+        self._lock = threading.Lock()
+        self._begun = 0
+        self._made: dict[int, Cut] = {}
+        self._known: LedgerState | None = None
+        """The latest state of the ledger that was found sound."""
+        self._turns = _Turns()
+        self._aiming = threading.Lock()
+        """A drive waits for one page at a time."""
+        self._began_s = 0.0
+        self._spread_s = spread_s(arm.setup.load.timed_s, self._count)
         self._ended = threading.Event()
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="power-cuts")
+        self._threads = [
+            threading.Thread(target=self._run, name=f"power-cuts-{number}", args=(number,))
+            for number in range(min(WORKERS, self._count))
+        ]
 
-    def start(self) -> None:
-        """Begin, a moment after the load."""
-        self._thread.start()
+    def start(self, server: Server) -> None:
+        """Begin, a moment after the load; `server` is the one that works on the drive."""
+        amcheck.install(server)  # Once, and not by each server that recovers.
+        self._began_s = time.monotonic() + _AFTER_S
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        """Begin no other cut, and return when the present one is given back; raises what its thread raised."""
+        """Begin no other cut, and return when the present ones are given back; raises what a thread raised."""
         self._ended.set()
-        self._thread.join()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
         if self._failure is not None:
             raise self._failure
 
+    def close(self) -> None:
+        """After `stop`: where the window ended before the last cut, one more is made and checked whole."""
+        left = sorted(set(range(self._count)) - set(self._made))
+        if left:
+            self._made[left[0]] = self._cut(left[0], self._sockets(0), whole=True)
+
     def judged(self, output: Path) -> tuple[CutRecord, ...]:
-        """Every cut, with what the load's own log says of its commits."""
+        """Every cut in its order, with what the load's own log says of its commits."""
+        made = [self._made[position] for position in sorted(self._made)]
         load = self._arm.load
         if not (isinstance(load, LedgerLoad) and self._arm.setup.load.keeps_ledger):
-            return tuple(each.record for each in self._made)
+            return tuple(each.record for each in made)
         answered = load.acknowledged(output)
-        return tuple(judge(each.record, each.state, answered, self._allowed_ms) for each in self._made)
+        return tuple(judge(each.record, each.state, answered, self._allowed_ms) for each in made)
 
     @property
     def _allowed_ms(self) -> float:
@@ -116,64 +174,80 @@ class PowerCuts:
         delay = settings.get("wal_writer_delay", _WAL_WRITER_DELAY)
         return _WAL_WRITER_DELAYS * (float(delay) if delay.isdecimal() else parse_time_ms(delay))
 
-    def _run(self) -> None:
-        try:
-            self._ended.wait(_AFTER_S)
-            while len(self._made) < self._arm.setup.load.cuts and not self._ended.is_set():
-                self._made.append(self._cut(len(self._made)))
-                self._ended.wait(_PAUSE_S)
-        except BaseException as failure:
-            self._failure = failure
+    def _sockets(self, worker: int) -> Path:
+        """Two servers that start in one directory at the same moment would take the same port."""
+        return self._arm.site.socket_directory / f"cut-{worker}"
 
-    def _cut(self, position: int) -> _Cut:
-        draw, patience_s = PLAN[position % len(PLAN)]
-        wish = CrashWish(draw, (self._seed * 1_000_003 + position) % 2**63, patience_s)
-        clock = self._arm.site.clock
-        began_ns = clock.monotonic_ns()
-        made = _Cut(_nothing_yet(wish))
+    def _run(self, worker: int) -> None:
         try:
-            try:
-                state = self._drive.cut(self._clone, wish)
-                made.record = _cut_record(state.report, wish)
-                self._recover(made, state.directory, deep=position % AMCHECK_EVERY == 0)
-            finally:
-                self._drive.discard_cut()
-        except DamagedError as error:
-            _found(made, DAMAGED_FILESYSTEM, error.message)
-        made.record = replace(made.record, total_ms=(clock.monotonic_ns() - began_ns) / 1e6)
+            while (position := self._next()) is not None:
+                due_s = self._began_s + position * self._spread_s
+                if self._ended.wait(max(0.0, due_s - time.monotonic())):
+                    return
+                whole = position % WHOLE_EVERY == 0 or position == self._count - 1
+                made = self._cut(position, self._sockets(worker), whole=whole)
+                with self._lock:
+                    self._made[position] = made
+        except BaseException as failure:
+            with self._lock:
+                self._failure = self._failure or failure
+            self._ended.set()
+
+    def _next(self) -> int | None:
+        with self._lock:
+            if self._ended.is_set() or self._begun == self._count:
+                return None
+            self._begun += 1
+            return self._begun - 1
+
+    def _cut(self, position: int, sockets: Path, *, whole: bool) -> Cut:
+        wish = wish_of(self._seed, position)
+        clock = self._arm.site.clock
+        made = Cut(_nothing_yet(wish), Laps(clock))
+        as_set = whole or self._arm.setup.load.recovers_as_set
+        began_ns = clock.monotonic_ns()
+        with self._turns.alone() if as_set else self._turns.shared():
+            began_ns = clock.monotonic_ns()
+            self._recovered(made, wish, sockets, as_set=as_set, whole=whole)
+        taken_ms = {name: seconds * 1e3 for name, seconds in made.laps.timings_s.items()}
+        made.record = replace(
+            made.record,
+            total_ms=(clock.monotonic_ns() - began_ns) / 1e6,
+            steps_ms={**(made.record.steps_ms or {}), **taken_ms},
+        )
         return made
 
-    def _recover(self, made: _Cut, directory: Path, *, deep: bool) -> None:
-        """Start a server on a crash state and look into its tables."""
-        site, arm = self._arm.site, self._arm
-        # After a reboot its process would not be there either; here the server under load still has that number.
-        (directory / "postmaster.pid").unlink(missing_ok=True)
-        began_ns = site.clock.monotonic_ns()
+    def _recovered(self, made: Cut, wish: CrashWish, sockets: Path, *, as_set: bool, whole: bool) -> None:
+        """Cut, recover, look, and give all of it back."""
+        known = self._known  # before the cut, so that it is no later state than the one to come
         try:
-            server = arm.installation.start(directory, arm.settings, site.socket_directory)
-        except ClusterError as error:
-            kind = DAMAGED_PAGE if any(word in error.message for word in _PAGE_WORDS) else NO_RECOVERY
-            _found(made, kind, error.message, error.hint or "")
+            if wish.page_within_s is None:
+                state = self._drive.cut(self._clone, wish)
+            else:
+                with self._aiming:
+                    state = self._drive.cut(self._clone, wish)
+        except DamagedError as error:
+            made.found(DAMAGED_FILESYSTEM, error.message)
             return
         try:
-            made.record = replace(made.record, recovery_ms=(site.clock.monotonic_ns() - began_ns) / 1e6)
-            self._look(made, server, deep=deep)
-        except QueryError as error:
-            _found(made, DAMAGED_PAGE, error.message, "\n".join(server.log_text().splitlines()[-5:]))
+            made.record = replace(_cut_record(state.report, wish), steps_ms=dict(state.steps_ms))
+            server = crash_recovery.start(made, self._arm, state.directory, sockets, as_set=as_set)
+            if server is not None:
+                try:
+                    crash_recovery.look(made, self._arm, server, self._seed, known, whole=whole)
+                finally:
+                    with made.laps("stop"):
+                        server.stop(immediately=True)
+                self._know(made)
         finally:
-            server.stop(immediately=True)
+            with made.laps("discard"):
+                self._drive.discard_cut(state)
 
-    def _look(self, made: _Cut, server: Server, *, deep: bool) -> None:
-        load = self._arm.load
-        if isinstance(load, LedgerLoad) and self._arm.setup.load.keeps_ledger:
-            made.state = load.ledger_state(server, self._seed)
-            if len(set(made.state.sums)) > 1:
-                _found(made, HALF_TRANSACTION, messages.sums_differ(made.state.sums))
-        if deep:
-            made.record = replace(made.record, amcheck=True)
-            for code, detail in amcheck.check_relations(server).items():
-                if code != amcheck.NOT_CHECKED:
-                    _found(made, DAMAGED_PAGE, detail)
+    def _know(self, made: Cut) -> None:
+        """Cuts that begin later need not read again what this one has."""
+        with self._lock:
+            if made.record.verdict == SOUND and made.state is not None and made.state.sums:
+                self._known = made.state
 
 
 def judge(
@@ -199,18 +273,19 @@ def judge(
 
 
 @contextmanager
-def during(arm: ResolvedArm, clone: Path, seed: int) -> Iterator[PowerCuts | None]:
+def during(arm: ResolvedArm, server: Server, clone: Path, seed: int) -> Iterator[PowerCuts | None]:
     """Around the load of a window; None where no cuts are asked for."""
     if not arm.setup.load.cuts:
         yield None
         return
     cuts = PowerCuts(arm, clone, seed)
-    cuts.start()
     try:
+        cuts.start(server)
         yield cuts
     finally:
         with arm.site.held():
             cuts.stop()
+    cuts.close()
 
 
 def summed(cuts: Sequence[CutRecord]) -> dict[str, float | None]:
@@ -257,10 +332,5 @@ def _cut_record(report: CrashReport, wish: CrashWish) -> CutRecord:
         verdict=SOUND,
         page=page,
         strip=[list(each) for each in report.strip],
+        memory_bytes=report.memory_bytes,
     )
-
-
-def _found(made: _Cut, verdict: str, detail: str, evidence: str = "") -> None:
-    """The first thing that is found is the verdict."""
-    if made.record.verdict == SOUND:
-        made.record = replace(made.record, verdict=verdict, detail=detail, evidence=evidence)

@@ -116,7 +116,7 @@ class Trial:
                 sampling.start()
                 warm_up = self._warm_up()
                 before = sampling.read_all()
-                with power_cuts.during(self._arm, self._clone, self._assignment.seed) as cuts:
+                with power_cuts.during(self._arm, self._server, self._clone, self._assignment.seed) as cuts:
                     result = self._play(self._arm.load, self._assignment.staging, self._assignment.seed)
                 notes.alive = server.alive()
                 if notes.alive and mode_of(options) == WORK:

@@ -1,6 +1,6 @@
 """Every message of the loads, in PostgreSQL's manner: lower case, no full stop, with a hint where one helps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pgassay.bench.errors import LoadError
@@ -222,3 +222,8 @@ def no_core_left() -> LoadError:
 def player_ended(said: str) -> LoadError:
     """The player could not connect, or ended before it was asked to."""
     return LoadError(f"the player of slices ended: {said or 'it said nothing'}")
+
+
+def sums_differ(sums: Mapping[str, int]) -> str:
+    """A transaction is there in part."""
+    return "a transaction is there in part: sums of " + ", ".join(f"{name} {amount}" for name, amount in sums.items())

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, whole
+from pgassay.bench.kinds import NONE, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import option, rows_of
+from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.program import parse_cores
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_time_ms
 
+LEAN, OWN = "lean", "own"
+"""Settings of servers that recover after a power cut."""
 PROTOCOLS = ("simple", "extended", "prepared")
 BYTES_PER_WAREHOUSE = 110_000_000
 """Heap and indexes as filled (about 95 MB at 8 kB pages), with some air."""
@@ -133,6 +136,36 @@ class WarehouseOptions(LoadOptions):
     def estimated_bytes(self) -> int:
         """By the number of warehouses."""
         return BYTES_OF_ITEMS + self.warehouses * BYTES_PER_WAREHOUSE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutOptions(LoadOptions):
+    """A load under which the power of an emulated drive can be cut, since its data show what was lost."""
+
+    cuts: int = option(
+        whole(least=0),
+        default=0,
+        summary="power cuts during the window, on an emulated drive; see also the script ledger",
+    )
+    recovery: str = option(
+        choice(LEAN, OWN),
+        default=LEAN,
+        summary="own: each server that recovers after a cut has the treatment's settings; lean: one in eleven, "
+        "and the others quick ones",
+    )
+    recovery_limit: int = option(
+        seconds(), default=int(READY_S), unit="s", summary="how long a server may take to recover after a cut"
+    )
+
+    @property
+    def recovers_as_set(self) -> bool:
+        """As `recovery` has it."""
+        return self.recovery == OWN
+
+    @property
+    def recovery_limit_s(self) -> float:
+        """As `recovery_limit` has it."""
+        return float(self.recovery_limit)
 
 
 @dataclass(frozen=True, kw_only=True)

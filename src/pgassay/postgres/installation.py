@@ -15,15 +15,15 @@ from pgassay.bench import versions
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account, Endpoint, Version
 from pgassay.bench.running import Clock, Runner, Running
+from pgassay.bench.server import READY_S
 from pgassay.postgres import messages, ownership, processes, settings
 from pgassay.postgres.messages import complaint
 from pgassay.postgres.server import IMMEDIATE_S, LocalServer, tail
 from pgassay.study.units import parse_boolean, parse_memory
 
 SUPERUSER = "postgres"
-READY_S = 300.0
-"""Long enough for crash recovery on a slow drive; a server that fails says so at once."""
-_POLL_S = 0.02
+_POLL_S = 0.005
+"""A look is one small file; a server on a crash state is ready after tenths of a second."""
 _INITDB_S = 600.0
 
 
@@ -60,6 +60,7 @@ class LocalInstallation:
         settings: Mapping[str, str],
         socket_directory: Path,
         placement: Placement = ANYWHERE,
+        ready_s: float = READY_S,
     ) -> LocalServer:
         """Write `settings` and start; the log is in `socket_directory`; raises `ClusterError`.
 
@@ -93,7 +94,7 @@ class LocalInstallation:
             placement=placement,
         )
         try:
-            self._wait_ready(directory, running, log)
+            self._wait_ready(directory, running, log, ready_s)
         except BaseException:
             running.terminate()
             processes.end(directory, IMMEDIATE_S)
@@ -133,9 +134,9 @@ class LocalInstallation:
         path.write_text(settings.file_text(values), encoding="utf-8")
         ownership.give(path, self.account)
 
-    def _wait_ready(self, directory: Path, running: Running, log: Path) -> None:
+    def _wait_ready(self, directory: Path, running: Running, log: Path, ready_s: float) -> None:
         """Until postmaster.pid says `ready`; its eighth line is the status (manual, "postmaster.pid")."""
-        deadline = self.clock.monotonic_ns() + int(READY_S * 1e9)
+        deadline = self.clock.monotonic_ns() + int(ready_s * 1e9)
         while True:
             if _status(directory, running.pid) == "ready":
                 return
@@ -143,7 +144,7 @@ class LocalInstallation:
                 running.wait(0.0)
             except TimeoutError:
                 if self.clock.monotonic_ns() > deadline:
-                    raise messages.start_timeout(READY_S, complaint(tail(log))[0]) from None
+                    raise messages.start_timeout(ready_s, complaint(tail(log))[0]) from None
                 self.clock.sleep(_POLL_S)
                 continue
             raise messages.not_started(complaint(tail(log))[0])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError
+from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError, StartTimeoutError
 from pgassay.errors import UsageError
 
 SUPPORTED = "PostgreSQL 13 to 18"
@@ -124,9 +124,9 @@ def not_started(words: str) -> ClusterError:
     return ClusterError(f"server did not start: {words}")
 
 
-def start_timeout(seconds: float, words: str) -> ClusterError:
+def start_timeout(seconds: float, words: str) -> StartTimeoutError:
     """It is not ready in time, and has not ended."""
-    return ClusterError(f"server was not ready after {seconds:.0f} s; its last message: {words}")
+    return StartTimeoutError(f"server was not ready after {seconds:.0f} s; its last message: {words}")
 
 
 def query_failed(sql: str, words: str, hint: str | None) -> QueryError:

@@ -15,6 +15,7 @@ FILE = "power_cuts.jsonl"
 SOUND = "sound"
 LOST_COMMITS, NEVER_SENT, HALF_TRANSACTION = "lost_commits", "commits_never_sent", "half_transaction"
 DAMAGED_PAGE, DAMAGED_FILESYSTEM, NO_RECOVERY = "damaged_page", "damaged_filesystem", "no_recovery"
+ENDLESS_RECOVERY, DRIVE_FULL = "endless_recovery", "drive_full"
 """The verdicts on a cut."""
 
 
@@ -23,6 +24,7 @@ class CutRecord:
     """One cut. `verdict` is `sound` or what was found first; `detail` says it in words.
 
     `epoch` counts the drive's flushes: crash states of one epoch are alike. `page` is None where no page was in flight.
+    `recovery_ms` is None where the server that recovered had quick settings instead of the treatment's.
     """
 
     number: int
@@ -45,10 +47,17 @@ class CutRecord:
     ledger: bool = False
     """Were commits compared with the load's own log?"""
     amcheck: bool = False
+    """Were all tables and indexes checked, and the ledger and the balances read whole?"""
     lost_commits: int = 0
     loss_ms: float = 0.0
     redo_bytes: float | None = None
     """WAL that recovery replayed; None where the server's log does not tell."""
+    steps_ms: dict[str, float] | None = None
+    """How long each step took."""
+    own_settings: bool = True
+    """Had the server that recovered the treatment's settings?"""
+    memory_bytes: int = 0
+    """What the crash state took beside its blocks."""
 
 
 def encode(cuts: Sequence[CutRecord]) -> bytes:

@@ -19,6 +19,8 @@ from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
     DAMAGED_PAGE,
+    DRIVE_FULL,
+    ENDLESS_RECOVERY,
     HALF_TRANSACTION,
     LOST_COMMITS,
     NEVER_SENT,
@@ -44,7 +46,7 @@ _SHOWN = 8
 """Kinds of damage that are listed of each treatment."""
 _RANGES = 4
 """Ranges of a torn page that a sentence names."""
-_FLUSH, _LIES = "drive.flush", "lies"
+_FLUSH, _HONEST = "drive.flush", "honest"
 _SURE = f"{100 * (1 - ALPHA):.0f}"
 DID: Mapping[str, str] = {
     LOST_COMMITS: "lost commits that had been acknowledged",
@@ -53,6 +55,8 @@ DID: Mapping[str, str] = {
     DAMAGED_PAGE: "damaged a page",
     DAMAGED_FILESYSTEM: "damaged the file system",
     NO_RECOVERY: "left a server that does not start",
+    ENDLESS_RECOVERY: "left a recovery that did not end in time",
+    DRIVE_FULL: "left no room to recover in",
 }
 """Verdicts of a cut in words."""
 ASSUMED = (
@@ -149,9 +153,9 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
 
 
 def _epoch(trial: TrialRecord, cut: CutRecord) -> tuple[int, int]:
-    """Trial and flush. On a drive that lies no flush begins anything: all cuts of a trial are alike."""
+    """Trial and flush. Where flushes are not honest none begins anything: all cuts of a trial are alike."""
     flush = trial.levels.get(_FLUSH)
-    return (trial.number, 0 if flush is not None and flush.typed == _LIES else cut.epoch)
+    return (trial.number, 0 if flush is not None and flush.typed != _HONEST else cut.epoch)
 
 
 def pages(each: ArmCuts) -> str:
@@ -311,9 +315,15 @@ def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
     unchecked = [called(findings, each) for each in mine if not any(cut.ledger for cut in each.cuts)]
     if unchecked:
         named = ", ".join(unchecked)
-        yield f"without load.script = ledger, lost commits and half transactions are not looked for: {named}"
+        yield (
+            "without load.script = ledger lost commits are not looked for, and half transactions only by the rules of "
+            f"pgbench's and TPC-C's own tables: {named}"
+        )
     deep = sum(cut.amcheck for each in mine for cut in each.cuts)
-    yield f"tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, the file system after each"
+    yield (
+        f"all tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, small ones and the file "
+        "system after each"
+    )
 
 
 def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.crash_states import CrashingDrive, CrashWish, PageInFlight
+from pgassay.bench.crash_states import CrashingDrive, CrashState, CrashWish, PageInFlight
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.drive.block.answers import crash_report
@@ -43,32 +43,53 @@ def prepared(home: Path, kernel: FakeKernel, **options: str) -> tuple[BlockDrive
     return made, made.clone("k", "trial")
 
 
-def test_a_crash_state_is_mounted_beside_the_drive_and_goes_again(tmp_path: Path) -> None:
+def test_crash_states_are_mounted_beside_the_drive_and_go_again(tmp_path: Path) -> None:
     kernel = FakeKernel()
     made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
     assert isinstance(made, CrashingDrive)
     before = dict(kernel.mounted)
-    state = made.cut(clone, WISH)
-    assert state.directory == tmp_path / "home" / "crash" / "trial"
-    assert (state.report.number, state.report.strip) == (1, ((3, 2, 1),))
-    assert len(kernel.mounted) == len(before) + 1
-    made.discard_cut()
-    made.discard_cut()
-    assert kernel.mounted == before
-    assert len(kernel.devices) == 1
-    assert made.cut(clone, WISH).report.number == 2, "and another one can be made"
+    first, second = made.cut(clone, WISH), made.cut(clone, WISH)
+    assert first.directory == tmp_path / "home" / "crash" / "1" / "trial"
+    assert (second.report.number, second.report.strip) == (2, ((3, 2, 1),))
+    assert set(first.steps_ms) == {"clone", "attach", "mount", "check", "remount"}
+    assert len(kernel.mounted) == len(before) + 2
+    made.discard_cut(first)
+    made.discard_cut(first)
+    assert (len(kernel.mounted), len(kernel.devices)) == (len(before) + 1, 2)
+    assert made.cut(clone, WISH).report.number == 3, "and another one can be made"
     made.release()
-    assert (kernel.mounted, kernel.devices) == ({}, {}), "a crash state that is still there goes with the drive"
+    assert (kernel.mounted, kernel.devices) == ({}, {}), "crash states that are still there go with the drive"
+    assert not (tmp_path / "home" / "crash").exists()
 
 
 def test_a_damaged_file_system_is_found_once_all_is_given_back(tmp_path: Path) -> None:
     kernel = FakeKernel()
     made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
-    made.cut(clone, WISH)
     kernel.damaged = True
     with pytest.raises(DamagedError):
-        made.discard_cut()
+        made.cut(clone, WISH)
     assert len(kernel.mounted) == len(kernel.devices) == 1
+
+
+@pytest.mark.parametrize("step", ["attach", "mount", "unmount"])
+def test_whatever_step_fails_nothing_of_a_crash_state_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    kernel = FakeKernel()
+    made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
+    before = dict(kernel.mounted)
+
+    def failing(*given: object) -> None:
+        raise DriveError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel, step, failing)
+        with pytest.raises(DriveError):
+            made.cut(clone, WISH)
+    assert (kernel.mounted, len(kernel.devices)) == (before, 1)
+    made.discard_cut(made.cut(clone, WISH))
+    made.release()
+    assert (kernel.mounted, kernel.devices) == ({}, {})
 
 
 def test_only_the_clone_that_is_there_is_cut(tmp_path: Path) -> None:
@@ -84,7 +105,7 @@ def test_an_image_cannot_be_cut(tmp_path: Path) -> None:
     made = BlockDrive(volume, Filesystem(), FakeKernel(), tmp_path, Account(None, 0, 0), here, lambda: None)
     with pytest.raises(DriveError, match="image"):
         made.cut(tmp_path / "mnt" / "x", WISH)
-    made.discard_cut()
+    made.discard_cut(CrashState(tmp_path, crash_report(ANSWER)))
 
 
 def test_the_drives_answer_is_read() -> None:

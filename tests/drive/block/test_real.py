@@ -13,8 +13,11 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
 from pgassay.drive.block import kernel, mounts
 from pgassay.drive.block.drive import BlockDrive
+from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.copying import sync_filesystem
 from pgassay.drive.options import FACTORS
+from pgassay.host.accounts import choose
+from pgassay.host.runner import LocalRunner
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 
@@ -145,3 +148,51 @@ def test_data_and_wal_apart_are_kept_together(place: Path, levels: tuple[str, st
     drive.discard(clone)
     drive.release()
     assert left_behind(place) == []
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_what_is_dropped_is_not_written_back(place: Path, filesystem: str) -> None:
+    real.require("image", filesystem)
+    asked = Filesystem(filesystem)
+    image, point = place / "image", place / "mnt"
+    point.mkdir()
+    image.touch()
+    os.truncate(image, asked.least_bytes)
+    ours = kernel.LinuxKernel(LocalRunner(choose()))
+    device = ours.attach(image)
+    try:
+        ours.make(device, asked, "pgassay-test")
+        ours.mount(device, point, asked)
+        (point / "kept").write_bytes(RANDOM)
+        sync_filesystem(point)
+        (point / "lost").write_bytes(RANDOM)
+        ours.drop(point)
+        ours.drop(point)
+        ours.mount(device, point, asked)
+        assert (point / "kept").read_bytes() == RANDOM
+        assert not (point / "lost").exists() or (point / "lost").read_bytes() != RANDOM
+    finally:
+        ours.unmount(point)
+        ours.detach(device)
+    assert left_behind(place) == []
+
+
+def test_only_what_is_mounted_there_is_shut_down(place: Path) -> None:
+    kernel.shut_down(place)
+    kernel.LinuxKernel(LocalRunner(choose())).drop(place)
+    (place / "file").write_bytes(RANDOM)
+    sync_filesystem(place)
+    assert (place / "file").read_bytes() == RANDOM
+
+
+def test_a_mount_option_that_the_kernel_does_not_know_is_refused_in_the_words_of_mount(place: Path) -> None:
+    real.require("image")
+    with pytest.raises(DriveError, match="mount"):
+        real.attach(place, "image", data_mount_options="nonsense=1").workspace("prepare")
+    assert left_behind(place) == []
+
+
+def test_without_a_loop_control_the_program_is_asked(place: Path) -> None:
+    file = place / "file"
+    file.write_bytes(b"")
+    assert kernel.looped(file, place / "none") is None

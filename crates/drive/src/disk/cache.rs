@@ -24,12 +24,20 @@ pub struct Logged {
     pub shape: Shape,
     /// The new place of each block; of what is cleared one for all.
     pub entries: Vec<Entry>,
+    /// Whether a drive that makes data durable before WAL keeps it back.
+    pub is_wal: bool,
 }
 
 impl Logged {
     /// What block number `index` of the request became.
     pub fn entry(&self, index: u32) -> Entry {
         self.entries[if self.shape.is_cleared { 0 } else { index as usize }]
+    }
+
+    /// Whether both have a block.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let end = |shape: &Shape| shape.first + shape.blocks;
+        self.shape.first < end(&other.shape) && other.shape.first < end(&self.shape)
     }
 
     /// Blocks of memory that the cache of a drive would need: a clearing takes one.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use flash::random::Random;
 use serde::{Deserialize, Serialize};
 
-use super::cache::WriteCache;
+use super::cache::{Logged, WriteCache};
 use super::crash_state::InFlight;
 pub use super::crash_state::PageInFlight;
 use super::kept::Kept;
@@ -58,6 +58,8 @@ pub struct CutReport {
     pub requests: u64,
     /// Their pieces: 2 to this power sets of lost pieces exist.
     pub pieces: u64,
+    /// Memory that the crash state takes beside its blocks, when it is made.
+    pub memory_bytes: u64,
     /// Pieces that are lost.
     pub lost_pieces: u64,
     /// Requests of which a part is lost.
@@ -143,6 +145,7 @@ impl Disk {
         }
         let (map, page) = self.crash_state(&kept, &requests, &drawn, in_flight)?;
         let number = self.next_cut.fetch_add(1, Ordering::Relaxed);
+        let memory_bytes = map.copied_bytes();
         kept.cuts.push(Cut { number, map });
         let reached = |fate: &Vec<u8>, shape: &Shape| match fate[..] {
             [WHOLE] if shape.is_cleared => shape.blocks,
@@ -156,6 +159,7 @@ impl Disk {
             flushes: self.tallies.flushes.get(),
             requests: shapes.len() as u64,
             pieces: drawn.pieces,
+            memory_bytes,
             lost_pieces: drawn.lost,
             torn_requests: drawn.torn,
             page,
@@ -259,12 +263,33 @@ impl Disk {
         let Some(cache) = &kept.cache else { return };
         while cache.blocks() > left {
             let Some(request) = cache.pop() else { return };
-            for index in 0..request.shape.blocks {
-                let (lba, entry) = (request.shape.first + index, request.entry(index));
-                let old = cache.durable.set(lba, entry);
-                if old.is_stored() && old != entry && self.map.get(lba) != old && !kept.has(lba, old) {
-                    self.segments.forget(old);
-                }
+            self.make_durable(kept, cache, &request);
+        }
+    }
+
+    /// Makes all cached requests durable but WAL, and what came later to the same blocks. The drive stands still.
+    pub(super) fn destage_data(&self, kept: &Kept) {
+        let Some(cache) = &kept.cache else { return };
+        let mut back: Vec<Logged> = Vec::new();
+        while let Some(request) = cache.pop() {
+            if request.is_wal || back.iter().any(|earlier| earlier.overlaps(&request)) {
+                back.push(request);
+            } else {
+                self.make_durable(kept, cache, &request);
+            }
+        }
+        for request in back {
+            cache.add(request);
+        }
+    }
+
+    /// What was cached and is in the cache no more is durable.
+    fn make_durable(&self, kept: &Kept, cache: &WriteCache, request: &Logged) {
+        for index in 0..request.shape.blocks {
+            let (lba, entry) = (request.shape.first + index, request.entry(index));
+            let old = cache.durable.set(lba, entry);
+            if old.is_stored() && old != entry && self.map.get(lba) != old && !kept.has(lba, old) {
+                self.segments.forget(old);
             }
         }
     }

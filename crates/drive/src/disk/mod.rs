@@ -167,8 +167,11 @@ impl Disk {
     /// nothing to do but to count.
     pub fn flush(&self) {
         self.tallies.flushes.add(1);
-        if self.persistence.is_volatile() && self.persistence.flush == Flushes::Honest {
-            self.destage(&self.gate.write(), 0);
+        match self.persistence.flush {
+            _ if !self.persistence.is_volatile() => {}
+            Flushes::Honest => self.destage(&self.gate.write(), 0),
+            Flushes::DataFirst => self.destage_data(&self.gate.write()),
+            Flushes::Lies => {}
         }
         if self.is_recording.load(Ordering::Relaxed) {
             let _model = self.model.lock();

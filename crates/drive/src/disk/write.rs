@@ -12,7 +12,7 @@ use super::kept::Kept;
 use super::scratch::{MAX_BLOCKS, Scratch, thread_cpu_ns, with_scratch};
 use super::stripes::STRIPE_BLOCKS;
 use crate::error::DriveError;
-use crate::persistence::Shape;
+use crate::persistence::{Flushes, Shape, has_wal};
 use crate::store::record::MAX_RECORD_BYTES;
 use crate::store::{BLOCK_BYTES, Entry};
 
@@ -152,16 +152,17 @@ impl Disk {
         });
         let outcome: Result<(), DriveError> = outcome.collect();
         if let Some(&first) = scratch.lbas.first() {
-            self.cache(kept, first, published);
+            self.cache(kept, first, published, data);
         }
         outcome.and(refusal.map_or(Ok(()), |error| Err(error.into())))
     }
 
     /// Puts what was published of a write into the volatile cache, if there is one. Stripes are held.
-    fn cache(&self, kept: &Kept, first: u32, entries: Vec<Entry>) {
+    fn cache(&self, kept: &Kept, first: u32, entries: Vec<Entry>, data: &[u8]) {
         if let (Some(cache), false) = (&kept.cache, entries.is_empty()) {
             let shape = Shape { first, blocks: entries.len() as u32, is_cleared: false };
-            cache.add(Logged { shape, entries });
+            let is_wal = self.persistence.flush == Flushes::DataFirst && has_wal(data);
+            cache.add(Logged { shape, entries, is_wal });
         }
     }
 
@@ -249,7 +250,7 @@ impl Disk {
             (next..next + cleared).for_each(|lba| self.publish(lba, entry, &kept));
             if let (Some(cache), 1..) = (&kept.cache, cleared) {
                 let shape = Shape { first: next, blocks: cleared, is_cleared: true };
-                cache.add(Logged { shape, entries: vec![entry] });
+                cache.add(Logged { shape, entries: vec![entry], is_wal: false });
             }
             outcome?;
             next += count;

@@ -55,6 +55,12 @@ impl Map {
         }
     }
 
+    /// Bytes of memory that a copy of it takes.
+    pub fn copied_bytes(&self) -> u64 {
+        let is_used = |page: &&[AtomicU64]| page.iter().any(|entry| entry.load(Ordering::Relaxed) != Entry::UNMAPPED.0);
+        (self.entries.chunks(PAGE_ENTRIES).filter(is_used).count() * PAGE_ENTRIES * size_of::<AtomicU64>()) as u64
+    }
+
     /// Bytes of memory, at most.
     pub fn memory_bytes(&self) -> u64 {
         self.entries.len() as u64 * 8

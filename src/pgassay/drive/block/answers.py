@@ -30,6 +30,7 @@ def crash_report(answer: Mapping[str, Any]) -> CrashReport:
     return CrashReport(
         **{name: int(answer[name]) for name in numbers},
         took_ms=float(answer["took_ms"]),
+        memory_bytes=int(answer.get("memory_bytes", 0)),
         page=page,
         strip=tuple((int(first), int(blocks), int(arrived)) for first, blocks, arrived in answer["strip"]),
     )

@@ -8,6 +8,7 @@ keeps files, an emulated drive keeps blocks inside its program.
 import contextlib
 import errno
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -89,6 +90,22 @@ class Volume(Protocol):
 
     def close(self) -> None:
         """Give everything back; calling it twice is harmless."""
+
+
+class StepTimes:
+    """How long each step took, in ms, by its name."""
+
+    def __init__(self) -> None:
+        self.taken_ms: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Around a step, also one that fails."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.taken_ms[name] = (time.perf_counter() - began) * 1e3
 
 
 class BlockDrive:
@@ -222,31 +239,51 @@ class BlockDrive:
             raise messages.no_cuts(self.kind)
         if self._held is None or directory != self._point / self._held:
             raise messages.not_ours(directory)
-        report = self.volume.cut(wish)
+        laps = StepTimes()
+        with laps("clone"):
+            report = self.volume.cut(wish)
+        point = self._crash_point / str(report.number)
+        state = CrashState(point / self._held, report, laps.taken_ms)
         try:
             with self._saying("mount a crash state"):
-                self._crash_point.mkdir(mode=0o755, exist_ok=True)
-                device = self.volume.attach_cut()
-                try:
-                    self._kernel.mount(device, self._crash_point, self.filesystem)
-                except DriveError as refused:
-                    raise messages.damaged_filesystem(device, refused.message) from None
+                point.mkdir(mode=0o755, parents=True)
+                with laps("attach"):
+                    device = self.volume.attach_cut(report.number)
+                self._replay(device, point, laps)
         except BaseException:
-            self.volume.discard_cut()
+            self.discard_cut(state)
             raise
-        return CrashState(self._crash_point / self._held, report)
+        return state
 
-    def discard_cut(self, *, check: bool = True) -> None:
-        """See `CrashingDrive`."""
-        if not isinstance(self.volume, EmulatedVolume) or not self.volume.is_cut:
-            return
-        with self._saying("discard a crash state"):
-            self._kernel.unmount(self._crash_point)
+    def _replay(self, device: Path, point: Path, laps: "StepTimes") -> None:
+        """Let the kernel replay the journal, check what it made of it, and mount that.
+
+        The check comes before a server writes anything: later it would need all that the server wrote on the disk, and
+        it is the state after the cut that is asked about.
+        """
+        with laps("mount"):
             try:
-                if check:
-                    self._kernel.check(self.volume.attach_cut(), self.filesystem)
-            finally:
-                self.volume.discard_cut()
+                self._kernel.mount(device, point, self.filesystem)
+            except DriveError as refused:
+                raise messages.damaged_filesystem(device, refused.message) from None
+            self._kernel.unmount(point)
+        with laps("check"):
+            self._kernel.check(device, self.filesystem)
+        with laps("remount"):
+            self._kernel.mount(device, point, self.filesystem)
+
+    def discard_cut(self, state: CrashState) -> None:
+        """See `CrashingDrive`; what the server left in the page cache is not written."""
+        number = state.report.number
+        if not isinstance(self.volume, EmulatedVolume) or not self.volume.has_cut(number):
+            return
+        point = self._crash_point / str(number)
+        with self._saying("discard a crash state"):
+            if point.is_dir():
+                self._kernel.drop(point)
+            self.volume.discard_cut(number)
+            with contextlib.suppress(FileNotFoundError):
+                point.rmdir()
 
     def check(self) -> None:
         """Check the file system, unmounted, and the disk; raises `DamagedError`, or `DriveError` if it is in use."""
@@ -260,10 +297,12 @@ class BlockDrive:
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless."""
         with self._saying("give the drive back"):
-            self._kernel.unmount(self._crash_point)
+            crashes = sorted(self._crash_point.iterdir()) if self._crash_point.is_dir() else []
+            for point in crashes:
+                self._kernel.drop(point)
             self._leave()
             self.volume.close()
-            for point in (self._point, self._crash_point):
+            for point in (self._point, *crashes, self._crash_point):
                 if point.is_dir():
                     point.rmdir()
             self._closing()

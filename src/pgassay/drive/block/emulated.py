@@ -66,8 +66,8 @@ class EmulatedVolume:
         """`persistence` says what survives a loss of power; None or nothing for all that was acknowledged."""
         assert description.capacity_bytes is not None
         self._persistence = dict(persistence or {})
-        self._cut: Path | None = None
-        self._cut_number: int | None = None
+        self._cuts: dict[int, Path | None] = {}
+        """Crash states by number, each with the loop device over it."""
         self.description = description
         self.capacity_bytes = description.capacity_bytes
         self._home = home
@@ -172,30 +172,31 @@ class EmulatedVolume:
             values["page_within_ms"] = int(wish.page_within_s * 1e3)
             patience_s += wish.page_within_s
         report = crash_report(self._open().ask("cut", patience_s=patience_s, **values))
-        self._cut_number = report.number
+        self._cuts[report.number] = None
         return report
 
-    @property
-    def is_cut(self) -> bool:
-        """Is there a crash state?"""
-        return self._cut_number is not None
+    def has_cut(self, number: int) -> bool:
+        """Is there a crash state of this number?"""
+        return number in self._cuts
 
-    def attach_cut(self) -> Path:
+    def attach_cut(self, number: int) -> Path:
         """A loop device over the crash state; raises `DriveError`."""
-        assert self._cut_number is not None
-        if self._cut is None:
-            disk = self._program.disk(self._home)
-            self._cut = self._kernel.attach(disk.with_name(f"{_CUT}{self._cut_number}"))
-        return self._cut
+        device = self._kernel.attach(self._program.disk(self._home).with_name(f"{_CUT}{number}"))
+        self._cuts[number] = device
+        return device
 
-    def discard_cut(self) -> None:
-        """Free the loop device and have the daemon drop the crash state; harmless without one."""
-        if self._cut is not None:
-            self._kernel.detach(self._cut)
-            self._cut = None
-        if self._cut_number is not None:
-            self._open().ask("discard", number=self._cut_number)
-            self._cut_number = None
+    def discard_cut(self, number: int) -> None:
+        """Free the loop device and have the daemon drop the crash state; harmless when it is gone."""
+        if number in self._cuts:
+            self._detach_cut(number)
+            del self._cuts[number]
+            self._open().ask("discard", number=number)
+
+    def _detach_cut(self, number: int) -> None:
+        device = self._cuts[number]
+        if device is not None:
+            self._kernel.detach(device)
+            self._cuts[number] = None
 
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
@@ -210,10 +211,9 @@ class EmulatedVolume:
     def close(self) -> None:
         """End the daemon; all snapshots go with it."""
         self.detach()
-        if self._cut is not None:
-            self._kernel.detach(self._cut)
-            self._cut = None
-        self._cut_number = None
+        for number in tuple(self._cuts):
+            self._detach_cut(number)
+            del self._cuts[number]
         if self._control is not None:
             self._control = None
             self._program.end(self._home)

@@ -39,7 +39,9 @@ KINDS: Mapping[str, Kind] = {
             "-b ": r"^Block size:\s+(\d+)$",
             "-I ": r"^Inode size:\s+(\d+)$",
             "-J size=": r"^(?:Total journal size|Journal size):\s+(\d+)M$",
+            "-C ": r"^Cluster size:\s+(\d+)$",
             "-O ^": r"^Filesystem features:\s+(.*)$",
+            "-O ": r"^Filesystem features:\s+(.*)$",
         },
         64 << 20,
     ),
@@ -107,6 +109,9 @@ def confirmed(kind: Kind, options: Sequence[str], said: str) -> bool | None:
         wanted = word.removeprefix(key)
         if key.endswith("^"):
             if wanted in found[1].split():
+                return False
+        elif key == "-O ":
+            if wanted not in found[1].split():
                 return False
         elif _number(wanted) != _number(found[1]):
             return False

@@ -14,12 +14,27 @@ from pgassay.bench.server import Server
 
 _CLIENT, _LATENCY, _SECOND, _MICROSECOND = 0, 2, 4, 5
 _NOT_DONE = ("failed", "skipped")
+_THERE = "SELECT to_regclass('pgassay_ledger') IS NOT NULL"
 _ROWS = "SELECT client, count(*), max(sequence) FROM pgassay_ledger WHERE run = {run} GROUP BY client"
+_NAMES = ("ledger", "accounts", "tellers", "branches")
+_TELLERS = "(SELECT sum(tbalance) FROM pgbench_tellers)"
+_BRANCHES = "(SELECT sum(bbalance) FROM pgbench_branches)"
 _SUMS = (
     "SELECT (SELECT coalesce(sum(delta), 0) FROM pgassay_ledger), (SELECT sum(abalance) FROM pgbench_accounts),"
-    " (SELECT sum(tbalance) FROM pgbench_tellers), (SELECT sum(bbalance) FROM pgbench_branches)"
+    f" {_TELLERS}, {_BRANCHES}"
 )
-_THERE = "SELECT to_regclass('pgassay_ledger') IS NOT NULL"
+_BY_INDEX = "SET enable_seqscan = off; SET jit = off"
+"""For the rows of a moment among millions, also before the table was ever analyzed. A plan that reads a whole table all
+the same is taken to be so dear that it would be compiled."""
+_LATER = "SELECT * FROM pgassay_ledger WHERE run = {run} AND client = {client} AND sequence > {sequence}"
+_GREATEST = "(SELECT max(sequence) FROM pgassay_ledger WHERE run = {run} AND client = {client})"
+_LATER_ROWS = "SELECT client, count(*), sum(delta) FROM ({later}) later GROUP BY client"
+_LATER_SUMS = (
+    f"SELECT {_TELLERS}, {_BRANCHES}, (SELECT count(*) FROM (SELECT DISTINCT ON (aid) aid, balance"
+    " FROM ({later}) later ORDER BY aid, at DESC) last WHERE balance IS DISTINCT FROM"
+    " (SELECT abalance FROM pgbench_accounts a WHERE a.aid = last.aid))"
+)
+"""A query within the query, so that accounts are looked up one by one: a join might read all of them."""
 
 
 def read(folder: Path, prefix: str) -> Mapping[int, Sequence[tuple[int, bool]]]:
@@ -39,9 +54,40 @@ def _collect(file: Iterable[str], found: dict[int, list[tuple[int, bool]]]) -> N
             found.setdefault(int(words[_CLIENT]), []).append((at_ns, words[_LATENCY] not in _NOT_DONE))
 
 
-def state(server: Server, run: int) -> LedgerState:
-    """What a database has of the load with this random seed; raises `QueryError` where it cannot be read."""
+def state(server: Server, run: int, clients: int, since: LedgerState | None = None) -> LedgerState:
+    """What a database has of the load with this random seed; raises `QueryError` where it cannot be read.
+
+    With `since` the sum over all accounts is left out: instead each account that a later row names must have the
+    balance which the last such row has.
+    """
     if not server.query(_THERE)[0][0]:
-        return LedgerState({}, ())
+        return LedgerState({}, {})
+    later = None if since is None else _later(server, run, clients, since)
+    if later is not None:
+        return later
     rows = {int(client): (int(count), int(most)) for client, count, most in server.query(_ROWS.format(run=run))}
-    return LedgerState(rows, tuple(int(each) for each in server.query(_SUMS)[0]))
+    sums = (int(each) for each in server.query(_SUMS)[0])
+    return LedgerState(rows, dict(zip(_NAMES, sums, strict=True)))
+
+
+def _later(server: Server, run: int, clients: int, since: LedgerState) -> LedgerState | None:
+    """None where a row that was the last one then is gone."""
+    server.execute(_BY_INDEX)
+    last = {client: since.rows.get(client, (0, 0))[1] for client in range(clients)}
+    (found,) = server.query("SELECT " + ", ".join(_GREATEST.format(run=run, client=client) for client in last))
+    greatest = {client: int(most or 0) for client, most in zip(last, found, strict=True)}
+    if any(greatest[client] < most for client, most in last.items()):
+        return None
+    later = " UNION ALL ".join(
+        _LATER.format(run=run, client=client, sequence=sequence) for client, sequence in last.items()
+    )
+    counted = server.query(_LATER_ROWS.format(later=later))
+    more = {int(client): int(count) for client, count, _ in counted}
+    rows = {
+        client: (since.rows.get(client, (0, 0))[0] + more.get(client, 0), most)
+        for client, most in greatest.items()
+        if most
+    }
+    ((tellers, branches, differing),) = server.query(_LATER_SUMS.format(later=later))
+    ledger = since.sums["ledger"] + sum(int(amount) for _, _, amount in counted)
+    return LedgerState(rows, {"ledger": ledger, "tellers": int(tellers), "branches": int(branches)}, int(differing))

@@ -17,7 +17,7 @@ from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
 from pgassay.load import messages, player, program, sketches
-from pgassay.load.pgbench import acknowledged, data, log, output, results
+from pgassay.load.pgbench import acknowledged, balances, data, log, output, results
 from pgassay.load.pgbench.options import (
     LEDGER_TABLE,
     MAX_TRIES_SINCE,
@@ -132,9 +132,14 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             read_back=read_back,
         )
 
-    def ledger_state(self, server: Server, seed: int) -> LedgerState:
+    def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
         """See `LedgerLoad`."""
-        return acknowledged.state(server, random_seed(seed))
+        return acknowledged.state(server, random_seed(seed), self.options.clients, since)
+
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """The sums of pgbench's own scripts, where only they work on data that were not aged."""
+        names = {script.name for script in self.options.scripts}
+        return {} if self.options.age or self.options.init else balances.broken(server, names)
 
     def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
         """See `LedgerLoad`; by the packed logs."""

@@ -20,7 +20,7 @@ from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
-from pgassay.load.options import AGE, CORES, PgbenchClientOptions
+from pgassay.load.options import AGE, CORES, CutOptions, PgbenchClientOptions
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
 
@@ -61,8 +61,9 @@ OURS = {LEDGER: Path(__file__).with_name("ledger.sql")}
 """Scripts that come with us: TPC-B with a row for each transaction in a table that no other writes to."""
 LEDGER_TABLE = (
     "CREATE TABLE IF NOT EXISTS pgassay_ledger (run bigint, client int, sequence bigint, aid int, tid int, bid int,"
-    " delta int)"
+    " delta int, balance int, at timestamptz, PRIMARY KEY (run, client, sequence))"
 )
+"""`balance` is the account's after the change, and `at` tells two changes of one account apart: its row is locked."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ SCRIPTS: Kind[tuple[Script, ...]] = Kind(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PgbenchOptions(PgbenchClientOptions):
+class PgbenchOptions(PgbenchClientOptions, CutOptions):
     """A pgbench load; `transactions` of each client prevail over `duration_s`."""
 
     driver = "pgbench"
@@ -185,11 +186,6 @@ class PgbenchOptions(PgbenchClientOptions):
         name="script",
         default=(Script("tpcb-like"),),
         summary="the scripts that are run: tpcb-like, simple-update, select-only, ledger, or files with weights",
-    )
-    cuts: int = option(
-        whole(least=0),
-        default=0,
-        summary="power cuts during the window, on an emulated drive; see also the script ledger",
     )
     cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
 

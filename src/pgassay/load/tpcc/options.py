@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pgassay.bench.kinds import choice
 from pgassay.bench.options import option
-from pgassay.load.options import PROTOCOLS, PgbenchClientOptions, WarehouseOptions
+from pgassay.load.options import PROTOCOLS, CutOptions, PgbenchClientOptions, WarehouseOptions
 from pgassay.load.pgbench.options import PgbenchOptions, Script
 from pgassay.study.responses import Better, Response
 
@@ -30,7 +30,7 @@ BY_TYPE: tuple[Response, ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class TpccOptions(WarehouseOptions, PgbenchClientOptions):
+class TpccOptions(WarehouseOptions, PgbenchClientOptions, CutOptions):
     """A tpcc load: warehouses, and how pgbench plays its scripts."""
 
     driver = "tpcc"

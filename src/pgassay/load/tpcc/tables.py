@@ -74,6 +74,10 @@ class TpccTables(BaseLoad[Own]):
         except BenchError as error:
             return {"not_verified": error.message}
 
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """Likewise, of a server that has recovered."""
+        return broken(server, self.names)
+
 
 def create(server: Server, names: Names = PLAIN) -> None:
     """Drop and create tables and indexes."""

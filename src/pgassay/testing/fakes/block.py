@@ -60,8 +60,12 @@ class FakeKernel:
         with self.devices[self.mounted.pop(point)].open("r+b") as file, tarfile.open(fileobj=file, mode="w") as archive:
             for path in sorted(point.iterdir()):
                 archive.add(path, path.name)
-        for path in point.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        _empty(point)
+
+    def drop(self, point: Path) -> None:
+        """Empty `point`, and leave the archive as it is; harmless when it is not mounted."""
+        if self.mounted.pop(point, None) is not None:
+            _empty(point)
 
     def check(self, device: Path, filesystem: Filesystem) -> None:
         """Raises `DamagedError` if it was constructed `damaged`."""
@@ -184,6 +188,11 @@ class FakeDaemon:
     def disk(self, directory: Path) -> Path:
         """The plain file that its control keeps the disk in."""
         return directory / daemon.FUSE / daemon.DISK
+
+
+def _empty(point: Path) -> None:
+    for path in point.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _used(path: Path) -> int:

@@ -145,6 +145,10 @@ class FakeLoad:
         """Find nothing wrong with the data; a test may override it."""
         return {}
 
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """No rule of the data is broken; a test may override it."""
+        return {}
+
     def _tps(self, server: Server, options: PgbenchOptions, seed: int) -> float:
         settings = server.settings if isinstance(server, FakeServer) else {}
         return self._speed(options, settings) * random.Random(seed).gauss(1.0, self._variation)
@@ -200,6 +204,10 @@ class BoundFakeLoad:
     def verify(self, server: Server) -> Mapping[str, str]:
         """What the fake finds wrong."""
         return self._fake.verify(server)
+
+    def broken(self, server: Server) -> Mapping[str, str]:
+        """What the fake finds broken."""
+        return self._fake.broken(server)
 
     @property
     def ungated(self) -> str | None:

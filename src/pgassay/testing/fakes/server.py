@@ -13,6 +13,7 @@ from typing import Any
 from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
+from pgassay.bench.server import READY_S
 from pgassay.study.units import canonical
 
 Answer = Callable[["FakeServer", re.Match[str], Sequence[Any]], list[tuple[Any, ...]]]
@@ -223,6 +224,7 @@ class FakeInstallation:
         settings: Mapping[str, str],
         socket_directory: Path,
         placement: Placement = ANYWHERE,
+        ready_s: float = READY_S,
     ) -> FakeServer:
         """A fake server on a directory that we made; raises `ClusterError` for any other."""
         if not (directory / MARKER).is_file():

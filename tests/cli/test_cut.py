@@ -1,0 +1,70 @@
+"""`pgassay cut`: what is laid over a study so that its load can be cut, and what its author's words leave as it is."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from pgassay.cli import cut
+
+STUDY = """
+[study]
+format = 1
+title = "T"
+question = "Q?"
+[factors]
+"server.fsync" = ["on", "off"]
+[load]
+{load}
+[responses]
+primary = "tps"
+"""
+
+
+def laid_over(
+    place: Path, monkeypatch: pytest.MonkeyPatch, load: str, *words: str
+) -> tuple[dict[str, str], argparse.Namespace]:
+    """The settings that `run` gets, and all of its arguments."""
+    path = place / "mine.toml"
+    path.write_text(STUDY.format(load=load), encoding="utf-8")
+    seen: list[argparse.Namespace] = []
+
+    def kept(name: str, document: object, arguments: argparse.Namespace) -> int:
+        seen.append(arguments)
+        return 0
+
+    monkeypatch.setattr(cut, "run_document", kept)
+    parser = argparse.ArgumentParser()
+    cut.add_arguments(parser)
+    assert cut.run(parser.parse_args([str(path), *words])) == 0
+    return dict(each.split("=", 1) for each in seen[0].set), seen[0]
+
+
+def test_a_load_gets_a_ledger_a_rate_and_time_for_its_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, arguments = laid_over(tmp_path, monkeypatch, "scale = 1", "--cuts", "100")
+    assert found["load.cuts"] == "20"
+    assert found["load.duration"] == "20s"
+    assert (found["load.script"], found["load.rate"]) == ("ledger", cut.RATE_TPS)
+    assert (found["drive.data"], found["drive.cache"]) == ("ssd", "volatile")
+    assert arguments.blocks == "5..5"
+
+
+def test_what_was_given_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--set", "drive.cache=protected", "--set", "load.duration=9s")
+    found, _ = laid_over(tmp_path, monkeypatch, 'rate = 50\nscript = "tpcb-like"', *words)
+    assert (found["drive.cache"], found["load.duration"]) == ("protected", "9s")
+    assert not {"load.rate", "load.script"} & set(found)
+
+
+def test_tpc_c_has_rules_and_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = laid_over(tmp_path, monkeypatch, 'driver = "tpcc"')
+    assert "load.script" not in found
+    assert found["load.rate"] == cut.RATE_TPS
+
+
+def test_no_cuts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    cut.add_arguments(parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args(["fillfactor", "--cuts", "0"])
+    assert "--cuts" in capsys.readouterr().err
