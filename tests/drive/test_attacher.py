@@ -11,6 +11,7 @@ from pgassay.bench.places import Account
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher, PlannedDrive
 from pgassay.drive.block import device
+from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.study.drives import DriveKind
 from pgassay.testing.fakes.block import FakeDaemon, FakeKernel
@@ -165,3 +166,27 @@ def test_nothing_can_be_put_on_it(tmp_path: Path) -> None:
     with pytest.raises(DriveError, match="a dry run makes nothing"):
         drive.how_cloned()
     assert (drive.counters(tmp_path), drive.traits(tmp_path)) == ({}, {})
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_device_whose_preconditioning_fails_is_marked_as_ours_if_it_lets_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    """It carries data without a signature then, and was refused ever after."""
+    disk, labels = tmp_path / "disk", list[str]()
+    with disk.open("wb") as file:
+        file.truncate(64 << 20)
+
+    def make(self: FakeKernel, path: Path, filesystem: Filesystem, label: str) -> None:
+        labels.append(label)
+        if refuses:
+            raise DriveError("could not make ext4")
+
+    def fail(path: Path, drive_writes: int) -> int:
+        raise DriveError("could not write over it: Input/output error")
+
+    monkeypatch.setattr(FakeKernel, "make", make)
+    monkeypatch.setattr(device, "precondition", fail)
+    with pytest.raises(DriveError, match="Input/output error"):
+        device.MountedDevice(disk, Filesystem(), tmp_path / "point", FakeKernel(), lambda: None, drive_writes=1)
+    assert labels == ["pgassay-own"]

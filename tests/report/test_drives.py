@@ -1,6 +1,7 @@
 """What the report says of drives: never "steady" of a drive that was not."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,6 +66,24 @@ def test_a_devices_trials_show_their_course_over_time() -> None:
     assert drives.over_time(worn[:3]) is None, "too few to have halves"
     emulated = [trial(number, {}, 2.0) for number in range(1, 9)]
     assert drives.over_time(emulated) is None, "each starts from the same snapshot"
+
+
+@pytest.mark.parametrize(
+    ("level", "nand", "late"),
+    [
+        ("normal=device:/dev/x", 0.4e9, True),
+        ("normal=directory:/x", 0.85e9, True),
+        ("normal=device:/dev/x", 0.95e9, False),
+        ("normal=device:/dev/x", 0.0, False),  # stood still, which is told by its own name
+        ("compressing=device:/dev/x", 0.4e9, False),
+        ("device:/dev/x", 0.4e9, False),  # nobody said what it is
+    ],
+)
+def test_a_late_log_does_not_pass_for_a_drive_that_compresses(level: str, nand: float, late: bool) -> None:
+    mine = trial(1, {}, 1.0, kind=level)
+    counted = replace(mine, counters={"smart.host_bytes_written": 1e9, "smart.nand_bytes_written": nand})
+    assert ("its log is late" in drives.late_logs([counted])) == late
+    assert drives.late_logs([mine]) == ""
 
 
 def test_what_ageing_settled_at_stands_beside_what_the_windows_saw() -> None:

@@ -63,18 +63,20 @@ class Session:
         """
         if self._lock is None:
             return
-        with alone(self.root.path):
-            if not any(server_in(path) for path in _places(self.path)):
-                leftovers.undo(self.path)
-                shutil.rmtree(self.path)
-            os.close(self._lock)
-            self._lock = None
-            if not keep_snapshots and not any(self.root.sessions.iterdir()):
-                if self.root.has_drives():
-                    for path in sorted(self.root.snapshots.iterdir()):
-                        remove(path)
-                else:
-                    remove_root(self.root)
+        lock, self._lock = self._lock, None
+        try:
+            with alone(self.root.path):
+                if not any(server_in(path) for path in _places(self.path)):
+                    leftovers.undo(self.path)
+                    shutil.rmtree(self.path)
+                if not keep_snapshots and not any(self.root.sessions.iterdir()):
+                    if self.root.has_drives():
+                        for path in sorted(self.root.snapshots.iterdir()):
+                            remove(path)
+                    else:
+                        remove_root(self.root)
+        finally:
+            os.close(lock)  # else a drive that is gone could not be unmounted
 
 
 def _repair(root: Root) -> Repaired:

@@ -13,7 +13,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
-from pgassay.study.drives import emulated
+from pgassay.study.drives import DATA, WAL, Role, emulated, role_of
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -35,6 +35,9 @@ FRESH_WHOLE = 2.0
 DRIFT_MAX = 0.2
 """Relative difference of two halves that a steady state may have: SNIA's for the rounds of a test."""
 _ROUNDS_MIN = 4
+NORMAL_LEAST = 0.9
+"""NAND writes for a byte that a drive which does not compress was sent, less what logs of two moments differ by."""
+_REAL = (("smart", DATA), ("smart_wal", WAL))
 AS_FOUND = "as it was found"
 _SETTLED = "write amplification that ageing settled at, in the model"
 
@@ -112,7 +115,31 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     if any(_stood_still(trial, source) for trial in trials for source in ("smart", "smart_wal")):
         yield "a drive counted host writes in a window, but no NAND writes: its counters stood still and are not used"
+    if late := late_logs(trials):
+        yield late
     yield from service_times.notes(trials)
+
+
+def late_logs(trials: Sequence[TrialRecord]) -> str:
+    """That real drives which do not compress counted less to flash than they were sent; empty where none did.
+
+    Flash cannot store it in less, so their log of NAND writes lags; such a drive must not pass for one that compresses.
+    """
+    found = [trial for trial in trials if any(_lags(trial, source, factor) for source, factor in _REAL)]
+    if not found:
+        return ""
+    return (
+        f"in {words.counted(len(found), 'trial')} a normal drive counted fewer NAND writes than it was sent: its log is"
+        " late, so do not believe its write amplification; make the windows longer"
+    )
+
+
+def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
+    level = trial.levels.get(factor)
+    if level is None or role_of(level.typed) is not Role.NORMAL:
+        return False
+    sent, programmed = (trial.counters.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
+    return bool(sent) and bool(programmed) and (programmed or 0.0) < NORMAL_LEAST * (sent or 0.0)
 
 
 def _stood_still(trial: TrialRecord, source: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from pgassay.bench.drive_counters import Counted
 from pgassay.bench.errors import DriveError
+from pgassay.bench.store import Needs
 from pgassay.drive.block import daemon, device, kernel
 from pgassay.drive.block.device import Preparation, Prepared, prepare, state_of
 from pgassay.drive.block.emulated import RealDaemon
@@ -29,8 +30,10 @@ from pgassay.drive.sizing import scaled_pages
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.lab.drives import DriveChoices, attacher_of, owned
 from pgassay.study.drives import Role
 from tests.drive.block import real
+from tests.drive.block.killing import left_behind
 
 MIB = 1 << 20
 RUNNER = LocalRunner(choose())
@@ -281,17 +284,17 @@ def refusing(really: Callable[..., int], path: Path) -> Callable[..., int]:
 
 
 @pytest.fixture
-def emulated(place: Path) -> Iterator[Callable[[str], Path]]:
-    """An emulated drive of 64 MB as a block device, without a file system."""
+def emulated(place: Path) -> Iterator[Callable[..., Path]]:
+    """An emulated drive of 64 MB, if not said otherwise, as a block device, without a file system."""
     real.require("csd")
     home, program, found = place / "home", RealDaemon(), list[Path]()
 
-    def made(kind: str) -> Path:
+    def made(kind: str, size_mib: int = 64) -> Path:
         home.mkdir()
-        described = DriveOptions.from_levels({"data": kind, "data.capacity": "64MB"}).data.described
+        described = DriveOptions.from_levels({"data": kind, "data.capacity": f"{size_mib}MB"}).data.described
         assert described is not None
         described = described.with_values(
-            {"drive.pages_per_block": scaled_pages(64 * MIB), "emulation.store_bytes": 160 * MIB}
+            {"drive.pages_per_block": scaled_pages(size_mib * MIB), "emulation.store_bytes": 5 * size_mib * MIB // 2}
         )
         program.start(home, described.configuration("prepared", home))
         found.append(KERNEL.attach(program.disk(home)))
@@ -317,6 +320,26 @@ def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str]
     assert found.label == "pgassay-aged"
     assert state_of(path, RUNNER) == "preconditioned until write amplification settled"
     assert all(each > 0.3 for each in found.overwritten.amplification)
+
+
+@pytest.mark.system
+@pytest.mark.slow
+def test_a_device_that_disappears_in_a_run_is_named_and_given_back(emulated: Callable[..., Path], place: Path) -> None:
+    path, account = emulated("ssd", 256), choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(path)]))
+    (place / "data").mkdir()
+    attacher = attacher_of(places, LocalRunner(account), account)
+    drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{path}"}), place / "data", Needs())
+    try:
+        made = drive.workspace("prepare")
+        (made / "rows").write_bytes(bytes(MIB))
+        drive.take_snapshot("k", made)
+        daemon.kill(place / "home")
+        with pytest.raises(DriveError, match=r"could not clone a snapshot .*: Input/output error"):
+            drive.clone("k", "trial-1")
+    finally:
+        drive.release()
+    assert left_behind(place / "data") == []
 
 
 @pytest.mark.system

@@ -10,6 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,8 @@ from pgassay.drive.root import NAME
 from pgassay.study.drives import DriveKind
 
 Release = Callable[[], None]
+OWN_LABEL = f"{filesystems.LABEL}-own"
+"""The label that says whose a device is which carries nothing else."""
 AGED_LABEL = "aged"
 """Behind ours, the label of a device that `pgassay drive precondition` brought to a steady state."""
 _ERASE_S = 3600.0
@@ -50,8 +53,13 @@ class DeviceDrive(DirectoryDrive):
         return {f"{DATA}.start": Trait(self.start)}
 
     def release(self) -> None:
-        """See `Drive`; the file system stays, with our label, for the next time."""
-        super().release()
+        """See `Drive`; the file system stays, with our label, for the next time.
+
+        On a device that has disappeared nothing can be removed; it is unmounted all the same, and what it failed with
+        before is what the user has to know.
+        """
+        with suppress(DriveError):
+            super().release()
         if self.unmounted is not None:
             self.unmounted()
             self.unmounted = None
@@ -139,15 +147,13 @@ def prepare(
     """Erase, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
 
     Raises `UsageError` or `DriveError` for a device that is not ours, in use, too small, or fails; nothing is written
-    to one that is refused. One that was written to stays marked as ours, unless it fails.
+    to one that is refused. One that was written to stays marked as ours.
     """
     require_ours(device, runner)
     filesystem = Filesystem()
-    size = size_bytes(device)
-    if size < filesystem.least_bytes:
-        raise messages.too_small(size, filesystem.least_bytes)
+    require_size(device, filesystem)
     read = counters or (dict)
-    label = f"{filesystems.LABEL}-own"
+    label = OWN_LABEL
     try:
         not_erased = _erase(device, runner) if wanted.erase else "not asked for"
         with RawDevice(device, wanted.compressed_to) as raw:
@@ -158,13 +164,27 @@ def prepare(
             found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
         if found.settled:
             label = f"{filesystems.LABEL}-{AGED_LABEL}"
-    except DriveError:
-        raise
     except BaseException:
-        kernel.make(device, filesystem, label)
+        _mark(device, filesystem, kernel)
         raise
     kernel.make(device, filesystem, label)
     return Prepared(not_erased, proof, found, label)
+
+
+def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:
+    """Leave our label on a device that was written to in part, so that it is not taken for somebody's data next time.
+
+    A device that has failed may refuse that, too; what it failed with is what its owner has to know.
+    """
+    with suppress(DriveError):
+        kernel.make(device, filesystem, OWN_LABEL)
+
+
+def require_size(device: Path, filesystem: Filesystem) -> None:
+    """Raise `UsageError` for a device on which no such file system fits, before anything is written."""
+    size = size_bytes(device)
+    if size < filesystem.least_bytes:
+        raise messages.too_small(size, filesystem.least_bytes)
 
 
 def _erase(device: Path, runner: Runner) -> str:
@@ -204,7 +224,12 @@ class MountedDevice:
         self._closing = closing
         self._users = 0
         self.asked = (filesystem, drive_writes)
-        precondition(device, drive_writes)
+        require_size(device, filesystem)
+        try:
+            precondition(device, drive_writes)
+        except BaseException:
+            _mark(device, filesystem, kernel)
+            raise
         kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
         point.mkdir(mode=0o755)
         kernel.mount(device, point, filesystem)
