@@ -49,10 +49,10 @@ def test_the_width_is_half_the_interval_on_the_logarithmic_scale() -> None:
     assert not verdicts_of(asked(just * 0.999), TPS, observations)["f=1"].precise
 
 
-def test_no_difference_is_precise_enough() -> None:
-    """Equivalence is itself an interval within the resolution."""
-    found = verdicts_of(asked(0.000001), TPS, seen(0.001, 6, times=1.0))["f=1"]
-    assert (found.kind, found.precise) == (Kind.EQUIVALENT, True)
+@pytest.mark.parametrize(("precision", "precise"), [(0.000001, False), (0.02, True)])
+def test_that_there_is_no_difference_has_an_interval_too(precision: float, precise: bool) -> None:
+    found = verdicts_of(asked(precision), TPS, seen(0.001, 6, times=1.0))["f=1"]
+    assert (found.kind, found.precise) == (Kind.EQUIVALENT, precise)
 
 
 def decided(**arms: bool) -> Mapping[str, Verdict]:

@@ -4,6 +4,7 @@ The same study is run as in `test_crashes`, with the same events: here they befa
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -23,6 +24,7 @@ from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
 from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.responses import Status
+from pgassay.testing.fakes.drive import FakeDrive
 from pgassay.testing.fakes.player import FakeMetronome
 from tests.lab.machine import Event, Planned
 from tests.lab.simulation import EVENTS, SEED, Simulation, ending, simulate, study_of
@@ -224,3 +226,14 @@ def test_the_budget_pays_for_all_that_a_block_takes(place: Path) -> None:
     slices = [one for each in trials for one in read_slices(simulation.run, each.number)]
     assert {one.covariates["metronome_ns"] for one in slices} == {1e6}
     assert sum(each.length_s for each in trials) == pytest.approx(took_s, abs=0.004), "but for the first measurement"
+
+
+def test_short_slices_are_written_back_once_a_second(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that waited for it after each quarter of a second would pay several times."""
+    flushes: list[Path] = []
+    monkeypatch.setattr(FakeDrive, "write_back", lambda drive, directory: flushes.append(directory))
+    study = study_of(design={"pairing": "alternate", "blocks": {"min": 5, "max": 5}})
+    simulate(place, study=study, events={}).carry_on()
+    by_clone = Counter(flushes)
+    assert len(by_clone) == 5 * 3
+    assert set(by_clone.values()) == {1 + 1 + 8}, "after the warm-up, after the connections' first turn, each second"

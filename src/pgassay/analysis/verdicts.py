@@ -107,8 +107,8 @@ def verdict(
 
 
 def with_precision(found: Verdict, effect: Effect, response: Response, precision: float | None) -> Verdict:
-    """The verdict, marked where it says which is better while the interval is wider than ± `precision` (a share)."""
-    if precision is None or found.kind not in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT):
+    """The verdict, marked where it compares while the interval is still wider than ± `precision` (a share)."""
+    if precision is None or found.kind not in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT, Kind.EQUIVALENT):
         return found
     ratio = effect.scale is Scale.RATIO
     half = (log(effect.high / effect.low) if ratio else effect.high - effect.low) / 2

@@ -1,8 +1,8 @@
 """One server of a block whose servers take turns: it lives as long as the block, and stands still between its turns.
 
 A turn: the server goes on, plays its lead-in (`design.lead_in`, not measured) and its slice; the last transactions end,
-what it leaves dirty is written back, and it stands still (SIGSTOP). Its turns together make one trial, as if it had had
-the machine to itself.
+and it stands still (SIGSTOP). What it leaves dirty is written back once for each second that it has played. Its turns
+together make one trial, as if it had had the machine to itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +30,16 @@ from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME
 
+_ROUNDING_S = 1e-6
 SOURCE = "slices"
 """The source of the series that the slices make."""
 TRANSACTIONS_MIN = 5
 """A slice must hold as many transactions of each client: else its borders weigh too much."""
 TRANSACTIONS_WANTED = 2 * TRANSACTIONS_MIN
 """Of each client, by which slices are made longer where their length is not asked for."""
+WRITE_BACK_S = 1.0
+"""Of a server's own turns, after which what it has left dirty is written back: a running server writes WAL and pages
+back while its clients go on, and a short slice that had to wait for it each time would pay too much for it."""
 CONNECTION_S = 2.0
 """How long a block's connections play before the first round, unmeasured: a new backend is slower until it has mapped
 the shared memory, page by page."""
@@ -61,6 +65,7 @@ class LiveTrial(Trial):
         self._samples: list[Sample] = []
         self._memory: list[Reader] = []
         self._slice_s = arm.study.design.slice_s
+        self._not_written_back_s = 0.0
 
     def begin(self) -> None:
         """Clone, start, settle, connect, warm up, and stand still."""
@@ -201,7 +206,7 @@ class LiveTrial(Trial):
                 played = replace(played, aborted=(*lead_in.aborted, *played.aborted))
             left = tuple(reading for each in self._memory for reading in each.read())
             flushing_ns = clock.monotonic_ns()
-            self._arm.drive.write_back(self._clone)
+            self._write_back(length_s)
             ended_ns = clock.monotonic_ns()
             drift_ns = clock.wall_ns() - wall_ns - (ended_ns - began_ns)
             after = kernel.read_all()
@@ -228,6 +233,13 @@ class LiveTrial(Trial):
         source = SOURCE if round_ else f"{SOURCE}{WARM_UP_SUFFIX}"
         self._sample(source, played.transactions / max(1, turn.charged_ns) * 1e9)
         return turn
+
+    def _write_back(self, played_s: float) -> None:
+        """Write back what the server has left dirty, once it has played for long enough since the last time."""
+        self._not_written_back_s += played_s
+        if self._not_written_back_s >= WRITE_BACK_S - _ROUNDING_S:
+            self._arm.drive.write_back(self._clone)
+            self._not_written_back_s = 0.0
 
     def _conclude(self, discarded: Mapping[int, str], disturbed: tuple[Reason, ...]) -> None:
         notes, first, last = self._notes, self.turns[0], self.turns[-1]
