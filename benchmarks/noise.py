@@ -1,7 +1,7 @@
 """How much two identical servers differ here, and where that comes from: A/A by load and by way of placing both.
 
 usage: python -m benchmarks.noise [--loads cpu,flush] [--ways usual,realtime,…] [--blocks 8] [--rounds 8]
-             [--slice-ms 500] [--competitor 0.6] [--out FILE] [--directory DIR]
+             [--slice-ms 500 | --slices 400x6,100x24] [--competitor 0.6] [--out FILE] [--directory DIR]
        python -m benchmarks.noise --read FILE    # the tables again from raw records
 
 Both servers live and take turns (benchmarks/turns.py); blocks of all loads and ways are interleaved. For each it prints
@@ -9,7 +9,8 @@ the standard deviation of a block's ln(b/a): one after the other (the same arm i
 in turns adjusted by the client's CPU per transaction, and of the ratio of CPU times; the standard deviations of a
 slice that belong to the machine, to the server and to the slice itself; and how much of the machine's part the
 metronome explains within blocks. A second table has the machine's spectrum: the standard deviation of differences of
-neighbouring windows of growing length, by the slices of both arms.
+neighbouring windows of growing length, by the slices of both arms. With --slices (milliseconds x rounds) each block is
+played in every such length, and one table tells what that does to a contrast.
 """
 
 import argparse
@@ -22,15 +23,21 @@ from statistics import fmean, stdev
 from benchmarks.turns import ARMS, Turn, add_arguments, competing, play, read, set_up
 from pgassay.analysis.alternation import SliceRow, shares
 
-Cell = tuple[str, str, str]
+Cell = tuple[str, str, str, int]
 
 
 def by_cell(turns: Sequence[Turn]) -> dict[Cell, dict[int, list[Turn]]]:
-    """Load, way and what was planted, then block."""
+    """Load, way, what was planted and the length of slices, then block; blocks that were not played to their end
+    (each arm as often as the other) are left out."""
     found: dict[Cell, dict[int, list[Turn]]] = defaultdict(lambda: defaultdict(list))
     for turn in turns:
-        found[turn.load, turn.way, turn.planted][turn.block].append(turn)
-    return found
+        found[turn.load, turn.way, turn.planted, turn.slice_ms][turn.block].append(turn)
+    return {cell: {block: each for block, each in blocks.items() if _whole(each)} for cell, blocks in found.items()}
+
+
+def _whole(turns: Sequence[Turn]) -> bool:
+    played = [sum(turn.arm == arm for turn in turns) for arm in ARMS]
+    return played[0] == played[1]
 
 
 def contrasts(blocks: dict[int, list[Turn]], value: Callable[[Sequence[Turn]], float]) -> list[float]:
@@ -97,7 +104,7 @@ def sources(turns: Sequence[Turn]) -> list[str]:
         " machine, server, slice | metronome: core, memory, flush |",
         "|---" * 11 + "|",
     ]
-    for (load, way, _), blocks in sorted(by_cell(turns).items()):
+    for (load, way, *_), blocks in sorted(by_cell(turns).items()):
         every = [turn for each in blocks.values() for turn in each]
         raw = contrasts(blocks, tps)
         adjusted = [one + other for one, other in zip(raw, contrasts(blocks, client_cpu), strict=True)]
@@ -122,7 +129,7 @@ def spectra(turns: Sequence[Turn]) -> list[str]:
     """The second table."""
     lines = ["| load | way | deviation of neighbouring windows, by their length |", "|---|---|---|"]
     return lines + [
-        f"| {load} | {way} | {spectrum(blocks)} |" for (load, way, _), blocks in sorted(by_cell(turns).items())
+        f"| {load} | {way} | {spectrum(blocks)} |" for (load, way, *_), blocks in sorted(by_cell(turns).items())
     ]
 
 
@@ -141,6 +148,26 @@ def spectrum(blocks: dict[int, list[Turn]]) -> str:
     return ", ".join(found)
 
 
+def lengths(turns: Sequence[Turn]) -> list[str]:
+    """Of --slices: the same servers in slices of several lengths; `a pair` is the ln(b/a) of a single round."""
+    lines = ["| load | way | slices of each server | blocks | CPU of others | a pair | in turns |", "|---" * 7 + "|"]
+    for (load, way, _, slice_ms), blocks in sorted(by_cell(turns).items()):
+        every = [turn for each in blocks.values() for turn in each]
+        rounds = len(every) // len(blocks) // len(ARMS)
+        pairs = [
+            log(speeds["b"] / speeds["a"])
+            for turns_ in blocks.values()
+            for number in {turn.round for turn in turns_}
+            if min((speeds := {turn.arm: turn.tps for turn in turns_ if turn.round == number}).values()) > 0.0
+        ]
+        others = fmean(each.others_share for each in every)
+        lines.append(
+            f"| {load} | {way} | {rounds} of {slice_ms / 1000:g} s | {len(blocks)} | {percent(others, 2)} |"
+            f" {percent(stdev(pairs))} | {spread(contrasts(blocks, tps))} |"
+        )
+    return lines
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Measure, or read; then print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -150,18 +177,23 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--first", type=int, default=1, help="number of the first block, to go on in a file")
     parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--slices", help="lengths in milliseconds, each with its rounds: 400x6,100x24")
     parser.add_argument("--competitor", type=float, default=0.0, help="0.6: a program takes 0 to 60 %% of a core")
     given = parser.parse_args(words)
+    slices = [(given.slice_ms, given.rounds)]
+    if given.slices:
+        slices = [(int(each.partition("x")[0]), int(each.partition("x")[2])) for each in given.slices.split(",")]
     if given.read is None:
         with set_up(given, append=True) as (made, ways, note), competing(given.competitor):
             for block in range(given.first, given.first + given.blocks):
-                for load, way in itertools.product(given.loads.split(","), ways):
+                for load, way, (slice_ms, rounds) in itertools.product(given.loads.split(","), ways, slices):
                     play(
-                        made, load, way, (0, 0), note, block=block, rounds=given.rounds, slice_ms=given.slice_ms,
+                        made, load, way, (0, 0), note, block=block, rounds=rounds, slice_ms=slice_ms,
                         clients=given.clients,
                     )  # fmt: skip
     turns = read(given.read or given.out)
-    print("\n".join([*sources(turns), "", *spectra(turns)]))
+    tables = (lengths(turns),) if len({turn.slice_ms for turn in turns}) > 1 else (sources(turns), spectra(turns))
+    print("\n\n".join("\n".join(table) for table in tables))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Two identical servers, both live, that take turns in slices: what benchmarks/noise.py and planted.py have in common.
 
-Each block starts both afresh and connects anew; a round is one slice of each, and the second of two rounds turns the
-order (ABBA). Before every round the metronome measures the machine. Everything that is known of a slice is one line of
-JSON, so that the raw records can be analysed again.
+Each block starts both afresh and connects anew; a round is one slice of each, the second of two rounds turns the order
+(ABBA). Before every round the metronome measures the machine. What is known of a slice is one line of JSON.
 """
 
 import argparse
@@ -126,6 +125,8 @@ class Turn:
     parts: tuple[int, ...] = ()
     competitor: float = 0.0
     """The share of a core that another program takes steadily."""
+    slice_ms: int = 0
+    """How long the slice was asked to be; 0 in records that had one length only."""
 
     @property
     def tps(self) -> float:
@@ -359,7 +360,7 @@ def play(
             for position, arm in enumerate(order, start=1):
                 known = partial(Turn, load, way.name, "/".join(map(str, planted)), block, number, position, arm)
                 player = players[arm] if arm in players else made.connect(servers[arm], loads[arm], way)
-                more = partial(known, metronome=beat, competitor=competitor)
+                more = partial(known, metronome=beat, competitor=competitor, slice_ms=slice_ms)
                 turn = _measured(more, player, servers[arm], slice_ms)
                 note.write(json.dumps(asdict(turn)) + "\n")
                 if way.fresh:

@@ -3,7 +3,7 @@
 import gzip
 import json
 import subprocess
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import exp, log
 from pathlib import Path
 from random import Random
@@ -11,7 +11,7 @@ from statistics import stdev
 
 import pytest
 
-from benchmarks.noise import by_cell, contrasts, explained, sequential, sources, spectra, tps
+from benchmarks.noise import by_cell, contrasts, explained, lengths, sequential, sources, spectra, tps
 from benchmarks.planted import Known, amount_for, planned, recovered
 from benchmarks.turns import Turn, fixed_addresses, is_fixed, read
 
@@ -59,6 +59,19 @@ def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> 
     assert abs(bias) < 0.5
     assert 0 < half < 0.5
     assert len(sources(made)) == len(spectra(made)) == 3
+
+
+def test_lengths_of_slices_are_told_apart_and_a_block_that_broke_off_is_left_out() -> None:
+    made = [
+        replace(turn, slice_ms=length)
+        for length, slices in ((400, 0.01), (100, 0.03))
+        for turn in turns(0.0, 0.2, slices)
+    ]
+    short, long = ([cell.strip() for cell in row.strip("|").split("|")] for row in lengths(made[:-1])[2:])
+    assert (short[:4], long[:4]) == (["cpu", "usual", "6 of 0.1 s", "39"], ["cpu", "usual", "6 of 0.4 s", "40"])
+    assert float(short[5].strip(" %")) == pytest.approx(3 * 2**0.5, rel=0.15), "of one round"
+    assert float(short[6].split(" %")[0]) == pytest.approx(3 * (2 / 6) ** 0.5, rel=0.4)
+    assert float(long[6].split(" %")[0]) == pytest.approx((2 / 6) ** 0.5, rel=0.4)
 
 
 def test_a_delay_is_planned_by_how_much_longer_it_really_lasts() -> None:

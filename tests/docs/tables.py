@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from benchmarks.noise import sources, spectra
+from benchmarks.noise import lengths, sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import read
 from pgassay.bench.factor import Factor, Stage
@@ -86,6 +86,8 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("noise.md", "validity"): validity(),
     ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
+    ("noise.md", "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),
+    ("noise.md", "placement"): sources(read(MEASURED / "placement-cpu.jsonl.gz")),
     ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
     ("noise.md", "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
 }
