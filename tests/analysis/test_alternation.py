@@ -183,11 +183,11 @@ def test_what_both_share_is_no_bias_and_what_one_arm_carries_over_is() -> None:
     rng = np.random.default_rng(7)
     alike = washout(carried(rng, {"a": 0.3, "b": 0.3}), "a")
     assert alike.complete
-    assert not alike.refuted
+    assert alike.shifted == ()
     assert alike.carries[0].shift == pytest.approx(log(0.97), abs=0.003)  # nine tenths whole, one of 0.7
     apart = washout(carried(rng, {"a": 0.0, "b": 0.3}), "a")
     assert not apart.complete
-    assert apart.refuted
+    assert [each.arm for each in apart.shifted] == ["b"]
     assert apart.carries[1].shift == pytest.approx(log(0.97), abs=0.003)
     assert apart.carries[1].low < apart.carries[1].shift < apart.carries[1].high
 
@@ -195,5 +195,5 @@ def test_what_both_share_is_no_bias_and_what_one_arm_carries_over_is() -> None:
 def test_one_block_shows_nothing_about_washout() -> None:
     found = washout(carried(np.random.default_rng(8), {"a": 0.0, "b": 0.0}, blocks=1), "a")
     assert not found.complete
-    assert not found.refuted
+    assert found.shifted == ()
     assert not washout(abba([100.0, 90.0, 110.0, 120.0]), "a").complete

@@ -1,6 +1,7 @@
 """The section on what the machine did: slices on the page, where noise came from, and records that lack some of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 from pgassay.record import slices
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import seconds, turns
+from pgassay.report import doubts, seconds, turns
 from pgassay.report.findings import Findings
 from pgassay.report.section import Sentences, Surface
 from pgassay.study.responses import Status
@@ -80,6 +81,25 @@ def test_the_figure_has_every_slice_in_its_treatment_s_colour(tmp_path: Path) ->
     assert turns.LEFT_OUT in colour
     assert f"{BLOCKS} more were left out, for all of them" in said(findings)
     assert findings.once(turns.places_of)[0].lost == BLOCKS
+
+
+def test_what_a_turn_leaves_to_the_next_is_a_reason_to_distrust(tmp_path: Path) -> None:
+    """The first tenth of one treatment's slices is slower by 40 %, which shifts its comparison by some 4 %."""
+
+    def slow_start(trial: TrialRecord) -> bytes:
+        made = played(trial)
+        if trial.treatment.endswith("=50"):
+            made = [replace(each, parts=(round(each.parts[0] * 0.6), *each.parts[1:])) for each in made]
+        return slices.encode(made)
+
+    whole = in_turns(tmp_path / "whole")
+    assert [*turns.carried_over(whole)] == []
+    assert "no comparison shifts by more than ±1 %" in said(whole)
+    shifted = in_turns(tmp_path / "shifted", slow_start)
+    (sentence,) = turns.carried_over(shifted)
+    assert sentence.startswith("table.fillfactor=50: the first tenth of its slices shifts the comparison by -4")
+    assert sentence in doubts.reasons(shifted)
+    assert "no comparison shifts" not in said(shifted)
 
 
 def test_slices_that_cannot_be_read_are_named_and_take_nothing_from_the_others(tmp_path: Path) -> None:

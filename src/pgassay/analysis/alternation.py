@@ -268,9 +268,9 @@ class Washout:
         )
 
     @property
-    def refuted(self) -> bool:
-        """True when some contrast is shown to shift at all, and by more than the limit as estimated."""
-        return any(not each.low <= 0.0 <= each.high and abs(each.shift) > self.limit for each in self.carries[1:])
+    def shifted(self) -> tuple[Carry, ...]:
+        """The contrasts that are shown to shift by more than the limit."""
+        return tuple(each for each in self.carries[1:] if each.low > self.limit or each.high < -self.limit)
 
 
 def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01, level: float = 0.95) -> Washout:

@@ -66,6 +66,7 @@ class LiveTrial(Trial):
         self._memory: list[Reader] = []
         self._slice_s = arm.study.design.slice_s
         self._not_written_back_s = 0.0
+        self._paid = 0
 
     def begin(self) -> None:
         """Clone, start, settle, connect, warm up, and stand still."""
@@ -75,7 +76,7 @@ class LiveTrial(Trial):
 
     def take_turn(self, round_: int, position: int) -> None:
         """Play one turn: go on, lead in, play, drain, write back, stand still."""
-        self._try(lambda: self.turns.append(self._turn(round_, position, self._slice_s)))
+        self._try(lambda: self._keep(self._turn(round_, position, self._slice_s)))
 
     @property
     def needed_s(self) -> float:
@@ -233,6 +234,13 @@ class LiveTrial(Trial):
         source = SOURCE if round_ else f"{SOURCE}{WARM_UP_SUFFIX}"
         self._sample(source, played.transactions / max(1, turn.charged_ns) * 1e9)
         return turn
+
+    def _keep(self, turn: Turn) -> None:
+        """Keep a turn; where it has written back what earlier ones left dirty, too, all of them share the time."""
+        self.turns.append(turn)
+        if turn.flush_ns:
+            mine, self._paid = self.turns[self._paid :], len(self.turns)
+            self.turns[-len(mine) :] = [replace(each, flush_ns=turn.flush_ns // len(mine)) for each in mine]
 
     def _write_back(self, played_s: float) -> None:
         """Write back what the server has left dirty, once it has played for long enough since the last time."""

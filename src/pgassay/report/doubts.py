@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.messages import per_cent
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
-from pgassay.report import comparison, drives, power_cuts, words
+from pgassay.report import comparison, drives, power_cuts, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
@@ -71,7 +71,8 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     # Where power was cut, the section on power cuts says what became of each treatment.
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
-    found += [*findings.remarks, disturbance(trials), drives.late_logs(trials), *steadiness]
+    found += [*findings.remarks, disturbance(trials), drives.late_logs(trials)]
+    found += [*turns.carried_over(findings), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(comparison.order(findings.study))
     return tuple(each for each in (*found, *findings.seconds.unread) if each)

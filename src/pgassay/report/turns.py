@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.alternation import block_values
+from pgassay.analysis.alternation import Carry, Washout, block_values, washout
 from pgassay.analysis.messages import rounded
 from pgassay.analysis.slice_length import Deviation
 from pgassay.analysis.spectrum import Turns, blocks_as_narrow, spectrum, turns_of
@@ -53,6 +53,7 @@ class TurnsAt:
     lost: int
     turns: Turns | None
     spectrum: Sequence[Deviation]
+    washout: Washout
 
     @property
     def as_narrow(self) -> int | None:
@@ -105,6 +106,7 @@ def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
                 len(values.lost),
                 turns_of(rows, findings.baseline),
                 spectrum(rows),
+                washout(rows, findings.baseline),
             )
         )
     return tuple(found)
@@ -138,6 +140,26 @@ def _sentences(place: TurnsAt, named: bool) -> Iterator[str]:
         f" [{_contrast(turns.noise_low)}, {_contrast(turns.noise_high)}]"
     )
     yield at + _without(place, turns)
+    if place.washout.complete:
+        yield (
+            f"{at}no comparison shifts by more than ±{_percent(place.washout.limit)} when the first tenth of each slice"
+            " is left out: what a server finds after another's turn has passed by then"
+        )
+
+
+def carried_over(findings: "Findings") -> Iterator[str]:
+    """A sentence for each comparison that the first tenth of its slices shifts by more than may be."""
+    for place in findings.once(places_of):
+        at = f"{place.place}: " if len(findings.once(places_of)) > 1 and place.place else ""
+        yield from (at + _shifted(each) for each in place.washout.shifted)
+
+
+def _shifted(each: Carry) -> str:
+    ends = f"[{_percent(each.low)}, {_percent(each.high)}]"
+    return (
+        f"{each.arm}: the first tenth of its slices shifts the comparison by {_percent(each.shift)} {ends}, so a server"
+        " still feels the turn before its own: ask for a longer design.lead_in"
+    )
 
 
 def _without(place: TurnsAt, turns: Turns) -> str:
@@ -287,6 +309,7 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
                 "noise": None if place.turns is None else asdict(place.turns),
                 "blocks_one_after_the_other": place.as_narrow,
                 "spectrum": [asdict(each) for each in place.spectrum],
+                "washout": asdict(place.washout),
             }
             for place in places
         ],
