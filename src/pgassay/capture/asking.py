@@ -15,6 +15,8 @@ from pgassay.capture import dump, messages
 from pgassay.capture.format import Capture
 from pgassay.capture.question import Question, document
 from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement, scripted
+from pgassay.capture.synthetic import files as synthetic
+from pgassay.capture.synthetic.generation import Synthesis
 
 FOLDER = "asked"
 _C_LOCALES = ("C", "POSIX", "C.UTF-8", "C.utf8")
@@ -71,16 +73,28 @@ def write(
     if not capture.data.file:
         raise messages.no_data(path)
     _require_extensions(capture, installation, runner)
-    load = ScriptedLoad((), ()) if own_scripts else scripted(capture)
+    synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
+    described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
+    load = ScriptedLoad((), ()) if own_scripts else scripted(described)
     if not load.played and not own_scripts:
         raise messages.nothing_playable(each.reason for each in load.unplayed)
     folder = (path / FOLDER / stamp).absolute()
     folder.mkdir(parents=True)
     for each in load.played:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
-    restore, file = installation.bindir / "pg_restore", (path / capture.data.file).absolute()
-    data = dump.playable(restore, file, folder.parent, runner)
+    data = _data(path.absolute(), capture, synthesis, installation, folder.parent, runner)
     return Asked(capture, question, load, folder, data.file, _warnings(capture, installation, data.missing))
+
+
+def _data(
+    path: Path, capture: Capture, synthesis: Synthesis | None, installation: Installation, folder: Path, runner: Runner
+) -> dump.Playable:
+    """The file that `load.init` takes: the dump, or a script that makes data from statistics."""
+    restore = installation.bindir / "pg_restore"
+    if synthesis is None:
+        return dump.playable(restore, path / capture.data.file, folder, runner)
+    schema = dump.sections(restore, path / dump.SCHEMA, folder, runner)
+    return dump.Playable(synthetic.playable(synthesis, schema.before, schema.after, folder), schema.missing)
 
 
 def _require_extensions(capture: Capture, installation: Installation, runner: Runner) -> None:

@@ -18,6 +18,8 @@ from pgassay.capture.source import Readable, cpu_ms
 from pgassay.postgres.find import Finder
 
 FILE = "data.dump"
+SCHEMA = "schema.dump"
+"""The schema alone, for synthetic data."""
 SCRIPT = "data.sql"
 LOCK_WAIT = "5s"
 _POLL_S = 0.2
@@ -52,9 +54,13 @@ def program_for(major: int, finder: Finder, bindir: Path | None = None) -> Path:
 
 
 def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[str]:
-    """The command line; `parameters` are libpq's, without a password, which everybody could read here."""
+    """The command line; `parameters` are libpq's, without a password, which everybody could read here.
+
+    Into a file that is called `SCHEMA` no data are dumped.
+    """
     connection = " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions"]
+    options += ["--schema-only"] if file.name == SCHEMA else []
     return [str(program), *options, f"--lock-wait-timeout={LOCK_WAIT}", f"--file={file}", f"--dbname={connection}"]
 
 
@@ -63,14 +69,14 @@ def _quoted(value: str) -> str:
 
 
 def dump(
-    arguments: list[str], password: str, folder: Path, runner: Runner, clock: Clock, session: Readable, *, local: bool
+    arguments: list[str], password: str, file: Path, runner: Runner, clock: Clock, session: Readable, *, local: bool
 ) -> Dumped:
-    """Run pg_dump into `folder`; raises `CaptureError` with its own words.
+    """Run pg_dump into `file`; raises `CaptureError` with its own words.
 
     On this machine the processor time of its session is read while it runs.
     """
     began = monotonic()
-    log = folder / "pg_dump.log"
+    log = file.with_name("pg_dump.log")
     environment = {"PGPASSWORD": password} if password else {}
     running = runner.start(arguments, stdout=log, stderr=log, environment=environment)
     used: dict[int, float] = {}
@@ -86,7 +92,7 @@ def dump(
         running.terminate()
     _require(done)
     log.unlink(missing_ok=True)
-    return Dumped((folder / FILE).stat().st_size, monotonic() - began, sum(used.values()) if used else None)
+    return Dumped(file.stat().st_size, monotonic() - began, sum(used.values()) if used else None)
 
 
 def _require(done: Completed) -> None:
@@ -123,20 +129,56 @@ def playable(restore: Path, file: Path, folder: Path, runner: Runner) -> Playabl
     Raises `CaptureError` where the dump cannot be read.
     """
     contents = listed(restore, file, runner)
-    without = set(left_out(contents))
-    if not without:
+    if not left_out(contents):
         return Playable(file)
-    missing = tuple(_words(line) for line in contents if line in without and not any(own in line for own in _OURS))
-    chosen, script = folder / "contents.txt", folder / SCRIPT
+    script = folder / SCRIPT
     if not script.exists():
-        chosen.write_text("\n".join(line for line in contents if line not in without) + "\n", encoding="utf-8")
         partial = script.with_suffix(".partial")
-        options = ["--no-owner", "--no-privileges", f"--use-list={chosen}", f"--file={partial}"]
-        done = runner.run([str(restore), *options, str(file)])
-        if done.status:
-            raise messages.dump_failed(done.stderr.strip())
+        _restored(restore, file, partial, _chosen(contents, folder), runner)
         partial.rename(script)
-    return Playable(script, missing)
+    return Playable(script, _missing(contents))
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The SQL of a schema before and after its data, and what of the user's own is missing from it, in words."""
+
+    before: str
+    after: str
+    missing: tuple[str, ...]
+
+
+def sections(restore: Path, file: Path, folder: Path, runner: Runner) -> Sections:
+    """A dumped schema in two parts, without what is left out; raises `CaptureError` where it cannot be read."""
+    contents = listed(restore, file, runner)
+    chosen = _chosen(contents, folder)
+
+    def section(name: str) -> str:
+        script = folder / f"{name}.sql"
+        _restored(restore, file, script, chosen, runner, f"--section={name}")
+        return script.read_text(encoding="utf-8")
+
+    return Sections(section("pre-data"), section("post-data"), _missing(contents))
+
+
+def _chosen(contents: Iterable[str], folder: Path) -> Path:
+    """The list of objects that a study's cluster takes, as a file in `folder`."""
+    whole = list(contents)
+    without = set(left_out(whole))
+    chosen = folder / "contents.txt"
+    chosen.write_text("\n".join(line for line in whole if line not in without) + "\n", encoding="utf-8")
+    return chosen
+
+
+def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
+    options = ["--no-owner", "--no-privileges", f"--use-list={chosen}", f"--file={script}", *more]
+    done = runner.run([str(restore), *options, str(file)])
+    if done.status:
+        raise messages.dump_failed(done.stderr.strip())
+
+
+def _missing(contents: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_words(line) for line in left_out(contents) if not any(own in line for own in _OURS))
 
 
 def _words(line: str) -> str:

@@ -30,6 +30,11 @@ load.json        statements with their counters, sessions once a second{literals
 pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is described in docs/capture.md.
 """
 
+_DATA = {
+    "dump": "the data, by pg_dump",
+    "synthetic": "statistics without values, which data are made from; the schema is in schema.dump",
+}
+
 
 @dataclass(frozen=True)
 class _Head:
@@ -77,7 +82,7 @@ def write(capture: Capture, folder: Path, name: str) -> None:
     _write(folder / STATISTICS, capture.tables)
     if capture.load is not None:
         _write(folder / LOAD, capture.load)
-    dumped = f"{capture.data.file:<17}the data, by pg_dump\n" if capture.data.file else ""
+    dumped = f"{capture.data.file:<17}{_DATA[capture.data.kind]}\n" if capture.data.file else ""
     text = _README.format(
         version=capture.program_version,
         database=capture.source.database,

@@ -9,6 +9,8 @@ from pgassay.capture import dump, files
 from pgassay.capture.format import Cost, Data
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Session, cpu_ms, server_cpu_ms
+from pgassay.capture.synthetic import files as synthetic
+from pgassay.capture.synthetic.reading import read_statistics
 from pgassay.capture.taking import Identity, Request, Taken, take
 
 
@@ -32,13 +34,18 @@ def capture(
     with files.new_directory(path) as folder:
         began_ns, before_ms = clock.monotonic_ns(), _used(session)
         taken = take(session, identity, request, clock, tick)
+        statistics = read_statistics(session) if request.data == "synthetic" else None
         own_ms, all_ms = _difference(before_ms, _used(session))
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
         data, dumped = taken.capture.data, None
         if tools.pg_dump is not None:
-            arguments = dump.command(tools.pg_dump, parameters(session), folder / dump.FILE)
-            dumped = dump.dump(arguments, session.password, folder, tools.runner, clock, session, local=session.local)
-            data = Data("dump", dump.FILE, dumped.bytes, identity.database_bytes)
+            file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
+            arguments = dump.command(tools.pg_dump, parameters(session), file)
+            dumped = dump.dump(arguments, session.password, file, tools.runner, clock, session, local=session.local)
+            data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
+        if statistics is not None:
+            data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
+            taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
         spent = session.spent
         cost = Cost(
             elapsed_s=elapsed_s,

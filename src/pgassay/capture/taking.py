@@ -26,7 +26,9 @@ EXTENSION = "pg_stat_statements"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be captured: `window_s` of load unless that is left out, and the data as `dump` or `none`."""
+    """What is to be captured: `window_s` of load unless that is left out, and the data as `dump`, `none`,
+    or `synthetic`: made on our side from statistics.
+    """
 
     window_s: float = 600.0
     data: str = "dump"
@@ -45,6 +47,9 @@ class Request:
             found += reads.LOAD
         if self.data == "dump":
             found.append(reads.Read("every table", "the data, by pg_dump in one snapshot, after the load"))
+        if self.data == "synthetic":
+            found.append(reads.Read("pg_stats, pg_constraint", "of each column: ranks and widths of its values, keys"))
+            found.append(reads.Read("pg_catalog", "the schema, by pg_dump; no data"))
         return tuple(found)
 
 

@@ -29,6 +29,8 @@ def announcement(identity: Identity, request: Request) -> str:
         lines.append(f"the load is watched for {format_number(request.window_s)} s")
     if request.data == "dump":
         lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
+    if request.data == "synthetic":
+        lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
     return "\n".join(lines) + "\n"
 
 

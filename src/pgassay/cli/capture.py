@@ -14,7 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("conninfo", metavar="CONNINFO", help="connection string or URI of the server, as for psql")
     add("--for", dest="window", default="10min", metavar="TIME", help="how long the load is watched (default: 10min)")
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
-    add("--data", choices=("dump", "none"), default="dump", help="the data: by pg_dump, or none (default: dump)")
+    data = ("dump", "synthetic", "none")
+    add("--data", choices=data, default="dump", help="by pg_dump, made from statistics, or none (default: dump)")
     add("--with-literals", action="store_true", help="keep literals in the texts of statements, and values of columns")
     add("--without-load", action="store_true", help="settings and data alone: pg_stat_statements is not needed")
     add("--pg-bindir", type=Path, metavar="DIR", help="where pg_dump is (default: the first that fits)")
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         identity = identify(session, request)
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
         program = None
-        if request.data == "dump":
+        if request.data != "none":
             finder = Finder(runner, clock, account, os.environ)
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)
         print(texts.announcement(identity, request), end="")

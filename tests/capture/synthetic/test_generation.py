@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import polars as pl
 import pytest
 
-from pgassay.capture.synthetic.files import AFTER, BEFORE, SCRIPT, STATISTICS, playable, read, save
+from pgassay.capture import format as formats
+from pgassay.capture.synthetic.files import FILE, SCRIPT, playable, read, save, with_values
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.capture.synthetic.messages import SyntheticError
 from pgassay.capture.synthetic.statistics import Column, ForeignKey, Index, Knot, Schema, Table
@@ -105,13 +105,12 @@ def test_an_empty_table_has_no_rows() -> None:
 
 
 def test_the_files_give_the_script(tmp_path: Path) -> None:
-    save(SCHEMA, "CREATE TABLE before ();", "ALTER TABLE after;", tmp_path)
-    assert read(tmp_path) == SCHEMA
-    assert (tmp_path / BEFORE).exists()
-    assert (tmp_path / AFTER).exists()
-    script = playable(tmp_path)
+    assert save(SCHEMA, tmp_path) == (tmp_path / FILE).stat().st_size
+    assert read(tmp_path).schema == SCHEMA
+    script = playable(read(tmp_path), "CREATE TABLE before ();", "ALTER TABLE after;", tmp_path)
     text = script.read_text(encoding="utf-8")
-    assert (script.name, playable(tmp_path)) == (SCRIPT, script)
+    assert (script.name, playable(read(tmp_path), "", "", tmp_path)) == (SCRIPT, script), "it is made once"
+    assert script.read_text(encoding="utf-8") == text
     parts = [
         text.index(part)
         for part in (
@@ -128,11 +127,20 @@ def test_the_files_give_the_script(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b'{"tables": 1}', None])
 def test_damaged_statistics_are_named(tmp_path: Path, damage: bytes | None) -> None:
     if damage is not None:
-        (tmp_path / STATISTICS).write_bytes(damage)
+        (tmp_path / FILE).write_bytes(damage)
     with pytest.raises(SyntheticError, match="could not read") as found:
         read(tmp_path)
-    assert str(tmp_path / STATISTICS) in found.value.message
+    assert str(tmp_path / FILE) in found.value.message
 
 
-def test_statistics_survive_json() -> None:
-    assert msgspec.json.decode(msgspec.json.encode(SCHEMA), type=Schema) == SCHEMA
+def test_a_captures_columns_get_the_invented_values() -> None:
+    columns = (formats.Column("city", "text", null_share=0.2), formats.Column("computed", "integer"))
+    tables = (
+        formats.Table("public", "customers", 500.0, 8, 98_304, columns),
+        formats.Table("other", "customers", 1.0, 1, 8192, columns),
+    )
+    named = Schema((replace(CUSTOMERS, schema="public", relation="customers"),))
+    ours, theirs = with_values(tables, Synthesis(named))
+    assert len(ours.columns[0].common_values) == 2
+    assert ours.columns[0].common_shares == pytest.approx((0.6, 0.2))
+    assert (ours.columns[1], theirs) == (columns[1], tables[1]), "what is not synthetic stays"

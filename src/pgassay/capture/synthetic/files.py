@@ -1,39 +1,65 @@
-"""Synthetic data in the directory of a capture: statistics without values, the schema, and the script made of both."""
+"""Synthetic data in the directory of a capture: statistics without values, and the script that fills a database."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
+from pgassay.capture.format import Column, Table
 from pgassay.capture.synthetic import messages
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.capture.synthetic.script import write_script
 from pgassay.capture.synthetic.statistics import Schema
 
-STATISTICS, BEFORE, AFTER = "synthetic.json", "schema-before.sql", "schema-after.sql"
+FILE = "synthetic.json"
 SCRIPT = "synthetic.sql"
 
 
-def save(schema: Schema, before: str, after: str, folder: Path) -> None:
-    """Write what data can be made from; `before` and `after` are pg_dump's sections pre-data and post-data."""
-    (folder / STATISTICS).write_bytes(msgspec.json.format(msgspec.json.encode(schema), indent=1))
-    (folder / BEFORE).write_text(before, encoding="utf-8")
-    (folder / AFTER).write_text(after, encoding="utf-8")
+def save(schema: Schema, folder: Path) -> int:
+    """Write what data can be made from into `folder`; its bytes."""
+    return (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(schema), indent=1))
 
 
-def read(folder: Path) -> Schema:
-    """The statistics in `folder`; raises `SyntheticError`."""
+def read(folder: Path) -> Synthesis:
+    """The data by the statistics in `folder`; raises `SyntheticError`."""
     try:
-        return msgspec.json.decode((folder / STATISTICS).read_bytes(), type=Schema)
+        return Synthesis(msgspec.json.decode((folder / FILE).read_bytes(), type=Schema))
     except (OSError, msgspec.MsgspecError) as error:
-        raise messages.unreadable(folder / STATISTICS, str(error)) from None
+        raise messages.unreadable(folder / FILE, str(error)) from None
 
 
-def playable(folder: Path) -> Path:
-    """The script for psql that fills a database; written once, since the same statistics give the same data."""
+def playable(synthesis: Synthesis, before: str, after: str, folder: Path) -> Path:
+    """The script for psql that fills a database; written once, since the same statistics give the same data.
+
+    `before` and `after` are pg_dump's sections pre-data and post-data.
+    """
     script = folder / SCRIPT
     if not script.exists():
         partial = script.with_suffix(".partial")
-        before, after = ((folder / name).read_text(encoding="utf-8") for name in (BEFORE, AFTER))
-        write_script(Synthesis(read(folder)), before, after, partial)
+        write_script(synthesis, before, after, partial)
         partial.rename(script)
     return script
+
+
+def with_values(tables: Iterable[Table], synthesis: Synthesis) -> tuple[Table, ...]:
+    """The tables of a capture with the values that the synthetic data have, for the parameters of statements."""
+    names = {(table.schema, table.relation): table.name for table in synthesis.schema.tables}
+    return tuple(
+        replace(table, columns=tuple(_with_values(synthesis, name, column) for column in table.columns))
+        if (name := names.get((table.schema, table.name)))
+        else table
+        for table in tables
+    )
+
+
+def _with_values(synthesis: Synthesis, table: str, column: Column) -> Column:
+    if all(known.name != column.name for known in synthesis.schema.table(table).columns):
+        return column  # a generated column
+    known = synthesis.known(table, column.name)
+    return replace(
+        column,
+        common_values=known.common_values,
+        common_shares=known.common_shares,
+        histogram=known.histogram,
+    )

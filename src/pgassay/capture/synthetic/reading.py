@@ -101,10 +101,10 @@ class _Reader:
                 foreign.setdefault(table, []).append(ForeignKey(tuple(mine), names[parent], tuple(theirs)))
             elif table in names:
                 self._notes.append(messages.not_followed(names[table], ", ".join(mine)))
-        for oid, name, rows, heap, _, visible, fillfactor in found:
+        for oid, name, rows, heap, _, visible, fillfactor, schema, relation in found:
             self._tables[name] = Table(
                 name, max(0, round(rows)), heap, tuple(columns.get(oid, ())), tuple(indexes.get(oid, ())),
-                tuple(foreign.get(oid, ())), fillfactor, min(1.0, visible),
+                tuple(foreign.get(oid, ())), fillfactor, min(1.0, visible), schema, relation,
             )  # fmt: skip
 
     def _columns(self, names: Mapping[int, str], tables: Mapping[int, Row]) -> dict[int, list[Column]]:

@@ -26,7 +26,7 @@ _EPOCH_2000_US = 946_684_800_000_000
 TABLES = (
     f"SELECT c.oid::bigint, {_NAME}, c.reltuples::float8, pg_relation_size(c.oid),"
     " CASE WHEN c.reltoastrelid = 0 THEN 0 ELSE pg_relation_size(c.reltoastrelid) END,"
-    f" c.relallvisible::float8 / greatest(c.relpages, 1), {_FILLFACTOR.format('c')}"
+    f" c.relallvisible::float8 / greatest(c.relpages, 1), {_FILLFACTOR.format('c')}, n.nspname::text, c.relname::text"
     " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND {_USER} AND {_OWN} ORDER BY 2"
 )

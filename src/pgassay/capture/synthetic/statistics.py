@@ -81,7 +81,10 @@ class Index:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its rows as the planner counts them; `name` is qualified and quoted as SQL wants it."""
+    """A table with its rows as the planner counts them; `name` is qualified and quoted as SQL wants it.
+
+    `schema` and `relation` are the names without quotes.
+    """
 
     name: str
     rows: int
@@ -92,6 +95,8 @@ class Table:
     fillfactor: int | None = None
     all_visible_share: float = 1.0
     """The share of its pages that VACUUM has marked, on which the cost of index-only scans depends."""
+    schema: str = ""
+    relation: str = ""
 
     def column(self, name: str) -> Column:
         """The column of this name; `KeyError` without one."""
