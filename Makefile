@@ -20,7 +20,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks FORCE
+.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks wheel FORCE
 .PHONY: lint-quick mypy clippy rust-tests rust fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
@@ -59,6 +59,9 @@ slow-seconds: setup  ## run all slow tests, and keep in tests/slow_seconds.json 
 fuzz: setup  ## fuzz the flash model and its traces with CASES (100000) random strings of bytes
 	PROPTEST_CASES=$(or $(CASES),100000) cargo test --quiet --locked --package pgassay-flash --test fuzz
 
+wheel: setup  ## a wheel for others (abi3, manylinux, the programs inside) and an sdist, into dist/
+	@scripts/wheel $(VENV) dist
+
 lint: setup  ## ruff, rustfmt, import rules, clippy
 	$(SUBMAKE) lint-quick
 	$(SUBMAKE) clippy
@@ -72,7 +75,7 @@ format: setup  ## rewrite the sources in the house's format
 	cargo fmt --all
 
 clean:  ## remove all that was built; runs/ stays
-	rm -rf $(VENV) target src/pgassay/_core*.so src/pgassay/_bin
+	rm -rf $(VENV) target dist src/pgassay/_core*.so src/pgassay/_bin
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
