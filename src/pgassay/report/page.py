@@ -184,7 +184,7 @@ def _with_key_figures(made: Sequence[Chapter]) -> list[Chapter]:
     names = {figure.name for figure in chosen}
     found = [_without(chapter, names) for chapter in found]
     place = next(place for place, chapter in enumerate(found) if chapter.section.name == contents.TRUST)
-    return [*found[:place], Chapter(_KEY, chosen, {name: owned[name] for name in names}), *found[place:]]
+    return [*found[:place], Chapter(_KEY, chosen, {each.name: owned[each.name] for each in chosen}), *found[place:]]
 
 
 def _fitting(chapter: Chapter, room: float) -> tuple[list[Block], float]:
