@@ -4,7 +4,7 @@ from pgassay.capture.format import Statement
 from pgassay.capture.reads import MARK
 from pgassay.capture.statements import between, merged, plus
 
-ZERO = (0, 0, 0, 0, 0)
+ZERO = (0, 0, 0, 0, 0, 0)
 
 
 def test_only_what_was_called_in_the_window_is_there() -> None:
@@ -24,6 +24,11 @@ def test_an_entry_that_was_reset_counts_from_nothing() -> None:
 
 def test_our_own_statements_are_left_out() -> None:
     assert between([], [(1, f"SELECT /* {MARK} */ 1", 9, 9.0, 9, *ZERO)]) == ()
+
+
+def test_a_text_that_the_server_has_lost_is_empty() -> None:
+    (found,) = between([], [(1, None, 1, 1.0, 1, *ZERO)])
+    assert found.text == ""
 
 
 def test_statements_of_one_text_are_one_and_those_without_a_text_stay_apart() -> None:

@@ -15,7 +15,7 @@ from pgassay.capture.texts import announcement, summary
 from pgassay.testing.fakes.clock import FakeClock
 
 IDENTITY = ("17.5", 17, "app", "UTF8", "C", False, 25 << 20, "pg_stat_statements, auto_explain")
-ZERO = (0, 0, 0, 0, 0)
+ZERO = (0, 0, 0, 0, 0, 0)
 
 
 class FakeServer:

@@ -64,6 +64,7 @@ class Statement:
     temp_blocks: int = 0
     wal_bytes: int = 0
     plans: int = 0
+    wal_records: int = 0
     parameters: tuple[tuple[str | None, ...], ...] = ()
 
 

@@ -2,8 +2,8 @@
 
 Figures are by call or by share, since the load is played as fast as it goes, and the source's is not. A likeness is 1
 for equal figures: of two amounts the smaller over the larger, of two distributions what they have in common, of two
-shares 1 less their difference. Active sessions and the mean time are shown and not counted: a load that never rests has
-more sessions at work, and times are the machine's as much as the load's.
+shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
+times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,8 @@ def compare(source: Load, here: Load) -> Likeness:
             _amount("rows a call", _a_call(source, "rows"), _a_call(here, "rows"), ""),
             _amount("blocks a call", _blocks(source), _blocks(here), ""),
             _share("blocks not in shared_buffers", _missed(source), _missed(here)),
-            _amount("WAL a call", _a_call(source, "wal_bytes"), _a_call(here, "wal_bytes"), "bytes"),
+            _amount("WAL records a call", _a_call(source, "wal_records"), _a_call(here, "wal_records"), ""),
+            _amount("WAL a call", _a_call(source, "wal_bytes"), _a_call(here, "wal_bytes"), "bytes", counts=False),
             _amount("temporary blocks a call", _a_call(source, "temp_blocks"), _a_call(here, "temp_blocks"), ""),
             _share("HOT updates", _hot(source), _hot(here)),
             _amount("active sessions", _active(source), _active(here), "", counts=False),

@@ -23,6 +23,7 @@ from pgassay.load.player import PlayedLoad, PlayedScript, Player
 SETTINGS = {"shared_preload_libraries": "pg_stat_statements", "statement_timeout": "60s"}
 """With which the server is started for it: our instrument, and an end for statements that never do."""
 _ALONE_MS = 200
+_SLICE_MS = 500
 _SAMPLE_S = 0.1
 _CREATE = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
 _ERROR_TEXT_MAX = 160
@@ -41,14 +42,14 @@ class Playback:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where and how it is played: the server, `clients`, the protocol, for so long."""
+    """Where and how it is played: the server, `clients`, the protocol, for `most_ms` at most."""
 
     server: Server
     runner: Runner
     clock: Clock
     clients: int = 1
     protocol: str = "simple"
-    duration_ms: int = 10_000
+    most_ms: int = 10_000
 
 
 def play(scripts: Sequence[PlayedStatement], stage: Stage) -> Playback:
@@ -96,7 +97,7 @@ def _together(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[
     with Player(played, server.endpoint, stage.runner, clock) as player:
         before, counted, began_ns = _statements(server), _counters(server), clock.monotonic_ns()
         with _watching(server, clock, moments):
-            player.play(duration_ms=stage.duration_ms)
+            _until_like(player, sum(each.statement.calls for each in scripts), stage.most_ms)
         ended_ns = clock.monotonic_ns()
     # A session hands in its counters when it ends, at the latest (manual, "The Cumulative Statistics System").
     after, recounted = _statements(server), _counters(server)
@@ -107,6 +108,14 @@ def _together(scripts: Sequence[PlayedStatement], stage: Stage, owners: Mapping[
             found[own.query_id] = plus(found[own.query_id], own) if own.query_id in found else own
     differences = {name: value - counted[name] for name, value in recounted.items() if counted.get(name) is not None}
     return Load((ended_ns - began_ns) / 1e9, tuple(found.values()), tuple(moments), differences)
+
+
+def _until_like(player: Player, calls: int, most_ms: int) -> None:
+    """Play as many calls as the source made, if the time suffices: updated pages fill and are pruned as they go on."""
+    played = spent_ms = 0
+    while played < calls and spent_ms < most_ms:
+        played += player.play(duration_ms=_SLICE_MS).transactions
+        spent_ms += _SLICE_MS
 
 
 @contextmanager

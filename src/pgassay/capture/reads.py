@@ -112,7 +112,8 @@ def statements(schema: str, major: int, *, texts: bool) -> str:
     return (
         f"SELECT {_OURS} queryid, {'min(query)' if texts else 'NULL::text'}, sum(calls)::int8,"
         " sum(total_exec_time)::float8, sum(rows)::int8, sum(shared_blks_hit)::int8, sum(shared_blks_read)::int8,"
-        f" sum(temp_blks_written)::int8, sum(wal_bytes)::float8, sum(plans)::int8 FROM {view}"
+        f" sum(temp_blks_written)::int8, sum(wal_bytes)::float8, sum(plans)::int8, sum(wal_records)::int8"
+        f" FROM {view}"
         " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
         f" AND queryid IS NOT NULL{only} GROUP BY queryid"
     )

@@ -72,7 +72,11 @@ class Session:
         self.spent = Spent()
         try:
             self._connection: psycopg.Connection[Row] = psycopg.connect(
-                conninfo, connect_timeout=CONNECT_TIMEOUT_S, application_name=MARK, prepare_threshold=None
+                conninfo,
+                connect_timeout=CONNECT_TIMEOUT_S,
+                application_name=MARK,
+                prepare_threshold=None,
+                client_encoding="UTF8",
             )
         except psycopg.Error as error:
             raise messages.unreachable(_first_line(error)) from None
@@ -102,6 +106,8 @@ class Session:
             raise messages.unreachable(_first_line(error)) from None
         except psycopg.Error as error:
             raise messages.refused(what, _first_line(error)) from None
+        except UnicodeDecodeError as error:
+            raise messages.refused(what, f"it holds bytes that are no UTF-8 ({error.reason})") from None
         result = cursor.pgresult
         self.spent.statements += 1
         self.spent.in_server_ms += (monotonic() - began) * 1e3

@@ -11,7 +11,7 @@ from typing import Any
 from pgassay.capture.format import Statement
 from pgassay.capture.reads import MARK
 
-COUNTERS = ("calls", "exec_ms", "rows", "blocks_hit", "blocks_read", "temp_blocks", "wal_bytes", "plans")
+COUNTERS = ("calls", "exec_ms", "rows", "blocks_hit", "blocks_read", "temp_blocks", "wal_bytes", "plans", "wal_records")
 HIDDEN = "<insufficient privilege>"
 """What the server shows of another role's text."""
 
@@ -21,16 +21,19 @@ def between(before: Iterable[tuple[Any, ...]], after: Iterable[tuple[Any, ...]])
     earlier = {row[0]: row[2:] for row in before}
     found = []
     for query_id, text, *counters in after:
+        text = text or ""  # NULL where the file of texts was lost
         if MARK in text:
             continue
         first = earlier.get(query_id, (0,) * len(counters))
         if counters[0] < first[0]:
             first = (0,) * len(counters)
-        calls, exec_ms, rows, hit, read, temp, wal, plans = (
+        calls, exec_ms, rows, hit, read, temp, wal, plans, records = (
             max(0, now - then) for now, then in zip(counters, first, strict=True)
         )
         if calls:
-            found.append(Statement(int(query_id), str(text), calls, exec_ms, rows, hit, read, temp, int(wal), plans))
+            found.append(
+                Statement(int(query_id), text, calls, exec_ms, rows, hit, read, temp, int(wal), plans, records)
+            )
     return tuple(sorted(found, key=lambda each: (-each.exec_ms, each.query_id)))
 
 

@@ -52,11 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
         written = asking.write(
             arguments.capture, capture, asked, bench.installation(), bench.runner, stamp, own_scripts=own_scripts
         )
+        for warning in written.warnings.values():
+            messages.warn(warning)
         playback = None
         if written.load.played and not arguments.dry_run:
             playback = _tried(written, arguments, bench)
             written = written.without(playback.failed)
-    remarks = [Remark(code, text, text) for code, text in written.warnings.items()]
+    remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load), end="")
     if playback is not None and playback.load is not None and capture.load is not None:
