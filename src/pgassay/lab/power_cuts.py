@@ -231,6 +231,7 @@ class PowerCuts:
             return
         try:
             made.record = replace(_cut_record(state.report, wish), steps_ms=dict(state.steps_ms))
+            crash_recovery.place_page(made, state.page_file)
             server = crash_recovery.start(made, self._arm, state.directory, sockets, as_set=as_set)
             if server is not None:
                 try:

@@ -203,10 +203,12 @@ def torn_cuts(each: "ArmCuts") -> Iterator[tuple[int, CutRecord]]:
 
 
 def lsns(cut: CutRecord) -> str:
-    """Both LSNs of the page in flight."""
+    """Both LSNs of the page in flight, and whose page it is where that is known."""
     page = cut.page
     assert page is not None
-    return f"old LSN {lsn(page['old_lsn'])}, new {lsn(page['new_lsn'])}"
+    owner = page.get("relation") or page.get("file")
+    whose = f"{owner}, block {page['relation_block']}: " if owner else ""
+    return f"{whose}old LSN {lsn(page['old_lsn'])}, new {lsn(page['new_lsn'])}"
 
 
 def lsn(value: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 from pgassay.bench.drive_counters import DATA
 from pgassay.bench.errors import DriveError
 from pgassay.bench.factor import Readable
-from pgassay.drive.block import kernel, mounts
+from pgassay.drive.block import extents, kernel, mounts
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.copying import sync_filesystem
@@ -175,6 +175,27 @@ def test_what_is_dropped_is_not_written_back(place: Path, filesystem: str) -> No
         ours.unmount(point)
         ours.detach(device)
     assert left_behind(place) == []
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_the_file_at_a_place_of_the_drive_is_found(place: Path, filesystem: str) -> None:
+    real.require("image", filesystem)
+    drive = real.attach(place, "image", data_filesystem=filesystem)
+    assert isinstance(drive, BlockDrive)
+    folder = drive.workspace("prepare") / "base" / "5"
+    folder.mkdir(parents=True)
+    for name in ("16396", "16397"):
+        (folder / name).write_bytes(RANDOM)
+    sync_filesystem(folder)
+    (logical, physical, length), *_ = extents.extents(folder / "16397")
+    assert (logical, length >= 4096) == (0, True)
+    device = drive.volume.attach()
+    with device.open("rb") as file:
+        file.seek(physical)
+        assert file.read(4096) == RANDOM[:4096]
+    assert extents.file_at(folder.parents[1], physical + 4095) == ("base/5/16397", 4095)
+    assert extents.file_at(folder.parents[1], 0) is None
+    drive.release()
 
 
 def test_only_what_is_mounted_there_is_shut_down(place: Path) -> None:

@@ -10,6 +10,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
 from pgassay.bench.store import Ageing, Trait
 from pgassay.drive import copying, messages
-from pgassay.drive.block import filesystems
+from pgassay.drive.block import extents, filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import Kernel
@@ -243,13 +244,17 @@ class BlockDrive:
         with laps("clone"):
             report = self.volume.cut(wish)
         point = self._crash_point / str(report.number)
-        state = CrashState(point / self._held, report, laps.taken_ms)
+        state = CrashState(point / self._held, report, steps_ms=laps.taken_ms)
         try:
             with self._saying("mount a crash state"):
                 point.mkdir(mode=0o755, parents=True)
                 with laps("attach"):
                     device = self.volume.attach_cut(report.number)
                 self._replay(device, point, laps)
+            if report.page is not None and report.page.torn:
+                with laps("name"):
+                    place = report.page.block * kernel.SECTOR_BYTES
+                    state = replace(state, page_file=extents.file_at(state.directory, place))
         except BaseException:
             self.discard_cut(state)
             raise
