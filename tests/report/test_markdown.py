@@ -30,7 +30,7 @@ def shown(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    texts = ("wal_bytes_per_transaction < +2 %", "space < +30 %")
+    texts = ("wal_bytes_per_transaction < +5 %", "space < +30 %")
     return Findings(make_run(tmp_path_factory.mktemp("made") / "run"), weigh=[parse(*split(each)) for each in texts])
 
 
