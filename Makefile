@@ -114,12 +114,12 @@ fast-tests:
 tests-without-server:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
 
-# Two files at a time: most of their seconds are spent waiting for a load to end.
+# Three files at a time: most of their seconds are spent waiting for a load to end.
 # One of them builds a PostgreSQL of another page size, kept in the user's cache ($$PGASSAY_CACHE) for the next run.
 system-tests:
 	@scripts/build-tools
 	@scripts/load-programs
-	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "system and not slow"
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "system and not slow"
 
 # pytest calls it a failure (5) when there is none to run: for slow tests it is not, for the others it is.
 slow-tests:

@@ -15,8 +15,8 @@ from tests.lab.simulation import EVENTS, Ending, Simulation, ending, simulate, s
 
 pytestmark = pytest.mark.thorough
 
-SOME = 17
-"""Which share of the steps a quick test takes: every seventeenth, at offsets that differ between tests."""
+SOME = 31
+"""Which share of the steps a quick test takes: every thirty-first, at offsets that differ between tests."""
 FEWER = 3
 """Servers that take turns make so many more steps: as much larger is their stride."""
 
@@ -25,7 +25,7 @@ FEWER = 3
 def alone(place: Path, request: pytest.FixtureRequest) -> Simulation:
     """The run that was left alone, with one server after the other, and with servers that take turns."""
     mishaps = {**EVENTS, ("50", 2, 2): Event.ABORT} if request.param == "alternate" else EVENTS
-    simulation = simulate(place, study=study_of(design={"pairing": request.param}), events=mishaps)
+    simulation = simulate(place, study=study_of(design={"pairing": request.param, "slice": "1s"}), events=mishaps)
     simulation.carry_on()
     return simulation
 
@@ -132,7 +132,10 @@ def test_a_kill_at_every_call_of_the_bench(place: Path, alone: Simulation) -> No
     kill_at_moments(place, alone, *every(alone, 0))
 
 
-@pytest.mark.parametrize("survival", list(Survival))
+@pytest.mark.parametrize(
+    "survival",
+    [Survival.LOST, *(pytest.param(each, marks=pytest.mark.slow) for each in Survival if each != Survival.LOST)],
+)
 def test_a_crash_while_a_crash_is_put_right(
     place: Path, alone: Simulation, undisturbed: Ending, survival: Survival
 ) -> None:

@@ -28,6 +28,7 @@ def frozen(journey: Place) -> list[int]:
     return [pid for pid in journey.servers() if state(pid) == "T"]
 
 
+@pytest.mark.slow
 def test_a_study_whose_servers_take_turns(journey: Place) -> None:
     done = finished(journey.start("run", "fillfactor", *TURNS, "--out", str(journey.runs / "turns"), "--json"))
     assert done.returncode == 0, done.stderr

@@ -114,7 +114,9 @@ class Diskstats(FileReader):
     def read(self) -> tuple[Reading, ...]:
         """Read the device (and its disk, for flushes); None throughout when it is gone."""
         now = self._clock.monotonic_ns(), self._clock.wall_ns()
-        values = {**self._stat(self._device.number), _ELAPSED: now[0] / 1e9}
+        values = self._stat(self._device.number)
+        gone = all(value is None for value in values.values())
+        values[_ELAPSED] = None if gone else now[0] / 1e9
         if self._device.disk != self._device.number:
             values |= {name: value for name, value in self._stat(self._device.disk).items() if name in _OF_DISK}
         return (Reading(self._source, *now, values),)
