@@ -7,7 +7,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
@@ -237,3 +237,20 @@ def test_short_slices_are_written_back_once_a_second(place: Path, monkeypatch: p
     by_clone = Counter(flushes)
     assert len(by_clone) == 5 * 3
     assert set(by_clone.values()) == {1 + 1 + 8}, "after the warm-up, after the connections' first turn, each second"
+
+
+def test_turns_share_the_time_of_the_writing_back_that_served_them(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on a clock that goes on all the time, as a real one does: only what is written back takes part in it."""
+    study = study_of(design={"pairing": "alternate", "blocks": {"min": 5, "max": 5}})
+    simulation = simulate(place, study=study, events={})
+    clock = simulation.machine.clock
+    stands, readings = clock.monotonic_ns, count()
+    monkeypatch.setattr(clock, "monotonic_ns", lambda: stands() + 100 * next(readings))
+    monkeypatch.setattr(FakeDrive, "write_back", lambda drive, directory: clock.advance(0.04))
+    simulation.carry_on()
+    for trial in of_block(simulation, 1).values():
+        assert {one.flush_ns // 10**6 for one in read_slices(simulation.run, trial.number)} == {10}, (
+            "a quarter of 40 ms"
+        )

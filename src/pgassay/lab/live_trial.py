@@ -30,7 +30,6 @@ from pgassay.record.values import Reason, TrialRecord
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME
 
-_ROUNDING_S = 1e-6
 SOURCE = "slices"
 """The source of the series that the slices make."""
 TRANSACTIONS_MIN = 5
@@ -65,8 +64,8 @@ class LiveTrial(Trial):
         self._samples: list[Sample] = []
         self._memory: list[Reader] = []
         self._slice_s = arm.study.design.slice_s
-        self._not_written_back_s = 0.0
         self._paid = 0
+        """How many of the turns have paid for writing back."""
 
     def begin(self) -> None:
         """Clone, start, settle, connect, warm up, and stand still."""
@@ -206,8 +205,7 @@ class LiveTrial(Trial):
             if lead_in is not None and lead_in.aborted:  # a client that ended there is missing in the slice, unnamed
                 played = replace(played, aborted=(*lead_in.aborted, *played.aborted))
             left = tuple(reading for each in self._memory for reading in each.read())
-            flushing_ns = clock.monotonic_ns()
-            self._write_back(length_s)
+            flush_ns = self._write_back(length_s)
             ended_ns = clock.monotonic_ns()
             drift_ns = clock.wall_ns() - wall_ns - (ended_ns - began_ns)
             after = kernel.read_all()
@@ -225,7 +223,7 @@ class LiveTrial(Trial):
             played,
             lead_in,
             thawed_ns,
-            ended_ns - flushing_ns,
+            flush_ns,
             wall_ns,
             drift_ns,
             counted,
@@ -242,12 +240,14 @@ class LiveTrial(Trial):
             mine, self._paid = self.turns[self._paid :], len(self.turns)
             self.turns[-len(mine) :] = [replace(each, flush_ns=turn.flush_ns // len(mine)) for each in mine]
 
-    def _write_back(self, played_s: float) -> None:
-        """Write back what the server has left dirty, once it has played for long enough since the last time."""
-        self._not_written_back_s += played_s
-        if self._not_written_back_s >= WRITE_BACK_S - _ROUNDING_S:
-            self._arm.drive.write_back(self._clone)
-            self._not_written_back_s = 0.0
+    def _write_back(self, played_s: float) -> int:
+        """Write back what the server has left dirty, once its turns since the last time, this one of `played_s` among
+        them, are long enough together. Returns how long that took, in nanoseconds; 0 where nothing was written back."""
+        if (len(self.turns) - self._paid + 1) * played_s < WRITE_BACK_S:
+            return 0
+        began_ns = self._site.clock.monotonic_ns()
+        self._arm.drive.write_back(self._clone)
+        return max(1, self._site.clock.monotonic_ns() - began_ns)
 
     def _conclude(self, discarded: Mapping[int, str], disturbed: tuple[Reason, ...]) -> None:
         notes, first, last = self._notes, self.turns[0], self.turns[-1]
