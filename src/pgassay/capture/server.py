@@ -26,7 +26,7 @@ class Tools:
 def capture(
     session: Session, identity: Identity, request: Request, path: Path, tools: Tools, tick: Callable[[float], None]
 ) -> Taken:
-    """Make the directory `path`; `tick` is told how many seconds of the window are left.
+    """Make the directory `path`; `tick` gets the seconds of the window that are left.
 
     Raises `CaptureError` for what the server refuses, `UsageError` where `path` exists; nothing is left then.
     """

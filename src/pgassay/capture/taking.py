@@ -98,7 +98,7 @@ def identify(session: Readable, request: Request) -> Identity:
 
 
 def take(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Taken:
-    """Everything but the data; `tick` is told the seconds that are left. Raises `CaptureError`."""
+    """Everything but the data; `tick` gets the seconds that are left. Raises `CaptureError`."""
     began = clock.wall_ns()
     load = _load(session, identity, request, clock, tick) if request.with_load else None
     statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows

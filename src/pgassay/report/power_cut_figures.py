@@ -3,7 +3,7 @@
 Requests and pages are drawn as the drive recorded them at the cut (`record.power_cuts`); green is sound, red is damage.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -93,11 +93,7 @@ def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | s
     from pgassay.report import charts
     from pgassay.report.colours import GREY, INK, PALETTE, PAPER
 
-    texts = {f"cut {place}: {called[each.name]}": _summary(cut) for each, place, cut in chosen}
-    places, height = charts.labelled_rows(texts, _MARK)
-    rows: list[dict[str, Any]] = []
-    for (label, text), (_, _, cut) in zip(texts.items(), chosen, strict=True):
-        rows += ({**row, **_at(places[label])} for row in (_text(places[label], text), *request_rows(cut)))
+    rows, height = _rows_of(chosen, called, _summary, request_rows)
     oldest = min(row["first"] for row in rows if "first" in row)
     x = alt.X("first:Q", title="requests before the cut", axis=alt.Axis(format="d", tickMinStep=1, tickCount=8),
               scale=alt.Scale(nice=False, domain=[oldest - 1, 1]))  # fmt: skip
@@ -134,6 +130,23 @@ def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | s
     )
 
 
+def _rows_of(
+    chosen: "Sequence[tuple[ArmCuts, int, CutRecord]]",
+    called: Mapping[str, str],
+    text_of: Callable[[CutRecord], str],
+    parts_of: Callable[[CutRecord], Iterable[dict[str, Any]]],
+) -> tuple[list[dict[str, Any]], float]:
+    """The rows of a figure with a labelled line a cut: its text and its parts, where each is drawn; and its height."""
+    from pgassay.report import charts
+
+    texts = {f"cut {place}: {called[each.name]}": text_of(cut) for each, place, cut in chosen}
+    places, height = charts.labelled_rows(texts, _MARK)
+    rows: list[dict[str, Any]] = []
+    for (label, text), (_, _, cut) in zip(texts.items(), chosen, strict=True):
+        rows += ({**row, **_at(places[label])} for row in (_text(places[label], text), *parts_of(cut)))
+    return rows, height
+
+
 def drawn_cuts(each: "ArmCuts") -> Sequence[tuple[int, CutRecord]]:
     """The first cut that did damage, or else the one with the most requests, with its place from 1; none without."""
     with_writes = [(place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.strip]
@@ -167,11 +180,7 @@ def _torn_pages(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing
     from pgassay.report import charts
     from pgassay.report.colours import GREY, PALETTE, PAPER
 
-    texts = {f"cut {place}: {called[each.name]}": lsns(cut) for each, place, cut in chosen}
-    places, height = charts.labelled_rows(texts, _MARK)
-    rows: list[dict[str, Any]] = []
-    for (label, text), (_, _, cut) in zip(texts.items(), chosen, strict=True):
-        rows += ({**row, **_at(places[label])} for row in (_text(places[label], text), *range_rows(cut)))
+    rows, height = _rows_of(chosen, called, lsns, range_rows)
     end = max(row["last"] for row in rows if "last" in row)
     ticks = alt.Axis(values=[*range(0, end + 1, end // 4)], format="d", labelOverlap=False)
     x = alt.X("first:Q", title="byte within the page", axis=ticks, scale=alt.Scale(nice=False, domain=[0, end]))
