@@ -578,6 +578,51 @@ def flash_theory(
 ) -> float | None:
     """Write amplification by formula, for classes as of ``FlashInput.popularity``; None where there is no formula."""
 
+# ---- PostgreSQL's server log (server_log/) ----
+
+__all__ += ["ServerLogReader", "normalize_statement", "summarize_server_logs"]
+
+_ServerLogEvent: TypeAlias = tuple[int, str, str, str, str, str, list[str | None], float | None]
+
+@final
+class ServerLogReader:
+    """Iterates over the events of logs: time_us, session, database, user, kind, text, parameters, duration_ms.
+
+    ``prefixes`` are settings of log_line_prefix, for stderr; csvlog and jsonlog are known by their first bytes unless
+    ``log_format`` says ``stderr``, ``csv`` or ``json``. Times are the server's wall clock. ``OSError`` names a file
+    that cannot be read, ``ValueError`` a prefix with an unknown escape.
+    """
+
+    def __new__(
+        cls, paths: Sequence[str | os.PathLike[str]], prefixes: Sequence[str], *, log_format: str | None = None
+    ) -> ServerLogReader: ...
+    def __iter__(self) -> ServerLogReader: ...
+    def __next__(self) -> _ServerLogEvent: ...
+    @property
+    def unread(self) -> int:
+        """Records with another prefix, and damaged ones."""
+
+    @property
+    def foreign(self) -> int:
+        """Records that seem to be events in another language than English."""
+
+    @property
+    def torn(self) -> int:
+        """Logs whose last record is not whole."""
+
+def summarize_server_logs(
+    paths: Sequence[str | os.PathLike[str]],
+    prefixes: Sequence[str],
+    *,
+    log_format: str | None = None,
+    database: str = "",
+    keep_values: bool = False,
+) -> bytes:
+    """All that a capture takes of logs, as JSON; memory does not grow with their size."""
+
+def normalize_statement(statement: str) -> tuple[str, list[int | None]]:
+    """The text with ``$1``, ``$2`` … for each constant and parameter, and the number that each had (None: constant)."""
+
 # ---- Compressibility (compressibility/) ----
 
 __all__ += ["relay_tables", "scan_blocks", "stored_bytes"]

@@ -7,6 +7,7 @@ pub mod compressibility;
 pub mod flash;
 pub mod latency_sketch;
 pub mod pgbench_log;
+pub mod server_log;
 
 use pyo3::prelude::*;
 
@@ -18,5 +19,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     flash::register(module)?;
     latency_sketch::register(module)?;
     pgbench_log::register(module)?;
+    server_log::register(module)?;
     Ok(())
 }

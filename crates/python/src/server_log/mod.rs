@@ -1,0 +1,139 @@
+//! `pgassay._core`'s reader of PostgreSQL's server logs: single events, or all that a capture takes of them.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serverlog::{Format, Place, Prefix, Reader, normalize, parameters, summarize};
+
+/// Adds the functions and the iterator to `pgassay._core`.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ServerLogReader>()?;
+    module.add_function(wrap_pyfunction!(summarize_server_logs, module)?)?;
+    module.add_function(wrap_pyfunction!(normalize_statement, module)?)
+}
+
+/// time_us, session, database, user, kind, text, parameters, duration_ms.
+type Event = (
+    i64,
+    String,
+    String,
+    String,
+    &'static str,
+    String,
+    Vec<Option<String>>,
+    Option<f64>,
+);
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn reader(paths: Vec<PathBuf>, prefixes: &[String], format: Option<&str>) -> PyResult<Reader> {
+    let parsed = prefixes
+        .iter()
+        .map(|each| Prefix::parse(each))
+        .collect::<Result<Vec<_>, _>>();
+    let parsed = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let format = match format {
+        None => None,
+        Some("stderr") => Some(Format::Stderr),
+        Some("csv") => Some(Format::Csv),
+        Some("json") => Some(Format::Json),
+        Some(other) => return Err(PyValueError::new_err(format!("no format \"{other}\""))),
+    };
+    Ok(Reader::new(paths, format, parsed))
+}
+
+fn os_error(error: std::io::Error) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+/// Iterates over the events of logs, one after another.
+#[pyclass(module = "pgassay._core")]
+pub struct ServerLogReader(Reader);
+
+#[pymethods]
+impl ServerLogReader {
+    #[new]
+    #[pyo3(signature = (paths, prefixes, *, log_format = None))]
+    fn new(paths: Vec<PathBuf>, prefixes: Vec<String>, log_format: Option<&str>) -> PyResult<Self> {
+        reader(paths, &prefixes, log_format).map(Self)
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self) -> PyResult<Option<Event>> {
+        let event = self.0.next_event().map_err(os_error)?;
+        Ok(event.map(|event| {
+            let values = parameters(&event.parameters);
+            (
+                event.time_us,
+                text(&event.session),
+                text(&event.database),
+                text(&event.user),
+                event.kind.name(),
+                text(&event.text),
+                values
+                    .into_iter()
+                    .map(|each| each.map(|it| text(&it)))
+                    .collect(),
+                event.duration_ms,
+            )
+        }))
+    }
+
+    /// Records that could not be read: another prefix, or damaged.
+    #[getter]
+    fn unread(&self) -> u64 {
+        self.0.tally().unread
+    }
+
+    /// Records that seem to be events in another language than English.
+    #[getter]
+    fn foreign(&self) -> u64 {
+        self.0.tally().foreign
+    }
+
+    /// Logs whose last record is not whole.
+    #[getter]
+    fn torn(&self) -> u64 {
+        self.0.tally().torn
+    }
+}
+
+/// The whole of the logs as JSON: statements, transactions, arrivals by minute. The interpreter's lock is released.
+#[pyfunction]
+#[pyo3(signature = (paths, prefixes, *, log_format = None, database = "", keep_values = false))]
+pub fn summarize_server_logs<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    prefixes: Vec<String>,
+    log_format: Option<&str>,
+    database: &str,
+    keep_values: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut reader = reader(paths, &prefixes, log_format)?;
+    let written = py.detach(|| {
+        let found = summarize(&mut reader, database.as_bytes(), keep_values)?;
+        serde_json::to_vec(&found).map_err(std::io::Error::other)
+    });
+    written
+        .map(|bytes| PyBytes::new(py, &bytes))
+        .map_err(os_error)
+}
+
+/// The text with `$1`, `$2` … in order for each constant and parameter; the number that each had, or None.
+#[pyfunction]
+pub fn normalize_statement(statement: &str) -> (String, Vec<Option<usize>>) {
+    let (mut written, mut places) = (Vec::new(), Vec::new());
+    normalize(statement.as_bytes(), &mut written, &mut places);
+    let numbers = places.iter().map(|place| match place {
+        Place::Parameter(number) => Some(*number),
+        Place::Constant(_) => None,
+    });
+    (text(&written), numbers.collect())
+}

@@ -1,0 +1,25 @@
+//! PostgreSQL's server log, read once and streaming: what was sent by whom and when, with its parameters and duration.
+//!
+//! Three formats: stderr with any `log_line_prefix`, csvlog, jsonlog (manual, "Error Reporting and Logging"). Messages
+//! are known in English (`lc_messages = C`); lines in another language are counted, so that the caller can say so. One
+//! buffer is read at a time and nothing is kept of an event but what `Summary` counts, whose size has bounds.
+
+mod csv;
+mod events;
+mod json;
+mod message;
+mod parameters;
+mod prefix;
+mod reader;
+mod records;
+mod sample;
+mod statement;
+mod summary;
+mod time;
+
+pub use events::{Event, Kind};
+pub use parameters::parameters;
+pub use prefix::{Prefix, UnknownEscape};
+pub use reader::{Format, Reader, Tally};
+pub use statement::{Place, Statement, normalize};
+pub use summary::{SeenStatement, SeenTransaction, Summary, Values, summarize};

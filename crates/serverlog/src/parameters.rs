@@ -1,0 +1,42 @@
+//! The parameters of an execution: `$1 = '7', $2 = NULL`, a quote within a value doubled.
+
+/// The values in the order of their numbers, None for NULL; what comes after a part that cannot be read is left out.
+pub fn parameters(text: &[u8]) -> Vec<Option<Vec<u8>>> {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some((value, after)) = next(rest) {
+        found.push(value);
+        match after.strip_prefix(b", ") {
+            Some(more) => rest = more,
+            None => break,
+        }
+    }
+    found
+}
+
+fn next(text: &[u8]) -> Option<(Option<Vec<u8>>, &[u8])> {
+    let text = text.strip_prefix(b"$")?;
+    let digits = crate::time::digits(text);
+    let rest = text[digits..].strip_prefix(b" = ")?;
+    if let Some(after) = rest.strip_prefix(b"NULL") {
+        return Some((None, after));
+    }
+    let mut rest = rest.strip_prefix(b"'")?;
+    let mut value = Vec::new();
+    loop {
+        let at = memchr::memchr(b'\'', rest)?;
+        value.extend_from_slice(&rest[..at]);
+        rest = &rest[at + 1..];
+        match rest.strip_prefix(b"'") {
+            Some(more) => {
+                value.push(b'\'');
+                rest = more;
+            }
+            None => return Some((Some(value), rest)),
+        }
+    }
+}
+
+/// The parameters of a DETAIL, from `$1` on; before PostgreSQL 16 the word was written small.
+pub fn of_detail(detail: &[u8]) -> Option<&[u8]> {
+    detail.strip_prefix(b"Parameters: ").or_else(|| detail.strip_prefix(b"parameters: "))
+}

@@ -1,0 +1,223 @@
+//! `log_line_prefix`: parsed once from the setting, then matched at the start of each line.
+//!
+//! A name may hold any character, and nothing marks its end but what the prefix has behind it; so the first place at
+//! which the rest fits is taken, and few are tried.
+
+use std::fmt;
+
+use crate::message::find;
+use crate::time::{digits, epoch, timestamp};
+
+/// How many ends of names are tried on one line.
+const TRIES: u32 = 64;
+/// A name is looked for no further than this.
+const NAME_BYTES: usize = 256;
+
+/// A prefix with an escape that PostgreSQL does not have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownEscape(pub char);
+
+impl fmt::Display for UnknownEscape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "log_line_prefix has no escape %{}", self.0)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    Literal(Vec<u8>),
+    Escape(u8),
+    /// `%q`: the prefix of a process without a session ends here.
+    End,
+}
+
+/// A parsed prefix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prefix(Vec<Piece>);
+
+/// What a prefix told of its line; empty where it does not tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fields<'a> {
+    pub time_us: Option<i64>,
+    pub session: &'a [u8],
+    pub process: &'a [u8],
+    pub began: &'a [u8],
+    pub database: &'a [u8],
+    pub user: &'a [u8],
+}
+
+impl Prefix {
+    /// From the setting, as in postgresql.conf: `%m [%p] %q%u@%d `.
+    pub fn parse(setting: &str) -> Result<Self, UnknownEscape> {
+        let (mut pieces, mut literal) = (Vec::new(), Vec::new());
+        let mut rest = setting.bytes();
+        while let Some(byte) = rest.next() {
+            if byte != b'%' {
+                literal.push(byte);
+                continue;
+            }
+            let mut escape = rest.next();
+            while escape.is_some_and(|each| each == b'-' || each.is_ascii_digit()) {
+                escape = rest.next(); // a width pads with blanks, which are skipped when it is read
+            }
+            let Some(escape) = escape else { break };
+            if escape == b'%' {
+                literal.push(b'%');
+                continue;
+            }
+            if !b"abcdehilmnpPQqrstuvxL".contains(&escape) {
+                return Err(UnknownEscape(char::from(escape)));
+            }
+            if !literal.is_empty() {
+                pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+            }
+            pieces.push(match escape {
+                b'q' => Piece::End,
+                _ => Piece::Escape(escape),
+            });
+        }
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Ok(Self(pieces))
+    }
+
+    /// Does it tell sessions apart?
+    pub fn has_session(&self) -> bool {
+        self.has(b"cp")
+    }
+
+    /// Does it tell the time?
+    pub fn has_time(&self) -> bool {
+        self.has(b"mnt")
+    }
+
+    fn has(&self, escapes: &[u8]) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Escape(each) if escapes.contains(each)))
+    }
+
+    /// What the line's prefix tells, the word of its severity, and the message; None for a line with another prefix.
+    pub(crate) fn read<'a>(&self, line: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], &'a [u8])> {
+        let mut tries = TRIES;
+        read(&self.0, line, Fields::default(), &mut tries)
+    }
+}
+
+type Read<'a> = Option<(Fields<'a>, &'a [u8], &'a [u8])>;
+
+fn read<'a>(pieces: &[Piece], line: &'a [u8], mut fields: Fields<'a>, tries: &mut u32) -> Read<'a> {
+    let Some((piece, rest)) = pieces.split_first() else {
+        let (word, message) = severity(line)?;
+        return Some((fields, word, message));
+    };
+    let escape = match piece {
+        Piece::Literal(wanted) => {
+            return read(rest, line.strip_prefix(wanted.as_slice())?, fields, tries);
+        }
+        Piece::End => {
+            return match read(rest, line, fields, tries) {
+                Some(found) => Some(found),
+                None => severity(line).map(|(word, message)| (fields, word, message)),
+            };
+        }
+        Piece::Escape(escape) => *escape,
+    };
+    let blanks = line.iter().take_while(|byte| **byte == b' ').count();
+    // A width pads to the left or to the right; a literal that begins with a blank is not padding, so both are tried.
+    let line = if is_name(escape) || blanks == 0 { line } else { &line[blanks..] };
+    if is_name(escape) {
+        return name(escape, rest, line, fields, tries);
+    }
+    let used = fixed(escape, line, &mut fields)?;
+    let after = &line[used..];
+    read(rest, after, fields, tries).or_else(|| {
+        let trimmed = after.trim_ascii_start();
+        (trimmed.len() < after.len()).then(|| read(rest, trimmed, fields, tries)).flatten()
+    })
+}
+
+fn is_name(escape: u8) -> bool {
+    b"uadrhbiLe".contains(&escape)
+}
+
+/// The length of an escape that has a shape of its own.
+fn fixed<'a>(escape: u8, line: &'a [u8], fields: &mut Fields<'a>) -> Option<usize> {
+    let shaped = |allowed: fn(&u8) -> bool| line.iter().take_while(|byte| allowed(byte)).count();
+    match escape {
+        b'm' | b't' => {
+            let (time_us, used) = timestamp(line)?;
+            fields.time_us = Some(time_us);
+            Some(used)
+        }
+        b'n' => {
+            let (time_us, used) = epoch(line)?;
+            fields.time_us = Some(time_us);
+            Some(used)
+        }
+        b's' => {
+            let (_, used) = timestamp(line)?;
+            fields.began = &line[..used];
+            Some(used)
+        }
+        b'c' => {
+            let used = shaped(|byte| byte.is_ascii_hexdigit() || *byte == b'.');
+            fields.session = &line[..used];
+            (used > 0).then_some(used)
+        }
+        b'p' => {
+            let used = digits(line);
+            fields.process = &line[..used];
+            (used > 0).then_some(used)
+        }
+        b'v' => Some(shaped(|byte| byte.is_ascii_digit() || *byte == b'/')),
+        b'Q' => Some(shaped(|byte| byte.is_ascii_digit() || *byte == b'-')),
+        _ => Some(digits(line)),
+    }
+}
+
+/// A name ends where what follows it fits.
+fn name<'a>(escape: u8, rest: &[Piece], line: &'a [u8], fields: Fields<'a>, tries: &mut u32) -> Read<'a> {
+    let within = &line[..line.len().min(NAME_BYTES)];
+    let mut from = 0;
+    loop {
+        let end = match rest.iter().find(|piece| **piece != Piece::End) {
+            Some(Piece::Literal(wanted)) => from + find(&within[from..], wanted)?,
+            Some(Piece::Escape(_)) | Some(Piece::End) => from,
+            None => from + memchr::memchr(b':', &within[from..])?,
+        };
+        *tries = tries.checked_sub(1)?;
+        let mut found = fields;
+        let (mut at, mut value) = (end, &line[..end]);
+        if rest.iter().all(|piece| *piece == Piece::End) {
+            // Nothing is behind it: its end is where the word of a severity begins.
+            let word = value.iter().rev().take_while(|byte| byte.is_ascii_uppercase()).count();
+            at = end - word;
+            value = &line[..at];
+        }
+        let value = value.trim_ascii();
+        match escape {
+            b'd' => found.database = value,
+            b'u' => found.user = value,
+            _ => {}
+        }
+        if let Some(read) = read(rest, &line[at..], found, tries) {
+            return Some(read);
+        }
+        from = end + 1;
+        if from > within.len() {
+            return None;
+        }
+    }
+}
+
+/// `LOG:  message`: the word and what follows. Languages write the colon with or without a blank before it.
+fn severity(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let within = &line[..line.len().min(40)];
+    let at = memchr::memchr(b':', within)?;
+    let message = line[at + 1..].strip_prefix(b"  ")?;
+    let word = line[..at].trim_ascii_end();
+    let is_word = !word.is_empty()
+        && word.len() <= 32
+        && word.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte >= 0x80);
+    is_word.then_some((word, message))
+}

@@ -1,0 +1,287 @@
+//! The events of several logs in order; the format of each is known by its first bytes.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use crate::events::{Event, Kind};
+use crate::message::{Meaning, Part, find, meaning, part};
+use crate::parameters::of_detail;
+use crate::prefix::Prefix;
+use crate::records::{Framed, Framing, Source};
+use crate::{csv, json};
+
+/// Shown of a line that cannot be read.
+const SHOWN_BYTES: usize = 120;
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Lines with `log_line_prefix`.
+    Stderr,
+    /// csvlog.
+    Csv,
+    /// jsonlog.
+    Json,
+}
+
+impl Format {
+    fn of(head: &[u8]) -> Self {
+        let first = head.split(|byte| *byte == b'\n').find(|line| !line.is_empty());
+        match first {
+            Some(line) if line.starts_with(b"{\"timestamp\"") => Self::Json,
+            Some(line) if is_csv(line) => Self::Csv,
+            _ => Self::Stderr,
+        }
+    }
+
+    fn framing(self) -> Framing {
+        match self {
+            Self::Stderr => Framing::Tabs,
+            Self::Csv => Framing::Quotes,
+            Self::Json => Framing::Lines,
+        }
+    }
+}
+
+/// The first eleven columns hold no newline.
+fn is_csv(line: &[u8]) -> bool {
+    let mut fields = line.split(|byte| *byte == b',');
+    let time = fields.next().unwrap_or_default();
+    let ends = crate::time::timestamp(time).is_some_and(|(_, used)| used == time.len());
+    ends && fields.count() >= 11
+}
+
+/// What was read, and what could not be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Of all logs.
+    pub bytes: u64,
+    /// Messages, with those that are no events.
+    pub records: u64,
+    /// Events.
+    pub events: u64,
+    /// Records with another prefix, or damaged ones.
+    pub unread: u64,
+    /// Records that seem to be events in another language.
+    pub foreign: u64,
+    /// Logs whose last record is not whole.
+    pub torn: u64,
+    /// The first of the unread ones, shortened.
+    pub first_unread: String,
+}
+
+/// A line of any format.
+pub struct Line<'a> {
+    pub time_us: i64,
+    pub session: Cow<'a, [u8]>,
+    pub began: &'a [u8],
+    pub database: Cow<'a, [u8]>,
+    pub user: Cow<'a, [u8]>,
+    pub word: &'a [u8],
+    pub message: Cow<'a, [u8]>,
+    pub detail: Cow<'a, [u8]>,
+    pub query: Cow<'a, [u8]>,
+}
+
+/// Reads logs one after another.
+pub struct Reader {
+    paths: std::vec::IntoIter<PathBuf>,
+    open: Option<(Source<File>, Format)>,
+    format: Option<Format>,
+    prefixes: Vec<Prefix>,
+    last_prefix: usize,
+    slots: Slots,
+    tally: Tally,
+}
+
+/// The event that may get its DETAIL from the next line, and the one before it.
+#[derive(Default)]
+struct Slots {
+    pending: Option<Event>,
+    ready: Option<Event>,
+    spare: Event,
+}
+
+impl Reader {
+    /// The logs in the order of `paths`; without a `format` each tells its own. Raises nothing: files are opened later.
+    pub fn new(paths: Vec<PathBuf>, format: Option<Format>, prefixes: Vec<Prefix>) -> Self {
+        Self {
+            paths: paths.into_iter(),
+            open: None,
+            format,
+            prefixes,
+            last_prefix: 0,
+            slots: Slots::default(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// What was read so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The next event; None at the end. An error is named by its file.
+    pub fn next_event(&mut self) -> io::Result<Option<&Event>> {
+        if let Some(used) = self.slots.ready.take() {
+            self.slots.spare = used;
+        }
+        while self.slots.ready.is_none() {
+            let Some((source, format)) = &mut self.open else {
+                if !self.open_next()? {
+                    self.slots.ready = self.slots.pending.take();
+                    break;
+                }
+                continue;
+            };
+            let format = *format;
+            match source.next(format.framing())? {
+                Framed::Record(range) => {
+                    let record = source.bytes(range);
+                    self.tally.bytes += record.len() as u64 + 1;
+                    let record = record.strip_suffix(b"\r").unwrap_or(record);
+                    if record.is_empty() {
+                        continue;
+                    }
+                    let (slots, tally) = (&mut self.slots, &mut self.tally);
+                    let read = match format {
+                        Format::Csv => csv::line(record).map(|line| slots.take(&line, tally)),
+                        Format::Json => json::with_line(record, |line| slots.take(&line, tally)),
+                        Format::Stderr => {
+                            stderr(record, &self.prefixes, &mut self.last_prefix).map(|line| slots.take(&line, tally))
+                        }
+                    };
+                    tally.records += 1;
+                    if read.is_none() {
+                        unread(tally, record);
+                    }
+                }
+                Framed::Damaged => unread(&mut self.tally, b"a damaged or very long record"),
+                Framed::Torn => self.tally.torn += 1,
+                Framed::End => self.open = None,
+            }
+        }
+        self.tally.events += u64::from(self.slots.ready.is_some());
+        Ok(self.slots.ready.as_ref())
+    }
+
+    fn open_next(&mut self) -> io::Result<bool> {
+        let Some(path) = self.paths.next() else {
+            return Ok(false);
+        };
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("could not read \"{}\": {error}", path.display()));
+        let mut source = Source::new(File::open(&path).map_err(named)?);
+        let head = source.head().map_err(named)?;
+        if head.starts_with(&[0x1f, 0x8b]) {
+            return Err(named(io::Error::other("it is compressed: unpack it first")));
+        }
+        let format = self.format.unwrap_or_else(|| Format::of(head));
+        self.open = Some((source, format));
+        Ok(true)
+    }
+}
+
+fn unread(tally: &mut Tally, record: &[u8]) {
+    tally.unread += 1;
+    if tally.first_unread.is_empty() {
+        let line = record.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        tally.first_unread = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into();
+    }
+}
+
+/// A line of stderr by the prefix that fitted last, or by another.
+fn stderr<'a>(record: &'a [u8], prefixes: &[Prefix], last: &mut usize) -> Option<Line<'a>> {
+    let others = (0..prefixes.len()).filter(|at| at != last);
+    let order = std::iter::once(*last).chain(others);
+    let (at, (fields, word, message)) =
+        { order }.find_map(|at| prefixes.get(at)?.read(record).map(|found| (at, found)))?;
+    *last = at;
+    let session = if fields.session.is_empty() { fields.process } else { fields.session };
+    let began = if fields.session.is_empty() { fields.began } else { b"" };
+    Some(Line {
+        time_us: fields.time_us.unwrap_or(0),
+        session: Cow::Borrowed(session),
+        began,
+        database: Cow::Borrowed(fields.database),
+        user: Cow::Borrowed(fields.user),
+        word,
+        message: without_tabs(message),
+        detail: Cow::Borrowed(b""),
+        query: Cow::Borrowed(b""),
+    })
+}
+
+/// The server writes a tab at the start of each further line of a message.
+fn without_tabs(message: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = find(message, b"\n\t") else {
+        return Cow::Borrowed(message);
+    };
+    let mut whole = Vec::with_capacity(message.len());
+    let (mut rest, mut at) = (message, Some(first));
+    while let Some(found) = at {
+        whole.extend_from_slice(&rest[..=found]);
+        rest = &rest[found + 2..];
+        at = find(rest, b"\n\t");
+    }
+    whole.extend_from_slice(rest);
+    Cow::Owned(whole)
+}
+
+impl Slots {
+    fn take(&mut self, line: &Line<'_>, tally: &mut Tally) {
+        match part(line.word) {
+            Part::Log => match meaning(&line.message) {
+                Meaning::Event { kind, text, duration_ms } => {
+                    let event = self.begin(line, kind);
+                    event.duration_ms = duration_ms;
+                    event.text.extend_from_slice(text);
+                    if let Some(parameters) = of_detail(&line.detail) {
+                        event.parameters.extend_from_slice(parameters);
+                    }
+                }
+                Meaning::Other => self.ready = self.pending.take(),
+                Meaning::Foreign => tally.foreign += 1,
+            },
+            Part::Failure => {
+                let event = self.begin(line, Kind::Error);
+                event.text.extend_from_slice(&line.query);
+            }
+            Part::Detail => {
+                if let (Some(event), Some(found)) = (self.of(line), of_detail(&line.message)) {
+                    event.parameters.extend_from_slice(found);
+                }
+            }
+            Part::Statement => {
+                if let Some(event) = self.of(line).filter(|event| event.kind == Kind::Error) {
+                    event.text.clear();
+                    event.text.extend_from_slice(&line.message);
+                }
+            }
+            Part::Aside => {}
+            Part::Foreign => tally.foreign += 1,
+        }
+    }
+
+    /// The pending event where the line belongs to it.
+    fn of(&mut self, line: &Line<'_>) -> Option<&mut Event> {
+        self.pending.as_mut().filter(|event| event.session.starts_with(&line.session))
+    }
+
+    fn begin(&mut self, line: &Line<'_>, kind: Kind) -> &mut Event {
+        self.ready = self.pending.take();
+        let mut event = std::mem::take(&mut self.spare);
+        event.clear();
+        (event.time_us, event.kind) = (line.time_us, kind);
+        event.session.extend_from_slice(&line.session);
+        if !line.began.is_empty() {
+            event.session.push(b' ');
+            event.session.extend_from_slice(line.began);
+        }
+        event.database.extend_from_slice(&line.database);
+        event.user.extend_from_slice(&line.user);
+        self.pending.insert(event)
+    }
+}

@@ -1,0 +1,179 @@
+//! A log cut into records, through one buffer: a record may go over many lines.
+//!
+//! Plain reads are used, not a memory map: mapped pages count as the process's memory, and a log that is rotated away
+//! would be a bus error instead of an end of file.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use memchr::{memchr, memchr2};
+
+use crate::time::timestamp;
+
+const BUFFER_BYTES: usize = 1 << 20;
+/// Longer records are left out and counted.
+const RECORD_BYTES_MAX: usize = 16 << 20;
+/// A time with its zone and the comma behind it.
+const TIME_BYTES: usize = 48;
+
+/// How records end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// At each newline.
+    Lines,
+    /// At a newline that no tab follows.
+    Tabs,
+    /// At a newline outside of double quotes.
+    Quotes,
+}
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Framed {
+    /// A whole record without its newline; see [`Source::bytes`].
+    Record(Range<usize>),
+    /// Too long, or cut off in the midst and followed by others.
+    Damaged,
+    /// The last one, which has no newline: its writer was stopped, or is still writing.
+    Torn,
+    /// Nothing.
+    End,
+}
+
+enum End {
+    At(usize),
+    Broken(usize),
+    More,
+}
+
+/// An open log.
+pub struct Source<R> {
+    input: R,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    at_end: bool,
+    skips: bool,
+}
+
+impl<R: Read> Source<R> {
+    pub fn new(input: R) -> Self {
+        Self { input, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0, at_end: false, skips: false }
+    }
+
+    /// The bytes of a record.
+    pub fn bytes(&self, record: Range<usize>) -> &[u8] {
+        &self.buffer[record]
+    }
+
+    /// The first bytes, as many as one buffer holds; to be asked before any record.
+    pub fn head(&mut self) -> io::Result<&[u8]> {
+        self.fill()?;
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// The next record; its bytes stay until the next call.
+    pub fn next(&mut self, framing: Framing) -> io::Result<Framed> {
+        loop {
+            let rest = &self.buffer[self.start..self.end];
+            if self.skips {
+                match memchr(b'\n', rest) {
+                    Some(at) => {
+                        self.start += at + 1;
+                        self.skips = false;
+                    }
+                    None => {
+                        self.start = self.end;
+                        if self.at_end {
+                            return Ok(Framed::End);
+                        }
+                        self.fill()?;
+                    }
+                }
+                continue;
+            }
+            match end(framing, rest, self.at_end) {
+                End::At(at) => {
+                    let record = self.start..self.start + at;
+                    self.start += at + 1;
+                    return Ok(Framed::Record(record));
+                }
+                End::Broken(at) => {
+                    self.start += at + 1;
+                    return Ok(Framed::Damaged);
+                }
+                End::More if self.at_end => {
+                    let is_torn = self.start < self.end;
+                    self.start = self.end;
+                    return Ok(if is_torn { Framed::Torn } else { Framed::End });
+                }
+                End::More if rest.len() >= RECORD_BYTES_MAX => {
+                    self.skips = true;
+                    return Ok(Framed::Damaged);
+                }
+                End::More => self.fill()?,
+            }
+        }
+    }
+
+    /// More bytes behind those that are left, in a larger buffer where these fill it.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.end > self.buffer.len() / 2 {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        while self.end < self.buffer.len() && !self.at_end {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.at_end = true,
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn end(framing: Framing, bytes: &[u8], at_end: bool) -> End {
+    match framing {
+        Framing::Lines => memchr(b'\n', bytes).map_or(End::More, End::At),
+        Framing::Tabs => {
+            let mut from = 0;
+            while let Some(at) = memchr(b'\n', &bytes[from..]) {
+                let at = from + at;
+                match bytes.get(at + 1) {
+                    Some(b'\t') => from = at + 1,
+                    None if !at_end => return End::More,
+                    _ => return End::At(at),
+                }
+            }
+            End::More
+        }
+        Framing::Quotes => quoted_end(bytes, at_end),
+    }
+}
+
+fn quoted_end(bytes: &[u8], at_end: bool) -> End {
+    let (mut from, mut is_quoted) = (0, false);
+    while let Some(at) = memchr2(b'"', b'\n', &bytes[from..]) {
+        let at = from + at;
+        from = at + 1;
+        if bytes[at] == b'"' {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        if !is_quoted {
+            return End::At(at);
+        }
+        let next = &bytes[from..bytes.len().min(from + TIME_BYTES)];
+        if next.len() < TIME_BYTES && !at_end {
+            return End::More;
+        }
+        // Within a text a line may begin with a time, but hardly with one that a comma follows.
+        if timestamp(next).is_some_and(|(_, used)| next.get(used) == Some(&b',')) {
+            return End::Broken(at);
+        }
+    }
+    End::More
+}

@@ -1,0 +1,332 @@
+//! A statement without its constants, as pg_stat_statements shows it: `$1`, `$2` … in the order in which they stand.
+//!
+//! Only the lexical rules are used (manual, "Lexical Structure"), so that statements with other values are one entry.
+//! Of utility statements only the first two words are kept: they may hold passwords, and are not counted by their text.
+
+use std::io::Write;
+use std::ops::Range;
+
+/// What stood where the normalized text has a placeholder: the next number, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `$n` of the source.
+    Parameter(usize),
+    /// A constant's value; None for NULL.
+    Constant(Option<Vec<u8>>),
+}
+
+/// What a statement does to its session's transaction, and its normalized text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// A query or a change of rows.
+    Query,
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// COMMIT, END.
+    Commit,
+    /// ROLLBACK, ABORT; not to a savepoint.
+    Rollback,
+    /// Anything else.
+    Utility,
+}
+
+/// Writes the normalized text and its places, both emptied first.
+pub fn normalize(source: &[u8], text: &mut Vec<u8>, places: &mut Vec<Place>) -> Statement {
+    text.clear();
+    places.clear();
+    let mut lexer = Lexer { source, at: 0, text, places, words: Words::default() };
+    lexer.run();
+    let kept = text.iter().rposition(|byte| !b"; ".contains(byte)).map_or(0, |at| at + 1);
+    text.truncate(kept);
+    let kind = kind_of(text);
+    if kind == Statement::Utility {
+        places.clear();
+        let blanks = text.iter().enumerate().filter(|(_, byte)| **byte == b' ');
+        let second = blanks.map(|(at, _)| at).nth(1);
+        text.truncate(second.unwrap_or(text.len()));
+    }
+    kind
+}
+
+fn kind_of(text: &[u8]) -> Statement {
+    let start = text.iter().position(|byte| *byte != b'(').unwrap_or(0);
+    let mut words = text[start..].split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    let mut small = |room: &mut [u8; 12]| {
+        let word = words.next().unwrap_or_default();
+        let length = word.len().min(room.len());
+        room[..length].copy_from_slice(&word[..length]);
+        room[..length].make_ascii_lowercase();
+        length
+    };
+    let (mut one, mut two) = ([0; 12], [0; 12]);
+    let (first, second) = (small(&mut one), small(&mut two));
+    let is_one = memchr::memchr(b';', text).is_none();
+    match (&one[..first], &two[..second]) {
+        (b"select" | b"insert" | b"update" | b"delete" | b"merge" | b"with" | b"values" | b"table", _) => {
+            Statement::Query
+        }
+        (b"begin", _) | (b"start", b"transaction") if is_one => Statement::Begin,
+        (b"commit", b"prepared") | (b"rollback", b"to" | b"prepared") => Statement::Utility,
+        (b"commit" | b"end", _) => Statement::Commit,
+        (b"rollback" | b"abort", _) if !text.to_ascii_lowercase().windows(4).any(|four| four == b" to ") => {
+            Statement::Rollback
+        }
+        _ => Statement::Utility,
+    }
+}
+
+/// What of the words before decides whether a number is a constant.
+#[derive(Default)]
+struct Words {
+    /// Where the last word stands in the text, where nothing stands between; empty after anything else.
+    last: Range<usize>,
+    /// `ORDER BY 1, 2`: positions, which stay.
+    positions: bool,
+    /// `varchar(10)`: within such parentheses.
+    of_type: bool,
+    /// The last byte written that is no blank.
+    before: u8,
+}
+
+struct Lexer<'a> {
+    source: &'a [u8],
+    at: usize,
+    text: &'a mut Vec<u8>,
+    places: &'a mut Vec<Place>,
+    words: Words,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while let Some(&byte) = self.source.get(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => {
+                    self.at += 1;
+                    self.blank();
+                }
+                b'-' if self.peek(1) == b'-' => {
+                    let rest = &self.source[self.at..];
+                    self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                    self.blank();
+                }
+                b'/' if self.peek(1) == b'*' => {
+                    self.comment();
+                    self.blank();
+                }
+                b'\'' => self.string(0, false),
+                b'e' | b'E' if self.peek(1) == b'\'' => self.string(1, true),
+                b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if self.peek(1) == b'\'' => self.string(1, false),
+                b'"' => self.quoted_name(),
+                b'$' => self.dollar(),
+                b'0'..=b'9' => self.number(),
+                b'.' if self.peek(1).is_ascii_digit() && !is_word(self.words.before) => self.number(),
+                b'-' if self.peek(1).is_ascii_digit() && self.begins_value() => self.number(),
+                _ if is_word_start(byte) => self.word(),
+                _ => self.symbol(byte),
+            }
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.source.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn blank(&mut self) {
+        if self.text.last().is_some_and(|last| *last != b' ') {
+            self.text.push(b' ');
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+        self.words.before = bytes.last().copied().unwrap_or(self.words.before);
+    }
+
+    fn comment(&mut self) {
+        let mut depth = 0;
+        while self.at < self.source.len() {
+            match (self.peek(0), self.peek(1)) {
+                (b'/', b'*') => (depth, self.at) = (depth + 1, self.at + 2),
+                (b'*', b'/') => (depth, self.at) = (depth - 1, self.at + 2),
+                _ => self.at += 1,
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        self.at = self.at.min(self.source.len());
+    }
+
+    fn place(&mut self, place: Place) {
+        self.places.push(place);
+        let _ = write!(self.text, "${}", self.places.len()); // to memory: it cannot fail
+        self.words.before = b'0';
+        self.words.last = 0..0;
+    }
+
+    fn string(&mut self, skip: usize, escapes: bool) {
+        self.at += skip + 1;
+        let rest = &self.source[self.at..];
+        let end = memchr::memchr2(b'\'', b'\\', rest).unwrap_or(rest.len());
+        let mut value = rest[..end].to_vec();
+        self.at += end;
+        while let Some(&byte) = self.source.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'\'' if self.peek(0) == b'\'' => {
+                    value.push(b'\'');
+                    self.at += 1;
+                }
+                b'\'' => break,
+                b'\\' if escapes => self.escape(&mut value),
+                _ => value.push(byte),
+            }
+        }
+        self.place(Place::Constant(Some(value)));
+    }
+
+    /// What follows a backslash; octal, hexadecimal and Unicode numbers of characters are kept as written.
+    fn escape(&mut self, value: &mut Vec<u8>) {
+        let byte = self.peek(0);
+        self.at += 1;
+        match byte {
+            b'n' => value.push(b'\n'),
+            b't' => value.push(b'\t'),
+            b'r' => value.push(b'\r'),
+            b'b' => value.push(8),
+            b'f' => value.push(12),
+            b'x' | b'u' | b'U' | b'0'..=b'7' => value.extend_from_slice(&[b'\\', byte]),
+            _ => value.push(byte),
+        }
+    }
+
+    fn quoted_name(&mut self) {
+        let end = memchr::memchr(b'"', &self.source[self.at + 1..]);
+        let stop = end.map_or(self.source.len(), |end| self.at + end + 2);
+        let name = &self.source[self.at..stop];
+        self.at = stop;
+        self.write(name);
+        self.words.last = 0..0;
+    }
+
+    fn dollar(&mut self) {
+        let rest = &self.source[self.at + 1..];
+        let digits = crate::time::digits(rest);
+        if digits > 0 {
+            let number = rest[..digits].iter().take(6).fold(0, |sum, byte| sum * 10 + usize::from(byte - b'0'));
+            self.at += 1 + digits;
+            self.place(Place::Parameter(number));
+            return;
+        }
+        let tag = rest.iter().take_while(|byte| is_word(**byte) && **byte != b'$').count();
+        if rest.get(tag) != Some(&b'$') {
+            self.symbol(b'$');
+            return;
+        }
+        let (mark, body) = (&self.source[self.at..self.at + tag + 2], &rest[tag + 1..]);
+        let end = memchr::memmem::find(body, mark);
+        let value = body[..end.unwrap_or(body.len())].to_vec();
+        self.at += tag + 2 + end.map_or(body.len(), |end| end + mark.len());
+        self.place(Place::Constant(Some(value)));
+    }
+
+    /// May a minus here belong to a number?
+    fn begins_value(&self) -> bool {
+        const BEFORE: [&[u8]; 16] = [
+            b"select", b"and", b"or", b"not", b"between", b"in", b"limit", b"offset", b"then", b"else", b"when",
+            b"like", b"set", b"case", b"by", b"return",
+        ];
+        b"(,=<>+*/%[|".contains(&self.words.before) || self.last_is(&BEFORE)
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        while let Some(&byte) = self.source.get(self.at) {
+            let is_exponent =
+                b"+-".contains(&byte) && b"eE".contains(&self.source[self.at - 1]) && self.peek(1).is_ascii_digit();
+            if !(is_word(byte) && byte < 0x80 && byte != b'$') && byte != b'.' && !is_exponent {
+                break;
+            }
+            self.at += 1;
+        }
+        let value = &self.source[start..self.at];
+        let is_position = self.last_is(&[b"by"]) || (self.words.positions && self.words.before == b',');
+        if is_position || self.words.of_type {
+            self.words.positions = is_position;
+            self.write(value);
+            self.words.last = 0..0;
+        } else {
+            self.place(Place::Constant(Some(value.to_vec())));
+        }
+    }
+
+    fn word(&mut self) {
+        let rest = &self.source[self.at..];
+        let length = rest.iter().take_while(|byte| is_word(**byte)).count();
+        let word = &rest[..length];
+        self.at += length;
+        let is = |name: &[u8]| word.eq_ignore_ascii_case(name);
+        let may_be_value = length < 6 && !self.last_is(&[b"is", b"not", b"by", b"nulls"]);
+        if may_be_value && is(b"null") {
+            self.place(Place::Constant(None));
+        } else if may_be_value && (is(b"true") || is(b"false")) {
+            self.place(Place::Constant(Some(word.to_ascii_lowercase())));
+        } else {
+            self.words.positions &= is(b"asc") || is(b"desc");
+            let start = self.text.len();
+            self.write(word);
+            self.words.last = start..start + length;
+        }
+    }
+
+    fn last_is(&self, names: &[&[u8]]) -> bool {
+        let last = &self.text[self.words.last.clone()];
+        names.iter().any(|name| last.eq_ignore_ascii_case(name))
+    }
+
+    fn symbol(&mut self, byte: u8) {
+        const TYPES: [&[u8]; 12] = [
+            b"varchar",
+            b"char",
+            b"character",
+            b"varying",
+            b"numeric",
+            b"decimal",
+            b"bit",
+            b"time",
+            b"timestamp",
+            b"timestamptz",
+            b"bpchar",
+            b"float",
+        ];
+        match byte {
+            b'(' => self.words.of_type = self.last_is(&TYPES),
+            b')' => self.words.of_type = false,
+            b',' => {}
+            _ => self.words.positions = false,
+        }
+        self.at += 1;
+        self.write(&[byte]);
+        self.words.last = 0..0;
+    }
+}
+
+fn is_word_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+fn is_word(byte: u8) -> bool {
+    WORD[usize::from(byte)]
+}
+
+/// The bytes of a word behind its first: a letter, a digit, `_`, `$`, or of a character outside of ASCII.
+static WORD: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        let each = byte as u8;
+        table[byte] = each.is_ascii_alphanumeric() || each == b'_' || each == b'$' || each >= 0x80;
+        byte += 1;
+    }
+    table
+};

@@ -1,0 +1,376 @@
+//! What logs come to: statements with samples of their values, transactions as sequences of them, arrivals by minute.
+//!
+//! Everything here has a bound (statements, transactions, sessions at once), so any log takes the same memory;
+//! only minutes grow, by 16 bytes each.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+use serde::Serialize;
+
+use crate::events::{Event, Kind};
+use crate::parameters::parameters;
+use crate::reader::{Reader, Tally};
+use crate::sample::Sample;
+use crate::statement::{Place, Statement, normalize};
+
+const STATEMENTS_MAX: usize = 5_000;
+const TRANSACTIONS_MAX: usize = 2_000;
+const SESSIONS_MAX: usize = 50_000;
+/// Longer transactions are counted, not kept.
+const SEQUENCE_MAX: usize = 50;
+/// A tuple with a longer value is not kept.
+const VALUE_BYTES_MAX: usize = 4_096;
+/// A pause that is longer is the end of a session's work, not a user's thinking.
+const PAUSE_US_MAX: i64 = 600_000_000;
+/// Of the first transactions, all values are candidates for the sample, later of one in so many.
+const ALL_SAMPLED: u64 = 10_000;
+const SAMPLED_ONE_IN: u64 = 16;
+/// Stands in each statement of a capture, which is no load of the server's.
+const OURS: &[u8] = b"/* pgassay capture */";
+const MINUTE_US: i64 = 60_000_000;
+
+/// The values of one call, in the order of its placeholders.
+pub type Values = Vec<Option<String>>;
+
+/// One statement of the logs, without its constants.
+#[derive(Debug, Default, Serialize)]
+pub struct SeenStatement {
+    /// With `$1` for each value.
+    pub text: String,
+    /// How often it ran.
+    pub calls: u64,
+    /// Calls whose duration is known, and the sum of these.
+    pub timed: u64,
+    /// In ms.
+    pub exec_ms: f64,
+    /// How often it failed.
+    pub failed: u64,
+    /// Values of some of its calls.
+    pub parameters: Vec<Values>,
+    #[serde(skip)]
+    sample: Sample<Option<Values>>,
+}
+
+/// Transactions of the same statements in the same order; `statements` are indexes.
+#[derive(Debug, Default, Serialize)]
+pub struct SeenTransaction {
+    /// Which statements, in order.
+    pub statements: Vec<u32>,
+    /// How many were committed.
+    pub commits: u64,
+    /// How many were rolled back or failed.
+    pub rollbacks: u64,
+    /// Pauses of the client within it, the sum over all, in ms.
+    pub pause_ms: f64,
+    /// Values of some of them: of each statement in order.
+    pub parameters: Vec<Vec<Values>>,
+    #[serde(skip)]
+    sample: Sample<Vec<Values>>,
+}
+
+/// What all logs say together.
+#[derive(Debug, Default, Serialize)]
+pub struct Summary {
+    /// Of the first and the last event, in µs of the server's wall clock.
+    pub first_us: Option<i64>,
+    /// See `first_us`.
+    pub last_us: Option<i64>,
+    /// The longest in all first.
+    pub statements: Vec<SeenStatement>,
+    /// Explicit ones (BEGIN … COMMIT), the most frequent first.
+    pub transactions: Vec<SeenTransaction>,
+    /// Calls of statements for which there was no room any more.
+    pub other_calls: u64,
+    /// Transactions that were too long or for which there was no room.
+    pub other_transactions: u64,
+    /// Sessions with a call.
+    pub sessions: u64,
+    /// The most sessions at once that had not ended, as far as their ends are logged.
+    pub sessions_most: u64,
+    /// Pauses between a session's transactions: how many, and their sum in ms.
+    pub pauses: u64,
+    /// See `pauses`.
+    pub pause_ms: f64,
+    /// Calls by minute, from the first on, as pairs of the minute's number and its calls.
+    pub minutes: BTreeMap<i64, u64>,
+    /// Bytes read.
+    pub bytes: u64,
+    /// See [`Tally`].
+    pub records: u64,
+    /// See [`Tally`].
+    pub events: u64,
+    /// See [`Tally`].
+    pub unread: u64,
+    /// See [`Tally`].
+    pub foreign: u64,
+    /// See [`Tally`].
+    pub torn: u64,
+    /// See [`Tally`].
+    pub first_unread: String,
+}
+
+#[derive(Default)]
+struct Session {
+    last: Option<u32>,
+    ended_us: Option<i64>,
+    is_open: bool,
+    is_long: bool,
+    failed: bool,
+    keeps_values: bool,
+    sequence: Vec<u32>,
+    values: Vec<Values>,
+    pause_us: i64,
+    seen_us: i64,
+}
+
+struct Collector {
+    found: Summary,
+    keeps_values: bool,
+    ids: HashMap<Vec<u8>, u32>,
+    shapes: HashMap<Vec<u32>, usize>,
+    /// Places in `slab`.
+    sessions: HashMap<Vec<u8>, usize>,
+    slab: Vec<Session>,
+    free: Vec<usize>,
+    begun: u64,
+    text: Vec<u8>,
+    places: Vec<Place>,
+}
+
+/// Reads all events of the sessions in `database` (of all where it is empty); values are kept only where asked for.
+pub fn summarize(reader: &mut Reader, database: &[u8], keeps_values: bool) -> io::Result<Summary> {
+    let mut collector = Collector {
+        found: Summary::default(),
+        keeps_values,
+        ids: HashMap::new(),
+        shapes: HashMap::new(),
+        sessions: HashMap::new(),
+        slab: Vec::new(),
+        free: Vec::new(),
+        begun: 0,
+        text: Vec::new(),
+        places: Vec::new(),
+    };
+    let ours = memchr::memmem::Finder::new(OURS);
+    while let Some(event) = reader.next_event()? {
+        let is_ours = ours.find(&event.text).is_some();
+        let is_there = database.is_empty() || event.database.is_empty() || event.database == database;
+        if is_there && !is_ours {
+            collector.take(event);
+        }
+    }
+    Ok(collector.finish(reader.tally()))
+}
+
+impl Collector {
+    fn take(&mut self, event: &Event) {
+        let time_us = event.time_us;
+        match event.kind {
+            Kind::Parse | Kind::Bind | Kind::Connect => return,
+            Kind::Disconnect => {
+                if let Some(place) = self.sessions.remove(&event.session) {
+                    self.free.push(place);
+                }
+                return;
+            }
+            _ => {}
+        }
+        self.found.first_us = Some(self.found.first_us.map_or(time_us, |first| first.min(time_us)));
+        self.found.last_us = Some(self.found.last_us.map_or(time_us, |last| last.max(time_us)));
+        let place = self.session(&event.session);
+        let mut session = std::mem::take(&mut self.slab[place]);
+        session.seen_us = time_us;
+        match event.kind {
+            Kind::Duration => self.lasted(&mut session, event),
+            Kind::Error => self.failed(&mut session, event),
+            _ => self.called(&mut session, event),
+        }
+        self.slab[place] = session;
+    }
+
+    /// Its place; a new session may drop those that were silent for longest.
+    fn session(&mut self, name: &[u8]) -> usize {
+        if let Some(known) = self.sessions.get(name) {
+            return *known;
+        }
+        if self.sessions.len() >= SESSIONS_MAX {
+            let mut seen: Vec<i64> = self.sessions.values().map(|at| self.slab[*at].seen_us).collect();
+            let middle = seen.len() / 2;
+            let oldest = *seen.select_nth_unstable(middle).1;
+            let (slab, free) = (&self.slab, &mut self.free);
+            self.sessions.retain(|_, at| {
+                let is_kept = slab[*at].seen_us > oldest;
+                if !is_kept {
+                    free.push(*at);
+                }
+                is_kept
+            });
+        }
+        let place = self.free.pop().unwrap_or(self.slab.len());
+        if place == self.slab.len() {
+            self.slab.push(Session::default());
+        }
+        self.slab[place] = Session::default();
+        self.sessions.insert(name.to_vec(), place);
+        self.found.sessions += 1;
+        self.found.sessions_most = self.found.sessions_most.max(self.sessions.len() as u64);
+        place
+    }
+
+    /// The duration of a statement whose text came before it.
+    fn lasted(&mut self, session: &mut Session, event: &Event) {
+        session.ended_us = Some(event.time_us);
+        if let (Some(id), Some(ms)) = (session.last.take(), event.duration_ms) {
+            let statement = &mut self.found.statements[id as usize];
+            statement.timed += 1;
+            statement.exec_ms += ms;
+        }
+    }
+
+    fn failed(&mut self, session: &mut Session, event: &Event) {
+        session.failed = true;
+        session.last = None;
+        normalize(&event.text, &mut self.text, &mut self.places);
+        if let Some(id) = self.ids.get(&self.text) {
+            self.found.statements[*id as usize].failed += 1;
+        }
+    }
+
+    fn called(&mut self, session: &mut Session, event: &Event) {
+        let kind = normalize(&event.text, &mut self.text, &mut self.places);
+        let lasted_us = (event.duration_ms.unwrap_or(0.0) * 1e3) as i64;
+        let began_us = event.time_us.saturating_sub(lasted_us);
+        let pause_us = session.ended_us.map(|ended| began_us.saturating_sub(ended));
+        let pause_us = pause_us.filter(|pause| (0..PAUSE_US_MAX).contains(pause));
+        session.ended_us = Some(event.time_us);
+        match (session.is_open, pause_us) {
+            (true, Some(pause)) => session.pause_us += pause,
+            (false, Some(pause)) => {
+                self.found.pauses += 1;
+                self.found.pause_ms += pause as f64 / 1e3;
+            }
+            _ => {}
+        }
+        match kind {
+            Statement::Begin => self.begin(session),
+            Statement::Commit | Statement::Rollback => self.end(session, kind == Statement::Rollback),
+            Statement::Query | Statement::Utility => self.counted(session, event, kind),
+        }
+    }
+
+    fn begin(&mut self, session: &mut Session) {
+        self.begun += 1;
+        let is_sampled = self.begun < ALL_SAMPLED || self.begun % SAMPLED_ONE_IN == 0;
+        let (ended_us, seen_us) = (session.ended_us, session.seen_us);
+        *session = Session { is_open: true, keeps_values: is_sampled, ended_us, seen_us, ..Session::default() };
+    }
+
+    fn counted(&mut self, session: &mut Session, event: &Event, kind: Statement) {
+        *self.found.minutes.entry(event.time_us.div_euclid(MINUTE_US)).or_insert(0) += 1;
+        let Some(id) = self.id() else {
+            self.found.other_calls += 1;
+            session.is_long = true;
+            session.last = None;
+            return;
+        };
+        let keeps = self.keeps_values && kind == Statement::Query;
+        let statement = &mut self.found.statements[id as usize];
+        statement.calls += 1;
+        if let Some(ms) = event.duration_ms {
+            statement.timed += 1;
+            statement.exec_ms += ms;
+        }
+        session.last = event.duration_ms.is_none().then_some(id);
+        if keeps && !self.places.is_empty() {
+            let places = &self.places;
+            statement.sample.offer(|| values(places, &event.parameters));
+        }
+        if session.is_open && session.sequence.len() < SEQUENCE_MAX {
+            session.sequence.push(id);
+            if self.keeps_values && session.keeps_values {
+                session.values.extend(values(&self.places, &event.parameters));
+            }
+        } else {
+            session.is_long |= session.is_open;
+        }
+    }
+
+    fn id(&mut self) -> Option<u32> {
+        if let Some(known) = self.ids.get(&self.text) {
+            return Some(*known);
+        }
+        if self.ids.len() >= STATEMENTS_MAX {
+            return None;
+        }
+        let id = self.ids.len() as u32;
+        self.ids.insert(self.text.clone(), id);
+        self.found
+            .statements
+            .push(SeenStatement { text: String::from_utf8_lossy(&self.text).into_owned(), ..SeenStatement::default() });
+        Some(id)
+    }
+
+    fn end(&mut self, session: &mut Session, is_rollback: bool) {
+        let known = (session.ended_us, session.seen_us);
+        let ended = std::mem::take(session);
+        (session.ended_us, session.seen_us) = known;
+        if !ended.is_open || ended.sequence.is_empty() {
+            return;
+        }
+        let index = match self.shapes.get(&ended.sequence) {
+            Some(index) => Some(*index),
+            None if self.shapes.len() < TRANSACTIONS_MAX && !ended.is_long => {
+                self.shapes.insert(ended.sequence.clone(), self.found.transactions.len());
+                self.found
+                    .transactions
+                    .push(SeenTransaction { statements: ended.sequence.clone(), ..SeenTransaction::default() });
+                Some(self.found.transactions.len() - 1)
+            }
+            None => None,
+        };
+        let Some(index) = index.filter(|_| !ended.is_long) else {
+            self.found.other_transactions += 1;
+            return;
+        };
+        let shape = &mut self.found.transactions[index];
+        if is_rollback || ended.failed {
+            shape.rollbacks += 1;
+        } else {
+            shape.commits += 1;
+        }
+        shape.pause_ms += ended.pause_us as f64 / 1e3;
+        if ended.keeps_values && ended.values.len() == ended.sequence.len() {
+            shape.sample.offer(|| ended.values);
+        }
+    }
+
+    fn finish(self, tally: &Tally) -> Summary {
+        let mut found = self.found;
+        for each in &mut found.statements {
+            each.parameters = each.sample.kept().iter().flatten().cloned().collect();
+        }
+        for each in &mut found.transactions {
+            each.parameters = each.sample.kept().to_vec();
+        }
+        let tally = tally.clone();
+        (found.bytes, found.records, found.events) = (tally.bytes, tally.records, tally.events);
+        (found.unread, found.foreign, found.torn) = (tally.unread, tally.foreign, tally.torn);
+        found.first_unread = tally.first_unread;
+        found
+    }
+}
+
+/// What stood at each place of a call; None where a parameter was not logged or a value is too long.
+fn values(places: &[Place], logged: &[u8]) -> Option<Values> {
+    let bound = parameters(logged);
+    let text = |value: &Option<Vec<u8>>| value.as_ref().map(|it| String::from_utf8_lossy(it).into_owned());
+    let found: Option<Values> = places
+        .iter()
+        .map(|place| match place {
+            Place::Parameter(number) => bound.get(number.checked_sub(1)?).map(text),
+            Place::Constant(value) => Some(text(value)),
+        })
+        .collect();
+    found.filter(|values| values.iter().flatten().all(|value| value.len() <= VALUE_BYTES_MAX))
+}

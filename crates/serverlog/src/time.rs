@@ -1,0 +1,87 @@
+//! Times as the server writes them, in microseconds since 1970 of the clock on the server's wall.
+//!
+//! A zone is an abbreviation without an offset (manual, "log_timezone"), so it is not applied: only differences between
+//! times of one log are used.
+
+/// `2026-11-23 01:29:46.123 UTC` or without milliseconds; also how many bytes it takes with its zone.
+pub fn timestamp(text: &[u8]) -> Option<(i64, usize)> {
+    let fixed = text.get(..19)?;
+    let shape = [(4, b'-'), (7, b'-'), (10, b' '), (13, b':'), (16, b':')];
+    if shape.iter().any(|(at, wanted)| fixed[*at] != *wanted) {
+        return None;
+    }
+    let part = |from: usize, to: usize| number(&fixed[from..to]);
+    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+    let in_range = (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !in_range || hour > 24 || minute > 59 || second > 60 {
+        return None;
+    }
+    let (mut used, mut fraction_us) = (19, 0);
+    if text.get(19) == Some(&b'.') {
+        let digits = digits(&text[20..]);
+        if digits == 0 || digits > 6 {
+            return None;
+        }
+        fraction_us = number(&text[20..20 + digits])? * 10i64.pow(6 - digits as u32);
+        used = 20 + digits;
+    }
+    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    Some((seconds * 1_000_000 + fraction_us, used + zone(&text[used..])))
+}
+
+/// `1795229900.324`, as `%n` writes it.
+pub fn epoch(text: &[u8]) -> Option<(i64, usize)> {
+    let whole = digits(text);
+    if whole == 0 || whole > 12 {
+        return None;
+    }
+    let seconds = number(&text[..whole])? * 1_000_000;
+    if text.get(whole) != Some(&b'.') {
+        return Some((seconds, whole));
+    }
+    let part = digits(&text[whole + 1..]);
+    if part == 0 || part > 6 {
+        return None;
+    }
+    let fraction = number(&text[whole + 1..whole + 1 + part])? * 10i64.pow(6 - part as u32);
+    Some((seconds + fraction, whole + 1 + part))
+}
+
+/// How many digits stand at the start.
+pub fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// The blank and the zone: letters, or a sign with digits and perhaps minutes (`+05:30`).
+fn zone(text: &[u8]) -> usize {
+    let Some(text) = text.strip_prefix(b" ") else {
+        return 0;
+    };
+    let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if letters > 0 {
+        return 1 + letters;
+    }
+    let hours = digits(text.get(1..).unwrap_or_default());
+    if !matches!(text.first(), Some(b'+' | b'-')) || hours == 0 {
+        return 0;
+    }
+    match text[1 + hours..].strip_prefix(b":").map(digits) {
+        Some(2) => 2 + hours + 3,
+        _ => 2 + hours,
+    }
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    text.iter().try_fold(0, |sum: i64, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
+}
+
+/// Days since 1970 of a date of the Gregorian calendar: whole years, leap days, days of the months before.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+    let leaps = |year: i64| year / 4 - year / 100 + year / 400;
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap_day = i64::from(is_leap && month > 2);
+    let years = 365 * (year - 1970) + leaps(year - 1) - leaps(1969);
+    years + BEFORE[month as usize - 1] + leap_day + day - 1
+}

@@ -1,0 +1,199 @@
+//! Logs as the server writes them, in three formats, and damaged ones.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serverlog::{Event, Format, Kind, Prefix, Reader, Summary, Tally, parameters, summarize};
+
+/// A file that goes away with the test.
+struct Log(PathBuf);
+
+impl Log {
+    fn new(text: &[u8]) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("server-log-test-{}-{number}", std::process::id()));
+        fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn reader(&self, prefixes: &[&str], format: Option<Format>) -> Reader {
+        let prefixes = prefixes.iter().map(|each| Prefix::parse(each).unwrap()).collect();
+        Reader::new(vec![self.0.clone()], format, prefixes)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn read(text: &str, prefix: &str) -> (Vec<Event>, Tally) {
+    let log = Log::new(text.as_bytes());
+    let mut reader = log.reader(&[prefix], None);
+    let mut events = Vec::new();
+    while let Some(event) = reader.next_event().unwrap() {
+        events.push(event.clone());
+    }
+    (events, reader.tally().clone())
+}
+
+fn summary(text: &str) -> Summary {
+    let log = Log::new(text.as_bytes());
+    summarize(&mut log.reader(&["%m [%p] "], None), b"", true).unwrap()
+}
+
+fn shown(event: &Event) -> (Kind, &str, Option<f64>) {
+    (event.kind, std::str::from_utf8(&event.text).unwrap(), event.duration_ms)
+}
+
+const HEAD: &str = "2026-11-23 01:29:46.500 UTC [77] ";
+
+#[test]
+fn messages_of_all_kinds_are_told_apart() {
+    let messages = [
+        ("statement: SELECT 1", (Kind::Statement, "SELECT 1", None)),
+        ("duration: 0.250 ms", (Kind::Duration, "", Some(0.25))),
+        ("duration: 12.500 ms  statement: SELECT 2", (Kind::Statement, "SELECT 2", Some(12.5))),
+        ("duration: 1.0 ms  parse <unnamed>: SELECT $1", (Kind::Parse, "SELECT $1", Some(1.0))),
+        ("duration: 1.0 ms  bind s1: SELECT $1", (Kind::Bind, "SELECT $1", Some(1.0))),
+        ("duration: 1.0 ms  execute s1: SELECT $1", (Kind::Execute, "SELECT $1", Some(1.0))),
+        ("execute s1/portal: SELECT ': '", (Kind::Execute, "SELECT ': '", None)),
+        ("connection authorized: user=a database=b", (Kind::Connect, "", None)),
+        ("disconnection: session time: 0:00:00.1", (Kind::Disconnect, "", None)),
+    ];
+    for (message, wanted) in messages {
+        let (events, tally) = read(&format!("{HEAD}LOG:  {message}\n"), "%m [%p] ");
+        assert_eq!((shown(&events[0]), tally.unread), (wanted, 0), "{message}");
+    }
+    for other in ["checkpoint starting: time", "execute fetch from p: SELECT 1", "duration: 1.0 ms  plan:\n\tx"] {
+        let (events, tally) = read(&format!("{HEAD}LOG:  {other}\n"), "%m [%p] ");
+        assert_eq!((events.len(), tally.records, tally.foreign), (0, 1, 0), "{other}");
+    }
+}
+
+#[test]
+fn a_statement_of_many_lines_has_its_parameters_from_the_detail() {
+    let text = format!(
+        "{HEAD}LOG:  execute <unnamed>: SELECT a\n\t\tFROM t\n\n\tWHERE b = $1\n\
+         {HEAD}DETAIL:  Parameters: $1 = 'it''s', $2 = NULL, $3 = ''\n"
+    );
+    let text = text.replace("\n\n\t", "\n\t");
+    let (events, _) = read(&text, "%m [%p] ");
+    assert_eq!(shown(&events[0]), (Kind::Execute, "SELECT a\n\tFROM t\nWHERE b = $1", None));
+    let value = |text: &str| Some(text.as_bytes().to_vec());
+    assert_eq!(parameters(&events[0].parameters), vec![value("it's"), None, value("")]);
+    assert_eq!(events[0].time_us, 1_795_397_386_500_000);
+}
+
+#[test]
+fn prefixes_of_every_shape_are_read() {
+    let cases = [
+        ("%m [%p] %q%u@%d/%a ", "2026-11-23 01:29:46.500 CET [7] bob@shop/my app ", "7"),
+        ("%t:%r:%u@%d:[%p]: ", "2026-11-23 01:29:46 UTC:10.0.0.1(5432):bob@shop:[7]: ", "7"),
+        ("%n %c %l %x %e %v %Q %P %u %d ", "1795397386.500 65f1.1a 3 0 00000 3/44 -12 9 bob shop ", "65f1.1a"),
+        ("<%-10u|%5p|%d> ", "<bob       |    7|shop> ", "7"),
+        ("%u %d%%%p", "bob shop%7", "7"),
+        ("%p %s %u@%d: ", "7 2026-11-23 01:00:00 UTC bob@shop: ", "7 2026-11-23 01:00:00 UTC"),
+        ("%p:%d:%u", "7:shop:bob", "7"),
+    ];
+    for (prefix, line, session) in cases {
+        let (events, tally) = read(&format!("{line}LOG:  statement: SELECT 1\n"), prefix);
+        assert_eq!(tally.unread, 0, "{prefix}: {}", tally.first_unread);
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let found = (text(&events[0].user), text(&events[0].database), text(&events[0].session));
+        assert_eq!(found, ("bob".into(), "shop".into(), session.into()), "{prefix}");
+    }
+    let (events, tally) = read(&format!("{HEAD}LOG:  checkpoint starting: time\n"), "%m [%p] %q%u@%d ");
+    assert_eq!((events.len(), tally.unread), (0, 0), "a process without a session");
+    assert_eq!(Prefix::parse("%m %z").unwrap_err().to_string(), "log_line_prefix has no escape %z");
+}
+
+#[test]
+fn csv_and_json_say_the_same_as_stderr() {
+    let csv = "2026-11-23 01:29:46.500 UTC,\"bob\",\"shop\",7,\"[local]\",65f1.1a,3,\"SELECT\",\
+        2026-11-23 01:00:00 UTC,3/4,0,LOG,00000,\"duration: 1.500 ms  execute s: SELECT \"\"a\"\"\n, $1\",\
+        \"parameters: $1 = '7'\",,,,,,,,\"psql\",\"client backend\",,0\n";
+    let json = "{\"timestamp\":\"2026-11-23 01:29:46.500 UTC\",\"user\":\"bob\",\"dbname\":\"shop\",\"pid\":7,\
+        \"session_id\":\"65f1.1a\",\"error_severity\":\"LOG\",\"message\":\"duration: 1.500 ms  execute s: \
+        SELECT \\\"a\\\"\\n, $1\",\"detail\":\"parameters: $1 = '7'\",\"query_id\":0}\n";
+    let ((one, first), (other, second)) = (read(csv, ""), read(json, ""));
+    assert_eq!(one, other);
+    assert_eq!((first.unread, second.unread), (0, 0));
+    assert_eq!(shown(&one[0]), (Kind::Execute, "SELECT \"a\"\n, $1", Some(1.5)));
+    assert_eq!(parameters(&one[0].parameters), vec![Some(b"7".to_vec())]);
+    let cut = format!("{}{csv}", &csv[..csv.len() - 60]);
+    let (events, tally) = read(&format!("{}\n{csv}", &cut[..175]), "");
+    assert_eq!((events.len(), tally.unread), (1, 1), "a record that was cut off costs only itself");
+}
+
+#[test]
+fn other_prefixes_languages_and_a_torn_end_are_counted() {
+    let line = format!("{HEAD}LOG:  statement: SELECT 1\n");
+    let (events, tally) =
+        read(&format!("{line}12:00 bob LOG:  statement: SELECT 2\n{line}{}", &line[..30]), "%m [%p] ");
+    assert_eq!((events.len(), tally.unread, tally.torn), (2, 1, 1));
+    assert_eq!(tally.first_unread, "12:00 bob LOG:  statement: SELECT 2");
+    for foreign in ["LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1", "СООБЩЕНИЕ:  оператор: SELECT 1"] {
+        let (events, tally) = read(&format!("{HEAD}{foreign}\n"), "%m [%p] ");
+        assert_eq!((events.len(), tally.foreign), (0, 1), "{foreign}");
+    }
+    let log = Log::new(format!("{line}7 LOG:  statement: SELECT 2\n{line}").as_bytes());
+    let mut reader = log.reader(&["%m [%p] ", "%p "], None);
+    while reader.next_event().unwrap().is_some() {}
+    assert_eq!((reader.tally().events, reader.tally().unread), (3, 0), "the prefix was changed meanwhile");
+}
+
+#[test]
+fn logs_that_cannot_be_opened_are_named() {
+    let mut reader = Reader::new(vec!["/nowhere/a.log".into()], None, vec![]);
+    assert!(reader.next_event().unwrap_err().to_string().contains("could not read \"/nowhere/a.log\""));
+    let packed = Log::new(&[0x1f, 0x8b, 8, 0]);
+    let error = packed.reader(&[""], None).next_event().unwrap_err();
+    assert!(error.to_string().contains("it is compressed"));
+}
+
+#[test]
+fn transactions_are_sequences_with_the_values_of_each() {
+    let line = |ms: u32, session: u32, message: &str| {
+        format!("2026-11-23 01:29:{:02}.{:03} UTC [{session}] LOG:  {message}\n", ms / 1000, ms % 1000)
+    };
+    let mut text = String::new();
+    for turn in 0..3 {
+        let at = turn * 1000;
+        for session in [7, 8] {
+            text += &line(at, session, "statement: BEGIN");
+            text += &line(at + 100, session, &format!("statement: UPDATE t SET a = {turn} WHERE b = 'x{session}'"));
+            text += &line(at + 200, session, "statement: SELECT count(*) FROM t");
+            text += &line(at + 210, session, "duration: 10.000 ms");
+            text += &line(at + 300, session, if turn == 2 { "statement: ROLLBACK" } else { "statement: COMMIT" });
+        }
+        text += &line(at + 400, 9, "duration: 5.0 ms  statement: SELECT a FROM t WHERE b = 'y'");
+    }
+    let found = summary(&text);
+    let seen: Vec<_> = found.statements.iter().map(|each| (each.text.as_str(), each.calls, each.exec_ms)).collect();
+    let wanted = [
+        ("UPDATE t SET a = $1 WHERE b = $2", 6, 0.0),
+        ("SELECT count(*) FROM t", 6, 60.0),
+        ("SELECT a FROM t WHERE b = $1", 3, 15.0),
+    ];
+    assert_eq!(seen, wanted);
+    let shape = &found.transactions[0];
+    assert_eq!((shape.statements.as_slice(), shape.commits, shape.rollbacks), (&[0, 1][..], 4, 2));
+    assert_eq!(shape.parameters[0], vec![vec![Some("0".into()), Some("x7".into())], vec![]]);
+    assert_eq!((found.transactions.len(), found.sessions, found.sessions_most), (1, 3, 3));
+    assert_eq!(found.minutes.values().sum::<u64>(), 15);
+    assert!(shape.pause_ms > 0.0 && found.pause_ms > 0.0);
+}
+
+#[test]
+fn values_are_kept_only_where_they_are_asked_for() {
+    let log = Log::new(format!("{HEAD}LOG:  statement: SELECT 'secret'\n").as_bytes());
+    let found = summarize(&mut log.reader(&["%m [%p] "], None), b"", false).unwrap();
+    assert_eq!(found.statements[0].parameters.len(), 0);
+    assert_eq!(found.statements[0].text, "SELECT $1");
+    let other = summarize(&mut log.reader(&["%m [%p] "], None), b"other", true).unwrap();
+    assert_eq!(other.statements.len(), 1, "a prefix without a database says nothing against it");
+}
