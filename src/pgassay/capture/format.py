@@ -89,6 +89,39 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class Transaction:
+    """A kind of transaction in the log: its queries in order by `query_id`, how often, the client's pauses in all.
+
+    `parameters` are samples of whole transactions, each with the values of every query, where literals were asked for.
+    """
+
+    statements: tuple[int, ...]
+    commits: int
+    rollbacks: int = 0
+    pause_ms: float = 0.0
+    parameters: tuple[tuple[tuple[str | None, ...], ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What the server's log adds, over its own `window_s`; minutes count from the first, pauses are the clients'."""
+
+    window_s: float
+    calls: int
+    calls_by_minute: tuple[tuple[int, int], ...] = ()
+    processes: int = 0
+    processes_most: int = 0
+    """The most at once."""
+    pauses: int = 0
+    """Between two transactions of a process; `pause_ms` is their sum."""
+    pause_ms: float = 0.0
+    transactions: tuple[Transaction, ...] = ()
+    left_out: int = 0
+    """Kinds of transactions with a query that the capture lacks, and transactions beyond the reader's bounds."""
+    unread: int = 0
+
+
+@dataclass(frozen=True)
 class Load:
     """What the server did for `window_s` seconds; `counters` are differences by name (docs/capture.md)."""
 
@@ -96,6 +129,7 @@ class Load:
     statements: tuple[Statement, ...]
     moments: tuple[Moment, ...] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
+    logged: Logged | None = None
 
     @property
     def exec_ms(self) -> float:

@@ -40,8 +40,67 @@ def no_statements(preloaded: bool) -> CaptureError:
     )
     return CaptureError(
         "pg_stat_statements is not available in this database, so the load cannot be read",
-        f"{how}; without it, --without-load captures settings and data, for scripts of your own",
+        f"{how}; without it, --log captures the load from the server's log, and --without-load settings and data alone",
     )
+
+
+def no_log(path: Path) -> UsageError:
+    """`--log` names no file."""
+    return UsageError(f'"{path}" is no file', "--log reads files on this machine: copy the server's log, unpacked")
+
+
+def not_a_prefix(why: str) -> UsageError:
+    """A prefix with an unknown escape."""
+    return UsageError(why, "give the server's own setting: psql -Atc 'SHOW log_line_prefix'")
+
+
+def unreadable_log(detail: str) -> CaptureError:
+    """A log that cannot be read."""
+    return CaptureError(detail, "--log reads files on this machine: copy the server's log, unpacked")
+
+
+def log_in_another_language() -> CaptureError:
+    """No English message, but others that look like statements."""
+    return CaptureError(
+        "the log's messages are not in English, so its statements cannot be read",
+        "set lc_messages = 'C' on the server (a reload suffices), and capture a log written since",
+    )
+
+
+def log_with_another_prefix(prefix: str, line: str) -> CaptureError:
+    """Most lines have another prefix."""
+    return CaptureError(
+        f'the log\'s lines do not begin with log_line_prefix "{prefix}": {line}',
+        "name the setting that it was written with by --log-line-prefix",
+    )
+
+
+def log_without_statements() -> CaptureError:
+    """The log holds no statement of this database."""
+    return CaptureError(
+        "the log holds no statement of this database",
+        "log_min_duration_statement = 0 logs all of them, with their parameters and durations",
+    )
+
+
+def unread_lines(count: int, records: int, first: str) -> str:
+    """A warning: lines of the log that were not understood."""
+    return f"{count} of {records} lines of the log could not be read; the first: {first}"
+
+
+def foreign_lines(count: int) -> str:
+    """A warning: some of the log is in another language."""
+    return f"{count} lines of the log seem to be statements in another language than English, and are left out"
+
+
+def torn_log() -> str:
+    """A warning: a log that was cut off or is still written."""
+    return "the log's last line is not whole, and is left out"
+
+
+def beyond_bounds(calls: int, transactions: int) -> str:
+    """A warning: more kinds than the reader keeps."""
+    return f"{calls} calls and {transactions} transactions of the log are too rare or too long to be kept"
 
 
 def nothing_ran(window_s: float) -> str:

@@ -7,6 +7,7 @@ meets a row that is there already does nothing. What cannot be played is named, 
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 from random import Random
@@ -132,7 +133,17 @@ def _observed(statement: Statement, parsed: Parsed) -> _Values | None:
         for each in statement.parameters
         if len(each) >= numbers[-1]
     ]
-    return _Values(tuples=tuples, said=dict.fromkeys(numbers, "as observed")) if tuples else None
+    if not tuples:
+        return None
+    found = _Values(tuples=tuples, said=dict.fromkeys(numbers, "as observed"))
+    for number, use in parsed.uses.items():
+        if use.role is Role.ASSIGNED and use.column is not None and use.column.unique:
+            with suppress(_CannotDrawError):  # of another type: an INSERT of a key that is there does nothing
+                _draw_fresh(number, use.column, found, f"{use.column.name}: a new key, since the observed one is there")
+    for each in tuples:
+        for number in found.inline:
+            del each[number]
+    return found
 
 
 def _drawn(statement: Statement, parsed: Parsed, random: Random) -> _Values:

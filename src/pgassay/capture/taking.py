@@ -11,8 +11,9 @@ from typing import Any
 
 from pgassay import __version__
 from pgassay.bench.running import Clock
-from pgassay.capture import messages, reads
+from pgassay.capture import logs, messages, reads
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
+from pgassay.capture.logs import LogFiles
 from pgassay.capture.privacy import secret_in, without_literals
 from pgassay.capture.schema import tables_of
 from pgassay.capture.source import Readable, Row
@@ -34,17 +35,21 @@ class Request:
     data: str = "dump"
     with_load: bool = True
     with_literals: bool = False
+    logs: LogFiles | None = None
 
     @property
     def with_values(self) -> bool:
         """Are values of the user's columns part of it? They are in a dump anyway."""
         return self.with_literals or self.data == "dump"
 
-    def reads(self) -> tuple[reads.Read, ...]:
-        """What the server is asked, in order."""
+    def reads(self, *, counted: bool = True) -> tuple[reads.Read, ...]:
+        """What is read, in order; not `counted` where there is no pg_stat_statements."""
         found = [*reads.ALWAYS, reads.VALUES if self.with_values else reads.STATISTICS]
-        if self.with_load:
+        if self.with_load and counted:
             found += reads.LOAD
+        if self.logs is not None:
+            named = ", ".join(path.name for path in self.logs.paths)
+            found.append(reads.Read(named, "the server's log: transactions, and values with --with-literals"))
         if self.data == "dump":
             found.append(reads.Read("every table", "the data, by pg_dump in one snapshot, after the load"))
         if self.data == "synthetic":
@@ -60,6 +65,7 @@ class Identity:
     source: Source
     database_bytes: int
     schema: str | None
+    log_line_prefix: str = logs.DEFAULT_PREFIX
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,10 @@ def identify(session: Readable, request: Request) -> Identity:
     found = {str(name): str(value) for name, value in session.read("the settings", reads.settings()).rows}
     schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)
     preloaded = tuple(each.strip() for each in str(libraries or "").split(",") if each.strip())
-    if request.with_load and (schema is None or (libraries is not None and EXTENSION not in preloaded)):
-        raise messages.no_statements(EXTENSION in preloaded)
+    if schema is None or (libraries is not None and EXTENSION not in preloaded):
+        if request.with_load and request.logs is None:
+            raise messages.no_statements(EXTENSION in preloaded)
+        schema = None
     source = Source(
         version=str(version),
         major=int(major),
@@ -94,20 +102,20 @@ def identify(session: Readable, request: Request) -> Identity:
         libraries=preloaded,
         extensions={str(name): str(version) for name, version, _ in extensions},
     )
-    return Identity(source, int(size), schema)
+    return Identity(source, int(size), schema, found.get("log_line_prefix", logs.DEFAULT_PREFIX))
 
 
 def take(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Taken:
     """Everything but the data; `tick` gets the seconds that are left. Raises `CaptureError`."""
     began = clock.wall_ns()
-    load = _load(session, identity, request, clock, tick) if request.with_load else None
+    load, heard = _whole_load(session, identity, request, clock, tick)
     statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows
     tables, private = tables_of(
         session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
     )
     functions = tuple(str(row[0]) for row in session.read("the functions", reads.volatile_functions()).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
-    warnings = [messages.replica()] if identity.source.replica else []
+    warnings = [*([messages.replica()] if identity.source.replica else []), *heard]
     if load is not None:
         hidden = sum(each.text == HIDDEN for each in load.statements)
         warnings += [messages.hidden_statements(hidden)] if hidden else []
@@ -127,6 +135,21 @@ def take(session: Readable, identity: Identity, request: Request, clock: Clock, 
         secrets=tuple(secrets),
     )
     return Taken(capture, tuple(warnings))
+
+
+def _whole_load(
+    session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]
+) -> tuple[Load | None, tuple[str, ...]]:
+    """By pg_stat_statements, by the log, by both, or none; and what of the log could not be read."""
+    if not request.with_load:
+        return None, ()
+    counted = _load(session, identity, request, clock, tick) if identity.schema is not None else None
+    if request.logs is None:
+        return counted, ()
+    own, database = identity.log_line_prefix, identity.source.database
+    found = logs.read(request.logs, own, database, with_values=request.with_literals)
+    load = logs.load_of(found) if counted is None else logs.joined(counted, found)
+    return load, tuple(logs.warnings_of(found))
 
 
 def _load(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Load:

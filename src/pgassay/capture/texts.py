@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pgassay.capture.format import Capture, Cost
+from pgassay.capture.format import Capture, Cost, Logged
 from pgassay.capture.likeness import ENOUGH, Likeness, Part
 from pgassay.capture.scripts import ScriptedLoad
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
@@ -22,10 +22,11 @@ def announcement(identity: Identity, request: Request) -> str:
         "read-only transactions, each with statement_timeout"
         f" {STATEMENT_TIMEOUT_MS // 1000} s and lock_timeout {LOCK_TIMEOUT_MS // 1000} s; nothing is created or changed"
     )
-    reads = request.reads()
+    counted = identity.schema is not None
+    reads = request.reads(counted=counted)
     width = max(len(each.source) for each in reads)
     lines += [f"  {each.source:<{width}}  {each.times:<11}  {each.purpose}" for each in reads]
-    if request.with_load:
+    if request.with_load and counted:
         lines.append(f"the load is watched for {format_number(request.window_s)} s")
     if request.data == "dump":
         lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
@@ -44,12 +45,22 @@ def summary(capture: Capture, path: Path) -> str:
             f"load: {len(load.statements)} statements, {format_number(round(calls / load.window_s, 1))} calls a second,"
             f" for {load.window_s:.0f} s"
         )
+    if load is not None and load.logged is not None:
+        lines.append(_logged(load.logged))
     if capture.data.file:
         lines.append(f"data: {capture.data.file}, {format_size(capture.data.bytes)}")
     lines += [f"left out: {each}" for each in capture.secrets]
     lines.append(cost(capture.cost))
     lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
     return "\n".join(lines) + "\n"
+
+
+def _logged(found: Logged) -> str:
+    committed = sum(each.commits for each in found.transactions)
+    return (
+        f"log: {found.calls} calls in {found.window_s:.0f} s, at most {found.processes_most} processes at once;"
+        f" {committed} transactions of several statements, of {len(found.transactions)} kinds"
+    )
 
 
 def cost(found: Cost) -> str:

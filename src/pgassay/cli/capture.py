@@ -18,6 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data", choices=data, default="dump", help="by pg_dump, made from statistics, or none (default: dump)")
     add("--with-literals", action="store_true", help="keep literals in the texts of statements, and values of columns")
     add("--without-load", action="store_true", help="settings and data alone: pg_stat_statements is not needed")
+    add("--log", metavar="FILE[,FILE]", help="the server's log, in order: its transactions and, with literals, values")
+    add(
+        "--log-line-prefix",
+        action="append",
+        default=[],
+        metavar="PREFIX",
+        help="with which the log was written (default: the server's setting); again for another",
+    )
     add("--pg-bindir", type=Path, metavar="DIR", help="where pg_dump is (default: the first that fits)")
     add(
         "-n",
@@ -30,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Say what is read, read it, say what it cost."""
     from pgassay.capture import dump, files, texts
+    from pgassay.capture.logs import LogFiles
     from pgassay.capture.server import Tools, capture
     from pgassay.capture.source import Session
     from pgassay.capture.taking import Request, identify
@@ -40,7 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.study.units import parse_time_s
 
     window_s = parse_time_s(arguments.window)
-    request = Request(window_s, arguments.data, not arguments.without_load, arguments.with_literals)
+    named = None
+    if arguments.log is not None:
+        named = LogFiles(tuple(map(Path, arguments.log.split(","))), tuple(arguments.log_line_prefix))
+        named.check()
+    request = Request(window_s, arguments.data, not arguments.without_load, arguments.with_literals, named)
     if arguments.out is not None:
         files.require_absent(arguments.out)
     account, clock = accounts.choose(), SystemClock()

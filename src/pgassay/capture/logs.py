@@ -1,0 +1,223 @@
+"""A captured server's log: what ran with which values, in which transactions, beside what pg_stat_statements counted.
+
+The Rust core reads it (docs/server-log.md). A statement of the log is one of pg_stat_statements where both are the same
+without their constants. Without that extension the log alone is the load, which says no rows, blocks and WAL.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from pgassay.capture import messages
+from pgassay.capture.format import Load, Logged, Statement, Transaction
+from pgassay.capture.privacy import is_query, private_name, secret_in
+
+DEFAULT_PREFIX = "%m [%p] "
+"""PostgreSQL's own log_line_prefix where it was not changed."""
+_ID_BYTES = 7
+
+Values = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class LogFiles:
+    """The logs that a user names, in order; without `prefixes` the server's own setting is taken."""
+
+    paths: tuple[Path, ...]
+    prefixes: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raise `UsageError` for a file that is not there and a prefix that PostgreSQL does not know."""
+        from pgassay._core import ServerLogReader
+
+        for path in self.paths:
+            if not path.is_file():
+                raise messages.no_log(path)
+        try:
+            ServerLogReader(list(self.paths), self.prefixes)
+        except ValueError as error:
+            raise messages.not_a_prefix(str(error)) from None
+
+
+@dataclass(frozen=True)
+class SeenStatement:
+    """A statement without its constants; `timed` of its calls have a duration; `parameters` are a sample of values."""
+
+    text: str
+    calls: int
+    timed: int
+    exec_ms: float
+    failed: int
+    parameters: tuple[Values, ...]
+
+
+@dataclass(frozen=True)
+class SeenTransaction:
+    """Statements between BEGIN and COMMIT as indexes, how often, and a sample of their values."""
+
+    statements: tuple[int, ...]
+    commits: int
+    rollbacks: int
+    pause_ms: float
+    parameters: tuple[tuple[Values, ...], ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What logs come to (`summarize_server_logs`)."""
+
+    first_us: int | None
+    last_us: int | None
+    statements: tuple[SeenStatement, ...]
+    transactions: tuple[SeenTransaction, ...]
+    other_calls: int
+    other_transactions: int
+    sessions: int
+    sessions_most: int
+    pauses: int
+    pause_ms: float
+    records: int
+    unread: int
+    foreign: int
+    torn: int
+    first_unread: str
+    minutes: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def window_s(self) -> float:
+        """From the first event to the last, at least 1 s."""
+        return max(1.0, ((self.last_us or 0) - (self.first_us or 0)) / 1e6)
+
+
+@dataclass(frozen=True)
+class _Owner:
+    """The statement of the capture that one of the log is: `numbers` are its parameters' in the order of places."""
+
+    query_id: int
+    numbers: tuple[int | None, ...]
+
+    def values(self, seen: Values) -> Values | None:
+        """In the order of the numbers; None where they do not fit."""
+        if len(seen) != len(self.numbers):
+            return None
+        by_number = {number: value for number, value in zip(self.numbers, seen, strict=True) if number}
+        return tuple(by_number.get(number) for number in range(1, max(by_number, default=0) + 1))
+
+
+def read(files: LogFiles, own_prefix: str, database: str, *, with_values: bool) -> Summary:
+    """Read the logs; raises `CaptureError` for files that cannot be read and for logs without a statement."""
+    from pgassay._core import summarize_server_logs
+
+    prefixes = files.prefixes or (own_prefix,)
+    try:
+        found = summarize_server_logs(list(files.paths), prefixes, database=database, keep_values=with_values)
+    except OSError as error:
+        raise messages.unreadable_log(str(error)) from None
+    summary: Summary = msgspec.json.decode(found, type=Summary)
+    if any(is_query(each.text) for each in summary.statements):
+        return summary
+    if summary.foreign:
+        raise messages.log_in_another_language()
+    if summary.unread * 2 > summary.records:
+        raise messages.log_with_another_prefix(prefixes[0], summary.first_unread)
+    raise messages.log_without_statements()
+
+
+def warnings_of(found: Summary) -> Iterator[str]:
+    """What could not be read."""
+    if found.unread:
+        yield messages.unread_lines(found.unread, found.records, found.first_unread)
+    if found.foreign:
+        yield messages.foreign_lines(found.foreign)
+    if found.torn:
+        yield messages.torn_log()
+    if found.other_calls or found.other_transactions:
+        yield messages.beyond_bounds(found.other_calls, found.other_transactions)
+
+
+def load_of(found: Summary) -> Load:
+    """The load by the logs alone."""
+    ids = [int.from_bytes(blake2b(each.text.encode(), digest_size=_ID_BYTES).digest()) for each in found.statements]
+    statements = [
+        Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each))
+        for query_id, each in zip(ids, found.statements, strict=True)
+    ]
+    owners = [
+        _Owner(query_id, tuple(range(1, 1 + _places(each.text)))) if is_query(each.text) else None
+        for query_id, each in zip(ids, found.statements, strict=True)
+    ]
+    ordered = sorted(statements, key=lambda each: (-each.exec_ms, -each.calls, each.query_id))
+    return Load(found.window_s, tuple(ordered), logged=_logged(found, owners))
+
+
+def joined(load: Load, found: Summary) -> Load:
+    """The load with the values and transactions that the logs show."""
+    from pgassay._core import normalize_statement
+
+    known: dict[str, _Owner] = {}
+    for statement in load.statements:
+        if is_query(statement.text):
+            text, numbers = normalize_statement(statement.text)
+            known.setdefault(text, _Owner(statement.query_id, tuple(numbers)))
+    owners = [known.get(each.text) for each in found.statements]
+    parameters: dict[int, tuple[Values, ...]] = {}
+    for seen, owner in zip(found.statements, owners, strict=True):
+        if owner is not None:
+            fitting = (owner.values(values) for values in _shown(seen))
+            parameters[owner.query_id] = tuple(values for values in fitting if values is not None)
+    statements = tuple(replace(each, parameters=parameters.get(each.query_id, ())) for each in load.statements)
+    return replace(load, statements=statements, logged=_logged(found, owners))
+
+
+def _shown(seen: SeenStatement) -> tuple[Values, ...]:
+    """The values; none where the statement names a column of secrets, and no tuple with a value that looks like one."""
+    if private_name(seen.text):
+        return ()
+    return tuple(values for values in seen.parameters if not any(secret_in(value) for value in values if value))
+
+
+def _places(text: str) -> int:
+    from pgassay._core import normalize_statement
+
+    return len(normalize_statement(text)[1])
+
+
+def _logged(found: Summary, owners: Sequence[_Owner | None]) -> Logged:
+    whole = [_transaction(each, found.statements, owners) for each in found.transactions]
+    kept = [each for each in whole if each is not None]
+    first = min(found.minutes, default=0)
+    return Logged(
+        window_s=found.window_s,
+        calls=sum(each.calls for each in found.statements) + found.other_calls,
+        calls_by_minute=tuple((minute - first, calls) for minute, calls in sorted(found.minutes.items())),
+        processes=found.sessions,
+        processes_most=found.sessions_most,
+        pauses=found.pauses,
+        pause_ms=found.pause_ms,
+        transactions=tuple(sorted(kept, key=lambda each: (-each.commits, each.statements))),
+        left_out=len(whole) - len(kept) + found.other_transactions,
+        unread=found.unread,
+    )
+
+
+def _transaction(
+    seen: SeenTransaction, statements: Sequence[SeenStatement], owners: Sequence[_Owner | None]
+) -> Transaction | None:
+    """None where one of its queries is not part of the capture; utility statements are left out of it."""
+    places = [n for n, index in enumerate(seen.statements) if is_query(statements[index].text)]
+    chosen = [owners[seen.statements[n]] for n in places]
+    held = [each for each in chosen if each is not None]
+    if not held or len(held) < len(chosen):
+        return None
+    private = any(private_name(statements[index].text) for index in seen.statements)
+    tuples = []
+    for values in () if private else seen.parameters:
+        fitting = [owner.values(values[n]) for owner, n in zip(held, places, strict=True)]
+        plain = [each for each in fitting if each is not None]
+        if len(plain) == len(held) and not any(secret_in(value) for each in plain for value in each if value):
+            tuples.append(tuple(plain))
+    ids = tuple(each.query_id for each in held)
+    return Transaction(ids, seen.commits, seen.rollbacks, seen.pause_ms, tuple(tuples))

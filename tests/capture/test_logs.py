@@ -1,0 +1,149 @@
+"""A server's log beside pg_stat_statements, or alone: values, transactions, secrets, and logs that cannot be read."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from pgassay.capture import files, logs
+from pgassay.capture.format import Load, Statement
+from pgassay.capture.logs import LogFiles
+from pgassay.capture.messages import CaptureError
+from pgassay.capture.scripts import script
+from pgassay.capture.taking import Request, identify
+from pgassay.capture.texts import announcement, summary
+from pgassay.cli import main
+from pgassay.errors import UsageError
+from tests.capture.test_scripts import capture as capture_of
+from tests.capture.test_taking import IDENTITY, ZERO, FakeServer, taken
+
+SELECT = "SELECT id FROM orders WHERE customer_id = $1 AND status = $2"
+UPDATE = "UPDATE orders SET status = $2 WHERE id = $1"
+MESSAGES = (
+    "duration: 0.100 ms  statement: BEGIN",
+    "duration: 2.000 ms  statement: SELECT id FROM orders WHERE customer_id = 7 AND status = 'it''s' -- page",
+    "duration: 1.000 ms  execute s: UPDATE orders SET status = $2 WHERE id = $1",
+    "duration: 0.100 ms  statement: COMMIT",
+)
+
+
+def logged(folder: Path, *messages: str, prefix: str = "2026-11-23 01:29:46.500 UTC [77] ") -> LogFiles:
+    path = folder / "postgresql.log"
+    lines = []
+    for each in messages or MESSAGES:
+        lines.append(f"{prefix}LOG:  {each}\n")
+        if "execute" in each:
+            lines.append(f"{prefix}DETAIL:  Parameters: $1 = '5', $2 = NULL\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    return LogFiles((path,))
+
+
+def read(found: LogFiles, *, with_values: bool = True) -> logs.Summary:
+    return logs.read(found, logs.DEFAULT_PREFIX, "app", with_values=with_values)
+
+
+def test_statements_of_both_are_joined_and_values_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    counted = Load(
+        10.0, (Statement(1, UPDATE, 3, 9.0, 3), Statement(2, SELECT, 3, 6.0, 9), Statement(3, "VACUUM", 1, 1, 0))
+    )
+    load = logs.joined(counted, read(logged(tmp_path)))
+    assert [each.parameters for each in load.statements] == [(("5", None),), (("7", "it's"),), ()]
+    assert load.logged is not None
+    (transaction,) = load.logged.transactions
+    assert (transaction.statements, transaction.commits) == ((2, 1), 1)
+    assert transaction.parameters == ((("7", "it's"), ("5", None)),)
+    assert (load.logged.calls, load.logged.calls_by_minute, load.logged.processes_most) == (2, ((0, 2),), 1)
+
+
+def test_a_transaction_with_an_unknown_query_is_left_out_and_counted(tmp_path: Path) -> None:
+    load = logs.joined(Load(10.0, (Statement(1, UPDATE, 3, 9.0, 3),)), read(logged(tmp_path)))
+    assert load.logged is not None
+    assert (load.logged.transactions, load.logged.left_out) == ((), 1)
+
+
+def test_a_log_alone_is_a_load_that_can_be_played(tmp_path: Path) -> None:
+    server = FakeServer(the_extensions=[])
+    found = taken(server, Request(5.0, with_literals=True, logs=logged(tmp_path))).capture
+    assert found.load is not None
+    assert not any("pg_stat_statements" in sql for sql in server.asked)
+    first = found.load.statements[0]
+    assert (first.text, first.calls, first.exec_ms, first.parameters) == (SELECT, 1, 2.0, (("7", "it's"),))
+    text = script(capture_of(first), first, Random(0))
+    assert "customer_id = E'7' AND status = E'it\\x27s';" in text
+    assert "log: 2 calls in 1 s, at most 1 processes at once; 1 transactions" in summary(found, tmp_path / "x.capture")
+    files.write(found, tmp_path, "x.capture")
+    assert files.read(tmp_path).load == found.load
+
+
+def test_without_literals_no_value_is_kept(tmp_path: Path) -> None:
+    snapshots: tuple[list[tuple[object, ...]], ...] = ([], [(2, SELECT, 3, 6.0, 9, *ZERO)])
+    found = taken(FakeServer(snapshots=snapshots), Request(1.0, logs=logged(tmp_path))).capture
+    files.write(found, tmp_path, "x.capture")
+    assert found.load is not None
+    assert found.load.logged is not None
+    assert "it's" not in (tmp_path / files.LOAD).read_text()
+
+
+def test_values_that_are_secrets_are_left_out(tmp_path: Path) -> None:
+    token = "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl"
+    found = read(
+        logged(
+            tmp_path,
+            "statement: SELECT 1 FROM users WHERE password_hash = 'abc'",
+            f"statement: SELECT 1 FROM visits WHERE cookie = '{token}'",
+        )
+    )
+    assert [each.parameters for each in logs.load_of(found).statements] == [(), ()]
+
+
+def test_an_observed_unique_key_is_new_in_an_insert(tmp_path: Path) -> None:
+    insert = Statement(1, "INSERT INTO orders (id, note, customer_id) VALUES ($1, $2, $3)", 1, 1.0, 1)
+    seen = replace(insert, parameters=(("4", "a", "5"),))
+    text = script(capture_of(seen), seen, Random(0))
+    assert "VALUES ((:p1), E'a', E'5') ON CONFLICT DO NOTHING;" in text
+
+
+@pytest.mark.parametrize(
+    ("messages", "prefix", "said"),
+    [
+        (("Dauer: 0.123 ms  Anweisung: SELECT 1",), "2026-11-23 01:29:46.500 UTC [77] ", "not in English"),
+        ((), "bob: ", 'do not begin with log_line_prefix "%m \\[%p\\] ": bob: LOG'),
+        (("checkpoint starting: time",), "2026-11-23 01:29:46.500 UTC [77] ", "holds no statement"),
+    ],
+)
+def test_a_log_that_cannot_be_read_says_why(tmp_path: Path, messages: tuple[str, ...], prefix: str, said: str) -> None:
+    with pytest.raises(CaptureError, match=said):
+        read(logged(tmp_path, *messages, prefix=prefix))
+
+
+def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) -> None:
+    found = logged(tmp_path)
+    path = found.paths[0]
+    path.write_text(f"bob: LOG:  statement: SELECT 1\n{path.read_text()}2026-11-23 01:29:4", encoding="utf-8")
+    said = list(logs.warnings_of(read(found)))
+    assert said[0] == "1 of 6 lines of the log could not be read; the first: bob: LOG:  statement: SELECT 1"
+    assert "last line is not whole" in said[1]
+    assert list(logs.warnings_of(read(LogFiles(found.paths, (logs.DEFAULT_PREFIX, "%u: "))))) == said[1:]
+
+
+def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["capture", "host=/nowhere", "--log", str(tmp_path / "gone")]) == 2
+    assert "is no file" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="no escape %z"):
+        LogFiles(logged(tmp_path).paths, ("%z",)).check()
+
+
+def test_what_will_be_read_names_the_log(tmp_path: Path) -> None:
+    request = Request(5.0, logs=logged(tmp_path))
+    for extensions, watched in (([], False), ([("pg_stat_statements", "1", "public")], True)):
+        said = announcement(identify(FakeServer(the_extensions=extensions), request), request)
+        assert "postgresql.log" in said
+        assert ("the load is watched" in said) is watched
+
+
+def test_the_servers_own_prefix_is_taken() -> None:
+    server = FakeServer(the_settings=[("log_line_prefix", "%t %c ")], the_version=[IDENTITY])
+    assert identify(server, Request()).log_line_prefix == "%t %c "
