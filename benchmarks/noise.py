@@ -8,7 +8,8 @@ Both servers live and take turns (benchmarks/turns.py); blocks of all loads and 
 the standard deviation of a block's ln(b/a): one after the other (the same arm in two neighbouring blocks), in turns,
 in turns adjusted by the client's CPU per transaction, and of the ratio of CPU times; the standard deviations of a
 slice that belong to the machine, to the server and to the slice itself; and how much of the machine's part the
-metronome explains within blocks. A second table has the machine's spectrum: the standard deviation of differences of
+metronome explains within blocks. A table before it has how often a study of so few blocks would find a difference
+where there is none, a table after it the machine's spectrum: the standard deviation of differences of
 neighbouring windows of growing length, by the slices of both arms. With --slices (milliseconds x rounds) each block is
 played in every such length, and one table tells what that does to a contrast.
 """
@@ -22,6 +23,7 @@ from statistics import fmean, stdev
 
 from benchmarks.turns import ARMS, Turn, add_arguments, competing, play, read, set_up
 from pgassay.analysis.alternation import SliceRow, shares
+from pgassay.analysis.boundaries import fixed_critical
 
 Cell = tuple[str, str, str, int]
 
@@ -168,6 +170,39 @@ def lengths(turns: Sequence[Turn]) -> list[str]:
     return lines
 
 
+STUDY = 5
+"""Blocks of a study, as few as decide."""
+
+
+def identical(turns: Sequence[Turn]) -> list[str]:
+    """What a study of these identical servers would say: how wide one after the other and in turns, how many times
+    narrower, and in how many windows of five blocks a 95 % interval excludes no difference."""
+    lines = [
+        "| load | way | blocks | CPU of others | sequential | in turns | narrower | mean in turns |"
+        " false: sequential | false: in turns |",
+        "|---" * 10 + "|",
+    ]
+    for (load, way, *_), blocks in sorted(by_cell(turns).items()):
+        every = [turn for each in blocks.values() for turn in each]
+        apart, raw = sequential(blocks), contrasts(blocks, tps)
+        half = fixed_critical(len(raw), 0.05) * stdev(raw) / sqrt(len(raw))
+        lines.append(
+            f"| {load} | {way} | {len(blocks)} | {percent(fmean(each.others_share for each in every), 2)} |"
+            f" {spread(apart)} | {spread(raw)} | {stdev(apart) / stdev(raw):.3g} × |"
+            f" {100 * fmean(raw):+.2f} % ± {percent(half, 2)} | {false_verdicts(apart[::2])} | {false_verdicts(raw)} |"
+        )
+    return lines
+
+
+def false_verdicts(values: Sequence[float]) -> str:
+    """Of all windows of so many neighbouring contrasts as a study has, those whose interval is off zero."""
+    windows = [values[at : at + STUDY] for at in range(len(values) - STUDY + 1)]
+    off = [
+        window for window in windows if abs(fmean(window)) > fixed_critical(STUDY, 0.05) * stdev(window) / sqrt(STUDY)
+    ]
+    return f"{len(off)} of {len(windows)}"
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Measure, or read; then print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -192,7 +227,8 @@ def main(words: Sequence[str] | None = None) -> None:
                         clients=given.clients,
                     )  # fmt: skip
     turns = read(given.read or given.out)
-    tables = (lengths(turns),) if len({turn.slice_ms for turn in turns}) > 1 else (sources(turns), spectra(turns))
+    several = len({turn.slice_ms for turn in turns}) > 1
+    tables = (lengths(turns),) if several else (identical(turns), sources(turns), spectra(turns))
     print("\n\n".join("\n".join(table) for table in tables))
 
 

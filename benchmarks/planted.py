@@ -1,120 +1,109 @@
 """Does a slow-down of known size come back whole? One of two servers does more in a transaction, and they take turns.
 
 usage: python -m benchmarks.planted [--load cpu|delay|read] [--slowdowns 0,3,10,30] [--ways usual,realtime]
-             [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--out FILE]
+             [--windows 100] [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--out FILE]
        python -m benchmarks.planted --read FILE
 
 `cpu`: each transaction calls a PL/pgSQL loop. `read`: a known share of the rows that it looks up is not in shared
-buffers, but in the page cache. Both use all CPUs, so that the speed falls by the factor by which the CPU time of a
-transaction grows, of client and server together, which is measured first, server by server. `delay`: one client, and
-the server waits before each flush (commit_delay). By how much longer a transaction then lasts is measured first, on one
-server that lives alone and waits in every second window, since a sleep lasts longer than was asked for. With
---competitors each block is played beside a program that takes such a share of a core all the time. Sides change with
-the block. Printed: the planned effect (of `delay`: by how long the other server's transactions last in the block), what
-the slices' tps say with a 95 % interval over blocks, the bias, what they say at equal CPU of the client, and what the
-ratio of CPU times says.
+buffers, but in the page cache. `delay`: one client, and the server waits before each flush (commit_delay). By how much
+each slows the load down is measured first, on one server that lives alone and has it in some windows and not in others.
+With --competitors each block is played beside a program that takes such a share of a core all the time. Sides change
+with the block. Printed: the planned effect (of `delay`: by how long the other server's transactions last in the block),
+what the slices' tps say with a 95 % interval over blocks, the bias (its interval has the truth's own error in it), what
+they say at equal CPU of the client, and what the ratio of CPU times says.
 """
 
 import argparse
 import itertools
 import json
+import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from math import log, sqrt
+from dataclasses import asdict, dataclass, field, fields, replace
+from math import hypot, log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 
 from benchmarks.noise import client_cpu, contrasts, percent, total_cpu, tps
 from benchmarks.turns import (
     ARMS,
-    SCRIPTS,
     WARM_UP_MS,
     Bench,
     Turn,
     Way,
     add_arguments,
-    backends,
-    cpu_ns,
     lines_of,
     planted_settings,
+    planting,
     play,
     read,
     set_up,
     warm,
 )
 from pgassay.analysis.boundaries import fixed_critical
-from pgassay.load.player import PlayedLoad, PlayedScript
 
-TIMED = {"cpu": 2000, "read": 1000}
-"""How much of each is planted while the CPU time that it costs is measured."""
+TIMED = {"cpu": 2000, "delay": 1000, "read": 1000}
+"""How much of each is planted while it is measured how much longer a transaction lasts with it."""
 CLIENTS = {"cpu": 4, "delay": 1, "read": 4}
-WINDOWS, WINDOW_MS = 40, 400
-"""In which a delay is measured."""
+SETTLE_MS, WINDOW_MS = 100, 250
+"""Of a window on one server: until it has read its setting, and what is measured."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a transaction takes with nothing planted, and for each unit of what is planted: CPU time or, of `delay`,
-    time. Of `delay` also how much longer it really lasts, by what is planted. All in µs."""
+    """The truth, of one server that lives alone: what a transaction takes with nothing planted, and for each unit of
+    what is planted (the load's time divided by its transactions); by what is planted the logarithm of its speed, and
+    how much longer a transaction lasts. Times in µs. Older records have no logarithms; theirs are CPU times."""
 
     transaction_us: float
     round_us: float = 1.0
     lasts_us: Mapping[str, float] = field(default_factory=dict)
+    effects: Mapping[str, float] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """The standard errors of `effects`, or of `lasts_us` relative to `transaction_us`."""
 
 
-def delays(made: Bench, way: Way, slowdowns: Sequence[float]) -> Known:
-    """How much longer a transaction lasts with each delay that makes it about so much slower, on one server alone."""
-    clients, variables = CLIENTS["delay"], {"scale": str(made.scale)}
-    load = PlayedLoad((PlayedScript("delay", SCRIPTS["delay"]),), clients, clients, "prepared", variables=variables)
-    server = made.start("a", way, planted_settings("delay", 0))
+def on_one_server(made: Bench, load: str, way: Way, slowdowns: Sequence[float], windows: int) -> Known:
+    """What is planted, window by window on one server with the same connections: in each of so many rounds every amount
+    once, in random order. So neither the start of a server nor the machine's wandering is in the ratio."""
+    source = random.Random(1)
+    server = made.start("a", way, planted_settings(load, 0))
     try:
         warm(server)
-        with made.connect(server, load, way) as player:
+        with made.connect(server, made.played(load, way, CLIENTS[load], seed=1), way) as player:
+            player.play(duration_ms=2 * WARM_UP_MS)
 
             def lasted_us(amount: int) -> float:
-                server.execute(f"ALTER SYSTEM SET commit_delay = {amount}")
+                server.execute(f"ALTER SYSTEM SET {planting(load)} = {amount}")
                 server.execute("SELECT pg_reload_conf()")
-                player.play(duration_ms=WINDOW_MS)  # by then the server has read it
+                player.play(duration_ms=SETTLE_MS)
                 played = player.play(duration_ms=WINDOW_MS)
                 return (played.drained_ns - played.opened_ns) / 1e3 / played.transactions
 
-            base_us = fmean(lasted_us(0) for _ in range(6))
-            lasts = {}
-            for slowdown in slowdowns:
-                amount = amount_for("delay", slowdown / 100, Known(base_us))
-                pairs = [
-                    (lasted_us(0), lasted_us(amount), lasted_us(amount), lasted_us(0)) for _ in range(WINDOWS // 4)
-                ]
-                lasts[str(amount)] = fmean((b + c - a - d) / 2 for a, b, c, d in pairs) if amount else 0.0
-            server.execute("ALTER SYSTEM RESET commit_delay")
+            first = [(lasted_us(0), lasted_us(TIMED[load])) for _ in range(10)]
+            base_us = fmean(base for base, _ in first)
+            scale = Known(base_us, fmean(timed - base for base, timed in first) / TIMED[load])
+            amounts = [0, *(amount_for(load, each / 100, scale) for each in slowdowns if each)]
+            rounds = [
+                {amount: lasted_us(amount) for amount in source.sample(amounts, len(amounts))} for _ in range(windows)
+            ]
+            server.execute(f"ALTER SYSTEM RESET {planting(load)}")
     finally:
         server.stop()
-    return Known(base_us, 1.0, lasts)
+    return learned(load, scale, rounds)
 
 
-def calibrate(made: Bench, load: str, way: Way) -> Known:
-    """What a transaction costs in CPU time with nothing planted, and what is planted, before other programs."""
-    found: dict[int, list[float]] = {0: [], TIMED[load]: []}
-    for planted in (0, TIMED[load], TIMED[load], 0):
-        script = PlayedScript(load, SCRIPTS[load].format(burn=planted))
-        clients = CLIENTS[load]
-        variables = {"scale": str(made.scale)}
-        played_load = PlayedLoad((script,), clients, min(2, clients), "prepared", variables=variables)
-        server = made.start("a", way, planted_settings(load, planted))
-        try:
-            warm(server)
-            with made.connect(server, played_load, way) as player:
-                player.play(duration_ms=2 * WARM_UP_MS)
-                pids = backends(server)
-                before_ns = cpu_ns(pids)
-                played = player.play(duration_ms=3000)
-                server_us = (cpu_ns(pids) - before_ns) / 1e3 / played.transactions
-                found[planted].append(server_us + played.cpu_ns / played.transactions / 1e3)
-        finally:
-            server.stop()
-    more = fmean(found[TIMED[load]]) - fmean(found[0])
-    return Known(min(found[0]), more / TIMED[load])
+def learned(load: str, scale: Known, rounds: Sequence[Mapping[int, float]]) -> Known:
+    """Of how long transactions lasted, by amount, in each round; `scale` is what the amounts were chosen by."""
+    base_us = fmean(each[0] for each in rounds)
+    effects, lasts, errors = {}, {}, {}
+    for amount in rounds[0]:
+        logs = [log(each[0] / each[amount]) for each in rounds]
+        longer = [each[amount] - each[0] for each in rounds]
+        effects[str(amount)], lasts[str(amount)] = fmean(logs), fmean(longer)
+        deviation = stdev(longer) / base_us if load == "delay" else stdev(logs)
+        errors[str(amount)] = deviation / sqrt(len(rounds))
+    return replace(scale, lasts_us=lasts if load == "delay" else {}, effects=effects, errors=errors)
 
 
 def amount_for(load: str, slowdown: float, known: Known) -> int:
@@ -126,17 +115,19 @@ def amount_for(load: str, slowdown: float, known: Known) -> int:
 
 
 def planned(load: str, planted: int, known: Known, turns: Sequence[Turn]) -> float:
-    """The true ln(b/a) of a block."""
+    """The true ln(b/a) of a block; of `delay` by how long this block's transactions last without one."""
     if load == "delay":
         return 0.0 - log(1 + known.lasts_us[str(planted)] * 1e-6 * tps([each for each in turns if each.arm == ARMS[0]]))
+    if known.effects:
+        return known.effects[str(planted)]
     return 0.0 - log(1 + planted * known.round_us / known.transaction_us)
 
 
-def interval(values: Sequence[float]) -> str:
-    """Mean and half-width of the 95 % interval, in per cent of the logarithm."""
+def interval(values: Sequence[float], error: float = 0.0) -> str:
+    """Mean and half-width of the 95 % interval, in per cent of the logarithm; `error` is a standard error more."""
     if len(values) < 2:
         return signed(fmean(values))
-    half = fixed_critical(len(values), 0.05) * stdev(values) / sqrt(len(values))
+    half = fixed_critical(len(values), 0.05) * hypot(stdev(values) / sqrt(len(values)), error)
     return f"{signed(fmean(values))} ± {percent(half, 2)}"
 
 
@@ -147,29 +138,33 @@ def signed(share: float) -> str:
 
 
 def recovered(path: Path) -> list[str]:
-    """The table; the calibration is the file's last of that way, or of the file."""
+    """The table; the truth is the file's last of that load and way, or of the file."""
     lines = [
-        "| way | competitor | blocks | planned | by tps | bias | at equal client CPU | by CPU time | CPU of others |",
-        "|---" * 9 + "|",
+        "| load | way | competitor | blocks | planned | by tps | bias | at equal client CPU | by CPU time |"
+        " CPU of others |",
+        "|---" * 10 + "|",
     ]
     calibrations = [each for each in lines_of(path) if "round_us" in each]
     names = [each.name for each in fields(Known)]
-    cells: dict[tuple[str, float, int], dict[int, list[Turn]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[tuple[str, str, float, int], dict[int, list[Turn]]] = defaultdict(lambda: defaultdict(list))
     for turn in read(path):
-        cells[turn.way, turn.competitor, int(turn.planted.partition("/")[2])][turn.block].append(turn)
-    for (way, competitor, amount), blocks in sorted(cells.items()):
-        last = [each for each in calibrations if each.get("way", way) == way][-1]
+        cells[turn.load, turn.way, turn.competitor, int(turn.planted.partition("/")[2])][turn.block].append(turn)
+    for (load, way, competitor, amount), blocks in sorted(cells.items()):
+        last = [each for each in calibrations if (each.get("calibrated", load), each.get("way", way)) == (load, way)][
+            -1
+        ]
         known = Known(**{name: last[name] for name in names if name in last})
         every = [turn for turns in blocks.values() for turn in turns]
-        truth = [planned(every[0].load, amount, known, turns) for turns in blocks.values()]
+        truth = [planned(load, amount, known, turns) for turns in blocks.values()]
         found = contrasts(blocks, tps)
         adjusted = [one + other for one, other in zip(found, contrasts(blocks, client_cpu), strict=True)]
         costs = [-each for each in contrasts(blocks, total_cpu)]
         bias = [one - other for one, other in zip(found, truth, strict=True)]
         others = fmean(each.others_share for each in every)
         lines.append(
-            f"| {way} | {percent(competitor, 2)} | {len(blocks)} | {signed(fmean(truth))} | {interval(found)} |"
-            f" {interval(bias)} | {interval(adjusted)} | {interval(costs)} | {percent(others, 2)} |"
+            f"| {load} | {way} | {percent(competitor, 2)} | {len(blocks)} | {signed(fmean(truth))} |"
+            f" {interval(found)} | {interval(bias, known.errors.get(str(amount), 0.0))} | {interval(adjusted)} |"
+            f" {interval(costs)} | {percent(others, 2)} |"
         )
     return lines
 
@@ -180,6 +175,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--load", choices=sorted(CLIENTS), default="cpu")
     parser.add_argument("--slowdowns", default="0,3,10,30", help="per cent of the speed")
     add_arguments(parser, ways="usual,realtime", blocks=6, rounds=6, slice_ms=400, out="planted.jsonl")
+    parser.add_argument("--windows", type=int, default=100, help="of each slow-down on one server, for the truth")
     parser.add_argument("--competitors", default="0", help="shares of a core that another program takes all the time")
     given = parser.parse_args(words)
     if given.read is None:
@@ -187,9 +183,7 @@ def main(words: Sequence[str] | None = None) -> None:
         with set_up(given, append=False) as (made, ways, note):
             known = {}
             for way in ways:
-                timed = given.load in TIMED
-                found = calibrate(made, given.load, way) if timed else delays(made, way, slowdowns)
-                known[way.name] = found
+                known[way.name] = found = on_one_server(made, given.load, way, slowdowns, given.windows)
                 note.write(json.dumps({"calibrated": given.load, "way": way.name, **asdict(found)}) + "\n")
             for block, slowdown, way, competitor in itertools.product(
                 range(1, given.blocks + 1), slowdowns, ways, map(float, given.competitors.split(","))

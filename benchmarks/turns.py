@@ -5,7 +5,6 @@ Each block starts both afresh and connects anew; a round is one slice of each, t
 """
 
 import argparse
-import ctypes
 import gzip
 import json
 import os
@@ -22,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from benchmarks.addresses import fixed_addresses, is_fixed
 from pgassay.bench.hosting import Placement
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.slices import Slice
@@ -36,37 +36,47 @@ from pgassay.postgres.ownership import make_private_directory
 ARMS = ("a", "b")
 BURN = "CREATE FUNCTION burn(n int) RETURNS int LANGUAGE plpgsql AS 'BEGIN FOR i IN 1..n LOOP END LOOP; RETURN n; END'"
 ACCOUNT = "\\set aid random(1, 100000 * :scale)\n"
+_PLANTED = "current_setting('gin_fuzzy_search_limit')::int"
 SCRIPTS = {
-    "cpu": ACCOUNT + "SELECT abalance, burn({burn}) FROM pgbench_accounts WHERE aid = :aid;\n",
+    "cpu": ACCOUNT + f"SELECT abalance, burn({_PLANTED}) FROM pgbench_accounts WHERE aid = :aid;\n",
     "flush": ACCOUNT
     + "\\set bid random(1, :scale)\n\\set tid random(1, 10 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n"
     + "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n"
-    + "SELECT abalance, burn({burn}) FROM pgbench_accounts WHERE aid = :aid;\n"
+    + f"SELECT abalance, burn({_PLANTED}) FROM pgbench_accounts WHERE aid = :aid;\n"
     + "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)"
     + " VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n",
     "delay": ACCOUNT + "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;\n",
-    "read": "\\set thousandth random(1, 1000)\n\\if :thousandth <= {burn}\n"
+    "read": "\\set thousandth random(1, 1000)\n"
     + ACCOUNT
-    + "\\else\n\\set aid random(1, 1000)\n\\endif\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
+    + "\\set near random(1, 1000)\nSELECT abalance FROM pgbench_accounts"
+    + f" WHERE aid = CASE WHEN :thousandth <= {_PLANTED} THEN CAST(:aid AS int) ELSE CAST(:near AS int) END;\n",
 }
-"""What is planted is a number: `cpu` and `flush` are pgbench's -S and -N with a function that burns so many rounds of
-the server's CPU; `delay` waits so many microseconds before each flush (commit_delay); `read` looks so many of a
-thousand rows up anywhere in a table that does not fit into shared buffers, the others where they always are."""
+"""What is planted is a number that a setting of the server holds, so that one server can have it in one moment and not
+in the next. `cpu` and `flush` are pgbench's -S and -N with a function that burns so many rounds of the server's CPU;
+`delay` waits so many microseconds before each flush (commit_delay); `read` looks so many of a thousand rows up anywhere
+in a table that does not fit into shared buffers, the others where they always are. gin_fuzzy_search_limit is a setting
+that nothing else in these loads reads."""
 SETTINGS = {
     "shared_buffers": "512MB", "max_wal_size": "16GB", "checkpoint_timeout": "1h", "autovacuum": "off",
     "max_connections": "100",
 }  # fmt: skip
 
 
+def planting(load: str) -> str:
+    """The setting that holds what is planted."""
+    return "commit_delay" if load == "delay" else "gin_fuzzy_search_limit"
+
+
 def planted_settings(load: str, planted: int) -> dict[str, str]:
     """What a server is started with so that it has what is planted, beside `SETTINGS`."""
-    if load == "delay":
-        return {"commit_delay": str(planted), "commit_siblings": "0"}
-    return {"shared_buffers": "16MB"} if load == "read" else {}
+    more = {"delay": {"commit_siblings": "0"}, "read": {"shared_buffers": "16MB"}}.get(load, {})
+    return {planting(load): str(planted), **more}
 
 
 WARM_UP_MS = 1000
 """Of each player's connections, before the first round."""
+SHUFFLE_MS = 30
+"""For which a slice's processes stay where they were put: one that sleeps is moved when it wakes."""
 HUGE_PAGES = 2 * 320
 """For two servers' shared memory, of 2 MB."""
 
@@ -80,6 +90,8 @@ class Way:
     paired: bool = False
     """Each thread of the player and its clients' backends on a CPU of their own."""
     fresh: bool = False
+    shuffled: bool = False
+    """Each slice begins with every thread and backend on a CPU drawn anew; then the scheduler goes on from there."""
     huge: bool = False
     """Shared buffers in huge pages: a new connection need not map them page by page."""
     fixed: bool = False
@@ -92,6 +104,7 @@ WAYS = {
         Way("usual"),
         Way("paired", paired=True),
         Way("fresh", fresh=True),
+        Way("shuffled", shuffled=True),
         Way("realtime", realtime=True),
         Way("realtime-paired", realtime=True, paired=True),
         Way("huge", huge=True),
@@ -168,13 +181,18 @@ class Bench:
             raise SystemExit(f"the server of {arm} has not the addresses that {way.name} asks for")
         return server
 
+    def played(self, load: str, way: Way, clients: int, *, seed: int) -> PlayedLoad:
+        """A load as the player takes it."""
+        threads = min(len(self.cores), clients)
+        return PlayedLoad(
+            (PlayedScript(load, SCRIPTS[load]),), clients, threads, "prepared", seed=seed,
+            variables={"scale": str(self.scale)}, pair_on=tuple(self.cores) if way.paired else (),
+        )  # fmt: skip
+
     def connect(self, server: Server, load: PlayedLoad, way: Way) -> Player:
         """A player, placed as the way says."""
         with fixed_addresses(way.fixed):
-            player = Player(load, server.endpoint, self.runner, self.clock, Placement(realtime=way.realtime))
-        if way.paired:
-            pin(player.pid, backends(server), self.cores)
-        return player
+            return Player(load, server.endpoint, self.runner, self.clock, Placement(realtime=way.realtime))
 
 
 @contextmanager
@@ -273,35 +291,6 @@ def huge_pages(wanted: bool) -> Iterator[None]:
             pool.write_text(before, encoding="ascii")
 
 
-_FIXED = 0x0040000
-"""ADDR_NO_RANDOMIZE of personality(2)."""
-_ASK = 0xFFFFFFFF
-
-
-@contextmanager
-def fixed_addresses(wanted: bool) -> Iterator[None]:
-    """Programs that are started meanwhile, and theirs, get the same addresses each time; other programs keep theirs.
-
-    Raises `OSError` where that is not permitted (a container's seccomp filter).
-    """
-    if not wanted:
-        yield
-        return
-    libc = ctypes.CDLL(None, use_errno=True)
-    before = libc.personality(_ASK)
-    if before == -1 or libc.personality(before | _FIXED) == -1:
-        raise OSError(ctypes.get_errno(), "personality")
-    try:
-        yield
-    finally:
-        libc.personality(before)
-
-
-def is_fixed(pid: int) -> bool:
-    """Does a process have the same addresses each time?"""
-    return bool(int(Path(f"/proc/{pid}/personality").read_text(encoding="ascii"), 16) & _FIXED)
-
-
 def warm(server: Server) -> None:
     """Fill its shared buffers, so that early slices are like late ones."""
     for relation in ("pgbench_accounts", "pgbench_accounts_pkey"):
@@ -314,15 +303,6 @@ def backends(server: Server) -> list[int]:
         "SELECT pid FROM pg_stat_activity WHERE application_name = 'pgassay-player' ORDER BY backend_start, pid"
     )
     return [int(pid) for (pid,) in rows]
-
-
-def pin(player: int, pids: Sequence[int], cores: Sequence[int]) -> None:
-    """The n-th thread of the player and its share of the connections on the n-th core."""
-    workers = sorted(int(each.name) for each in Path(f"/proc/{player}/task").iterdir())[1:]
-    for place, worker in enumerate(workers):
-        os.sched_setaffinity(worker, {cores[place % len(cores)]})
-    for place, pid in enumerate(pids):
-        os.sched_setaffinity(pid, {cores[place * len(workers) // len(pids) % len(cores)]})
 
 
 def play(
@@ -338,20 +318,14 @@ def play(
         for arm in source.sample(ARMS, 2):
             servers[arm] = made.start(place_of[arm], way, planted_settings(load, of[arm]))
             held.callback(servers[arm].stop)
-        loads = {
-            arm: PlayedLoad(
-                (PlayedScript(load, SCRIPTS[load].format(burn=of[arm])),), clients, min(2, clients), "prepared",
-                seed=block, variables={"scale": str(made.scale)},
-            )
-            for arm in ARMS
-        }  # fmt: skip
+        played = made.played(load, way, clients, seed=block)
         metronome = held.enter_context(LocalMetronome(made.cores, made.runner, made.clock, made.directory))
         for server in servers.values():
             warm(server)
         players = {}
         if not way.fresh:
-            for arm in ARMS:
-                players[arm] = held.enter_context(made.connect(servers[arm], loads[arm], way))
+            for arm in source.sample(ARMS, 2):  # who connects later may find better places
+                players[arm] = held.enter_context(made.connect(servers[arm], played, way))
                 players[arm].play(duration_ms=WARM_UP_MS)
         held.enter_context(competing(competitor, steady=True))
         order = source.sample(ARMS, 2)
@@ -359,7 +333,9 @@ def play(
             beat = metronome.beat().covariates()
             for position, arm in enumerate(order, start=1):
                 known = partial(Turn, load, way.name, "/".join(map(str, planted)), block, number, position, arm)
-                player = players[arm] if arm in players else made.connect(servers[arm], loads[arm], way)
+                player = players[arm] if arm in players else made.connect(servers[arm], played, way)
+                if way.shuffled:
+                    shuffle(player, backends(servers[arm]), made.cores, source)
                 more = partial(known, metronome=beat, competitor=competitor, slice_ms=slice_ms)
                 turn = _measured(more, player, servers[arm], slice_ms)
                 note.write(json.dumps(asdict(turn)) + "\n")
@@ -367,6 +343,16 @@ def play(
                     player.close()
             order = order[::-1] if number % 2 else source.sample(ARMS, 2)
     note.flush()
+
+
+def shuffle(player: Player, pids: Sequence[int], cores: Sequence[int], source: random.Random) -> None:
+    """Each thread of the player and each of its backends begins on a CPU of its own luck, and may go where it likes."""
+    threads = [int(each.name) for each in Path(f"/proc/{player.pid}/task").iterdir()]
+    for task in (*threads, *pids):
+        os.sched_setaffinity(task, {source.choice(cores)})
+    player.play(duration_ms=SHUFFLE_MS)
+    for task in (*threads, *pids):
+        os.sched_setaffinity(task, cores)
 
 
 def _measured(known: Callable[..., Turn], player: Player, server: Server, slice_ms: int) -> Turn:

@@ -11,9 +11,22 @@ from statistics import stdev
 
 import pytest
 
-from benchmarks.noise import by_cell, contrasts, explained, lengths, sequential, sources, spectra, tps
-from benchmarks.planted import Known, amount_for, planned, recovered
-from benchmarks.turns import Turn, fixed_addresses, is_fixed, read
+from benchmarks.addresses import fixed_addresses, is_fixed
+from benchmarks.noise import (
+    by_cell,
+    contrasts,
+    explained,
+    false_verdicts,
+    identical,
+    lengths,
+    sequential,
+    sources,
+    spectra,
+    tps,
+)
+from benchmarks.planted import Known, amount_for, learned, planned, recovered
+from benchmarks.time_to_verdict import between_s, lengths_s, table
+from benchmarks.turns import Turn, read
 
 
 def turns(effect: float = 0.0, machine: float = 0.2, slices: float = 0.01, planted: str = "0/0") -> list[Turn]:
@@ -53,9 +66,9 @@ def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> 
     assert read(path) == made
     (row,) = recovered(path)[2:]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[:3] == ["usual", "0 %", "40"]
-    assert float(cells[3].strip(" %")) == pytest.approx(100 * log(0.9), abs=0.05)
-    bias, half = (float(each.strip(" %")) for each in cells[5].split(" ± "))
+    assert cells[:4] == ["cpu", "usual", "0 %", "40"]
+    assert float(cells[4].strip(" %")) == pytest.approx(100 * log(0.9), abs=0.05)
+    bias, half = (float(each.strip(" %")) for each in cells[6].split(" ± "))
     assert abs(bias) < 0.5
     assert 0 < half < 0.5
     assert len(sources(made)) == len(spectra(made)) == 3
@@ -74,12 +87,48 @@ def test_lengths_of_slices_are_told_apart_and_a_block_that_broke_off_is_left_out
     assert float(long[6].split(" %")[0]) == pytest.approx((2 / 6) ** 0.5, rel=0.4)
 
 
+def test_identical_servers_are_told_with_their_false_verdicts() -> None:
+    (row,) = ([cell.strip() for cell in row.strip("|").split("|")] for row in identical(turns())[2:])
+    assert row[:3] == ["cpu", "usual", "40"]
+    assert float(row[6].split(" ×")[0]) == pytest.approx(0.2 * 2**0.5 / (0.01 * (2 / 6) ** 0.5), rel=0.4)
+    (shifted,) = ([cell.strip() for cell in row.strip("|").split("|")] for row in identical(turns(-0.1))[2:])
+    assert shifted[9] == "36 of 36"
+    assert int(row[9].split(" of ")[0]) < 10
+    assert false_verdicts([0.1, -0.1, 0.1, -0.1, 0.1, 5.0]) == "0 of 2"
+
+
+def test_a_verdict_comes_sooner_in_turns() -> None:
+    made = turns()
+    (blocks,) = by_cell(made).values()
+    assert between_s(made) == pytest.approx(4.0)
+    assert lengths_s(blocks, 4.0) == pytest.approx((12.0 + 4.0, 6.0 + 4.0)), "slices of both arms begin together here"
+    (row,) = ([cell.strip() for cell in row.strip("|").split("|")] for row in table(made, 0.1, 200)[2:])
+    apart, now, ratio = (float(cell.split()[0]) for cell in row[3:])
+    assert now == pytest.approx(5 * 10.0 / 60, abs=0.01)
+    assert apart > 20 * 16.0 / 60
+    assert ratio == pytest.approx(apart / now, rel=0.01)
+
+
 def test_a_delay_is_planned_by_how_much_longer_it_really_lasts() -> None:
     known = Known(1000.0, lasts_us={"111": 160.0, "0": 0.0})
     assert amount_for("delay", 0.1, known) == 111
     block = [Turn("delay", "usual", "0/111", 1, 1, 1, "a", 0.0, 500, 1.0, 1.0, 1.0, 0.1, 0.9, 0.0)]
     assert planned("delay", 111, known, block) == pytest.approx(-log(1 + 160 / 2000)), "by this block's own speed"
     assert planned("delay", 0, known, block) == 0.0
+
+
+def test_what_is_planted_is_learned_from_windows_on_one_server() -> None:
+    rounds = [{0: base, 50: base * 1.1 * noise} for base, noise in ((10.0, 1.0), (20.0, 1.02), (40.0, 1 / 1.02))]
+    known = learned("cpu", Known(20.0, 0.02), rounds)
+    assert known.effects == {"0": 0.0, "50": pytest.approx(-log(1.1))}
+    assert known.errors["50"] == pytest.approx(log(1.02) / 3**0.5)
+    assert planned("cpu", 50, known, []) == known.effects["50"]
+    assert (known.transaction_us, known.round_us) == (20.0, 0.02), "so that the same slow-down is the same amount"
+    waited = learned(
+        "delay", Known(100.0), [{0: base, 50: base + longer} for base, longer in ((90.0, 59.0), (110.0, 61.0))]
+    )
+    assert waited.lasts_us["50"] == 60.0
+    assert waited.errors["50"] == pytest.approx(1.0 / 100)
 
 
 def test_no_share_of_misses_is_more_than_all() -> None:

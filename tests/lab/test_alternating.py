@@ -183,7 +183,9 @@ def test_slices_are_longer_for_slow_transactions(place: Path, speed: float, slic
 def test_records_that_did_not_say_how_long_turns_were_meant_a_second() -> None:
     document = {"factors": {"table.fillfactor": ["100", "90"]}, "design": {"pairing": "alternate"}}
     design = parse_recorded("before", document).design
-    assert (design.slice_s, design.lead_in_s, design.slice_asked) == (1.0, 0.1, True)
+    assert (design.slice_s, design.lead_in_s, design.slice_asked, design.placement) == (1.0, 0.1, True, "free")
+    sooner = {**document, "design": {"pairing": "alternate", "slice": "0.25s", "lead_in": "0.05s"}}
+    assert parse_recorded("before", sooner).design.placement == "free", "they did not say that either"
     now = parse("now", document, every_factor())
     again = parse_recorded("now", tomllib.loads(recorded_study(now, document)), every_factor())
     assert again.design == now.design, "a record says it, so that a resumed run does the same"

@@ -1,14 +1,16 @@
 """Which loads can be played in slices, what the player is then asked, and by which words the others are refused."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pgassay.bench.hosting import Placement
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.load import drivers
+from pgassay.load import drivers, program
 from pgassay.load.player import PlayedLoad, PlayedScript
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
@@ -107,6 +109,36 @@ def test_pgbenchs_own_scripts_do_what_pgbench_does(server: Server) -> None:
     assert branches != accounts, "a simple update leaves the branches alone"
     by_all_scales = server.query("SELECT max(aid) > 100000 FROM pgbench_history")
     assert by_all_scales == [(True,)], "the scale is that of the data: two branches"
+
+
+@pytest.mark.system
+def test_threads_are_paired_with_their_clients_backends(server: Server) -> None:
+    cpus = os.sched_getaffinity(0)
+    for threads, clients in ((len(cpus), 2 * len(cpus)), (len(cpus) + 1, 2 * len(cpus) + 2)):
+        load = pgbench({"script": "select-only", "clients": str(clients), "jobs": str(threads)})
+        with closing(load.gate(server, 3, paired=True)) as player:
+            assert player.play(transactions=20).transactions == 20 * clients
+            assert player.paired == (threads == len(cpus) or len(cpus) == 1), "else one CPU would have more to do"
+            rows = server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'pgassay-player'")
+            places = [sorted(os.sched_getaffinity(pid)) for (pid,) in rows]
+            tasks = [
+                sorted(os.sched_getaffinity(int(each.name))) for each in Path(f"/proc/{player.pid}/task").iterdir()
+            ]
+            on_one = [[cpu] for cpu in sorted(cpus)]
+            assert sorted(places) == (sorted(2 * on_one) if player.paired else clients * [sorted(cpus)])
+            assert sorted(tasks) == sorted([sorted(cpus), *(on_one if player.paired else threads * [sorted(cpus)])])
+
+
+@pytest.mark.parametrize(
+    ("place", "clients", "threads", "found"),
+    [(set(), 4, 2, (0, 1)), ({0, 1}, 8, 4, (0, 1)), (set(), 4, 1, ()), (set(), 5, 2, ()), ({0}, 4, 2, ())],
+)
+def test_pairs_are_made_where_they_come_out_even(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: set[int], clients: int, threads: int, found: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    server = fake_server(tmp_path)
+    assert program.pairs(Placement(cpus=tuple(place)), server, clients, threads) == found
 
 
 @pytest.mark.system

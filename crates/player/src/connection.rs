@@ -56,6 +56,8 @@ pub struct Connection {
     chunk: Box<[u8]>,
     /// Of the statement sent last.
     pub answer: Answer,
+    /// The process id of the backend, as it says; 0 until it has.
+    pub backend: i32,
 }
 
 impl Connection {
@@ -80,6 +82,7 @@ impl Connection {
             input,
             chunk: vec![0; BUFFER_BYTES].into_boxed_slice(),
             answer: Answer::default(),
+            backend: 0,
         };
         let parameters = [
             ("user", specification.user.as_str()),
@@ -215,7 +218,9 @@ impl Connection {
                     self.input.advance(length);
                     return Ok(true);
                 }
-                backend::ERROR_RESPONSE_TAG | backend::AUTHENTICATION_TAG => self.keep()?,
+                backend::ERROR_RESPONSE_TAG
+                | backend::AUTHENTICATION_TAG
+                | backend::BACKEND_KEY_DATA_TAG => self.keep()?,
                 backend::DATA_ROW_TAG | backend::ROW_DESCRIPTION_TAG if rows => self.keep()?,
                 tag => {
                     self.answer.rows += u64::from(tag == backend::DATA_ROW_TAG);
@@ -258,6 +263,7 @@ impl Connection {
                     .map(|field| Ok(field.name().to_owned()))
                     .collect()?;
             }
+            Some(Message::BackendKeyData(body)) => self.backend = body.process_id(),
             Some(Message::AuthenticationOk) | None => {}
             Some(_) => {
                 let what = "the server asks for a password, and the player has none";

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::monotonic_ns;
 use crate::error::PlayerError;
+use crate::script::Script;
 use crate::specification::Specification;
 use crate::tally::Tally;
 use crate::worker::{Order, Worker};
@@ -52,32 +53,29 @@ pub fn serve(
     mut output: impl Write,
 ) -> Result<(), PlayerError> {
     let scripts = Arc::new(specification.read_scripts()?);
-    let threads = specification.threads.min(specification.clients);
-    let mut workers = Vec::new();
-    for thread in 0..threads {
-        let first = |thread: u32| {
-            u32::try_from(u64::from(specification.clients) * u64::from(thread) / u64::from(threads))
-        };
-        let numbers =
-            first(thread).unwrap_or(0)..first(thread + 1).unwrap_or(specification.clients);
-        workers.push(Worker::new(numbers, thread, specification, &scripts)?);
-    }
+    let workers = connect(specification, &scripts)?;
     let statements: Vec<usize> = scripts
         .iter()
         .map(|script| script.statements().count())
         .collect();
     let (results_in, results): (Sender<Tally>, Receiver<Tally>) = channel();
+    let (ready_in, ready) = channel();
     thread::scope(|scope| {
         let mut orders = Vec::new();
         for worker in workers {
             let (order, taken) = channel();
-            let results_in = results_in.clone();
-            scope.spawn(move || worker.serve(&taken, &results_in));
+            let (ready_in, results_in) = (ready_in.clone(), results_in.clone());
+            scope.spawn(move || worker.serve(&ready_in, &taken, &results_in));
             orders.push(order);
+        }
+        for placed in ready.iter().take(orders.len()) {
+            placed.map_err(|error| {
+                PlayerError::System("cannot pair threads with their backends", error)
+            })?;
         }
         tell(
             &mut output,
-            &serde_json::json!({"ready": {"clients": specification.clients, "threads": threads}}),
+            &serde_json::json!({"ready": {"clients": specification.clients, "threads": orders.len()}}),
         )?;
         for line in input.lines() {
             let line = line.map_err(|error| PlayerError::System("cannot read an order", error))?;
@@ -119,6 +117,31 @@ pub fn serve(
         }
         Ok(())
     })
+}
+
+/// The threads' clients, as pgbench divides them, all connected.
+fn connect(
+    specification: &Specification,
+    scripts: &Arc<Vec<Script>>,
+) -> Result<Vec<Worker>, PlayerError> {
+    let (clients, threads) = (
+        specification.clients,
+        specification.threads.min(specification.clients),
+    );
+    let first = |thread: u32| {
+        u32::try_from(u64::from(clients) * u64::from(thread) / u64::from(threads))
+            .unwrap_or(clients)
+    };
+    (0..threads)
+        .map(|thread| {
+            Worker::new(
+                first(thread)..first(thread + 1),
+                thread,
+                specification,
+                scripts,
+            )
+        })
+        .collect()
 }
 
 /// One answer, a line of JSON.

@@ -71,6 +71,10 @@ pub struct Specification {
     /// Transactions slower than this count as late, in milliseconds.
     #[serde(default)]
     pub latency_limit_ms: Option<f64>,
+    /// CPUs on which threads and backends are paired: thread n with its clients' backends on the n-th, in turn;
+    /// none: they run where the scheduler puts them.
+    #[serde(default)]
+    pub pair_on: Vec<usize>,
     /// Where each transaction is written down, in the format of pgbench's log (`PREFIX.THREAD`).
     #[serde(default)]
     pub log_prefix: Option<PathBuf>,

@@ -9,6 +9,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::client::{Client, Ended, Next, State};
 use crate::clock::{monotonic_ns, thread_cpu_ns, wall_ns};
@@ -42,6 +44,8 @@ pub struct Worker {
     next_due_ns: f64,
     limit_ns: Option<u64>,
     log: Option<BufWriter<File>>,
+    /// The CPU that it shares with its clients' backends.
+    cpu: Option<usize>,
 }
 
 impl Worker {
@@ -91,11 +95,35 @@ impl Worker {
             next_due_ns: 0.0,
             limit_ns,
             log,
+            cpu: match specification.pair_on.len() {
+                0 => None,
+                count => Some(specification.pair_on[thread as usize % count]),
+            },
         })
     }
 
-    /// Serve orders until there are no more.
-    pub fn serve(mut self, orders: &Receiver<Order>, results: &Sender<Tally>) {
+    /// Share one CPU with the backends of its clients: no answer then wakes another CPU. Called in its own thread.
+    ///
+    /// # Errors
+    /// The operating system's: the backends are another account's, or there is no such CPU.
+    fn pair(&self, cpu: usize) -> std::io::Result<()> {
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        for client in &self.clients {
+            let backend = Pid::from_raw(client.connection.backend);
+            sched_setaffinity(backend, &only)?;
+        }
+        Ok(sched_setaffinity(None, &only)?)
+    }
+
+    /// Take its place, say so, and serve orders until there are no more.
+    pub fn serve(
+        mut self,
+        ready: &Sender<std::io::Result<()>>,
+        orders: &Receiver<Order>,
+        results: &Sender<Tally>,
+    ) {
+        let _ = ready.send(self.cpu.map_or(Ok(()), |cpu| self.pair(cpu)));
         while let Ok(order) = orders.recv() {
             if results.send(self.play(order)).is_err() {
                 return;

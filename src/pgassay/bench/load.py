@@ -241,9 +241,10 @@ class Load(Protocol):
     def ungated(self) -> str | None:
         """Why it cannot be played in slices, in words for a message; None where it can. Starts nothing that lasts."""
 
-    def gate(self, server: Server, seed: int) -> SlicePlayer:
+    def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """The same load on this server in slices, connected and standing still; the caller closes it.
 
+        With `paired` each thread shares one CPU with its clients' backends, where its threads are as many as the CPUs.
         Raises `UsageError` where `ungated` has a reason, `LoadError` where the server refuses the connections.
         """
 
@@ -326,7 +327,7 @@ class BaseLoad(Generic[Own]):
         """Its program goes its own way; a driver whose load the player knows overrides this and `gate`."""
         return messages.no_gate(self.name)
 
-    def gate(self, server: Server, seed: int) -> SlicePlayer:
+    def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
         raise messages.cannot_gate(messages.no_gate(self.name))
 

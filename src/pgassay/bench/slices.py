@@ -97,6 +97,10 @@ class Slice:
 class SlicePlayer(Protocol):
     """A load on one server, connected and standing still between its slices."""
 
+    @property
+    def paired(self) -> bool:
+        """Does each of its threads share one CPU with the backends of its clients?"""
+
     def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
         """One slice: until the time is over, or until each client has ended so many transactions; then drained.
 

@@ -43,6 +43,8 @@ class PlayedLoad:
     rate_tps: float | None = None
     max_tries: int = 1
     latency_limit_ms: float | None = None
+    pair_on: tuple[int, ...] = ()
+    """The CPUs on which threads are paired with their clients' backends; none: they run where the scheduler likes."""
 
     def specification(self, endpoint: Endpoint) -> dict[str, Any]:
         """As the program reads it."""
@@ -60,6 +62,7 @@ class PlayedLoad:
             "rate_tps": self.rate_tps,
             "max_tries": self.max_tries,
             "latency_limit_ms": self.latency_limit_ms,
+            "pair_on": self.pair_on,
         }
 
 
@@ -85,6 +88,7 @@ class Player:
         placement: Placement = ANYWHERE,
     ) -> None:
         """Start the program and wait until every client is connected; raises `LoadError` if one is refused."""
+        self.paired = bool(load.pair_on)
         place = endpoint.socket_directory
         self._program = ControlledProgram("--control", load.specification(endpoint), runner, clock, placement, place)
 

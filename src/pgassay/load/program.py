@@ -112,6 +112,18 @@ def place(cores: str, server: Server) -> Placement:
     return Placement(cpus=tuple(sorted(chosen)), realtime=realtime)
 
 
+def pairs(place: Placement, server: Server, clients: int, threads: int) -> tuple[int, ...]:
+    """The CPUs on which each thread of the load can be paired with its clients' backends; none where that would leave
+    one idle or give one more to do: load and server must share their CPUs, threads and clients come out even."""
+    try:
+        cpus = os.sched_getaffinity(server.postmaster_pid)
+    except OSError:
+        return ()
+    shared = cpus == (set(place.cpus) or _usable())
+    even = threads % len(cpus) == 0 and clients % threads == 0
+    return tuple(sorted(cpus)) if shared and even else ()
+
+
 def problem(cores: str, server: Server) -> dict[str, str]:
     """A server that may use every CPU leaves none to the load: the treatment's own outcome."""
     if cores != REST or _rest(server):

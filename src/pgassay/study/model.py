@@ -20,6 +20,9 @@ SEQUENTIAL = "sequential"
 ALTERNATE = "alternate"
 AUTO = "auto"
 PAIRINGS = (SEQUENTIAL, ALTERNATE, AUTO)
+PAIRED = "paired"
+FREE = "free"
+PLACEMENTS = (PAIRED, FREE)
 SLICE_S_MIN, SLICE_S_MAX = 0.2, 10.0
 
 
@@ -95,6 +98,9 @@ class Design:
     holds it: it is resolved before."""
     lead_in_s: float = 0.05
     """How long a server plays unmeasured at the beginning of its turn, in seconds."""
+    placement: str = PAIRED
+    """In turns: `paired`: each thread of the load shares one CPU with its clients' backends, where that comes out even;
+    `free`: each runs where the scheduler puts it."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,10 @@ from pgassay.study.model import (
     ALTERNATE,
     AUTO,
     DEFAULTS,
+    FREE,
     PAIRINGS,
     PINNED,
+    PLACEMENTS,
     SEQUENTIAL,
     SLICE_S_MAX,
     SLICE_S_MIN,
@@ -38,7 +40,7 @@ _STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
-    "slice", "lead_in",
+    "slice", "lead_in", "placement",
 )  # fmt: skip
 
 
@@ -116,8 +118,9 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     the run needs its factors all the same, and gives their `catalogue`.
     """
     design = _table(document, "design")
-    if design.get("pairing") == ALTERNATE and "lead_in" not in design:
-        document = {**document, "design": {**_EARLIER, **design}}
+    if design.get("pairing") == ALTERNATE and "placement" not in design:
+        earlier = {"placement": FREE} if "lead_in" in design else {**_EARLIER, "placement": FREE}
+        document = {**document, "design": {**earlier, **design}}
     return parse(name, document, catalogue or AsRecorded())
 
 
@@ -269,6 +272,7 @@ def _design(
         lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
+        placement=_word(table, "placement", PLACEMENTS, Design.placement),
     )
 
 

@@ -7,6 +7,7 @@ never came are problems of the result, under a code each.
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -156,20 +157,18 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             return messages.not_in_slices(self.name, error.message)
         return None
 
-    def gate(self, server: Server, seed: int) -> Player:
+    def gate(self, server: Server, seed: int, *, paired: bool = False) -> Player:
         """Our own player with the same scripts and options; raises `UsageError` for what it does not play."""
         refused = self.ungated
         if refused is not None:
             raise bench_messages.cannot_gate(refused)
         if program.problem(self.options.cores, server):
             raise messages.no_core_left()
-        return Player(
-            self.played(self._scale_of(server), seed),
-            server.endpoint,
-            self.tools.runner,
-            self.tools.clock,
-            program.place(self.options.cores, server),
-        )
+        played = self.played(self._scale_of(server), seed)
+        place = program.place(self.options.cores, server)
+        if paired:
+            played = replace(played, pair_on=program.pairs(place, server, played.clients, played.threads))
+        return Player(played, server.endpoint, self.tools.runner, self.tools.clock, place)
 
     def played(self, scale: int, seed: int) -> PlayedLoad:
         """What the player is asked; `scale` is the value of :scale. Raises `UsageError` for a missing script."""

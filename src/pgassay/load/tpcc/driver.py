@@ -68,9 +68,9 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
         """What keeps pgbench's scripts of it from being played in slices."""
         return self._pgbench.ungated
 
-    def gate(self, server: Server, seed: int) -> Player:
+    def gate(self, server: Server, seed: int, *, paired: bool = False) -> Player:
         """The five scripts by our own player, with their weights."""
-        return self._pgbench.gate(server, seed)
+        return self._pgbench.gate(server, seed, paired=paired)
 
 
 def of_scripts(summary: Summary, packed: Mapping[str, str]) -> dict[str, float | None]:

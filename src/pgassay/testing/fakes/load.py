@@ -214,11 +214,13 @@ class BoundFakeLoad:
         """Only what stands for pgbench can be played in slices."""
         return None if isinstance(self.options, PgbenchOptions) else no_gate(self.name)
 
-    def gate(self, server: Server, seed: int) -> FakePlayer:
+    def gate(self, server: Server, seed: int, *, paired: bool = False) -> FakePlayer:
         """In slices, at the speed that the test's function says."""
         if self.ungated is not None:
             raise cannot_gate(self.ungated)
-        return self._fake.gate(server, self._played, seed)
+        player = self._fake.gate(server, self._played, seed)
+        player.paired = paired and self._played.clients % self._played.threads == 0
+        return player
 
 
 def _seconds(options: PgbenchOptions, tps: float) -> float:

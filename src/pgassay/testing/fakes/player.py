@@ -27,6 +27,7 @@ class FakePlayer:
         self._speed = speed
         self._open = True
         self._ended = False
+        self.paired = False
 
     def play(self, *, duration_ms: int | None = None, transactions: int | None = None) -> Slice:
         """One slice, which takes no real time."""
