@@ -147,6 +147,19 @@ def unknown_commit(path: Path, commit: str, words: str) -> UsageError:
     return UsageError(f'"{path}" has no commit "{commit}": {words}', f"git -C {path} log --oneline lists them")
 
 
+def same_commit(good: str, bad: str) -> UsageError:
+    """Two names of one commit."""
+    return UsageError(f'"{good}" and "{bad}" are the same commit', "name two commits that differ")
+
+
+def not_before(good: str, bad: str) -> UsageError:
+    """Nothing leads from the one to the other by first parents."""
+    return UsageError(
+        f'"{good}" is not on the line of first parents of "{bad}"',
+        f"git log --first-parent {bad} lists the commits that can be the good one",
+    )
+
+
 def no_version(what: str) -> BuildError:
     """The source's configure script has no PACKAGE_VERSION."""
     return BuildError(f"{what} does not say which version of PostgreSQL it is")

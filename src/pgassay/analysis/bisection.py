@@ -1,0 +1,222 @@
+"""Which commit changed it: the probability of each, from blocks that set one commit beside the good one.
+
+Probabilistic bisection (Horstein, IEEE Trans. Information Theory 9, 1963; Waeber, Frazier, Henderson, SIAM J. Control
+Optim. 51, 2013): an answer of a noisy comparison is never certain, so no half of the history is thrown away. The next
+block goes where its answer tells most. Effect and noise are both unknown; docs/history.md has the formula.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import fdtrc  # type: ignore[import-untyped]
+
+from pgassay.analysis.boundaries import FIRST_LOOK, Floats
+from pgassay.analysis.effects import BlockMean, Certainty, from_contrast, mean_of
+from pgassay.study.responses import Scale
+
+SURE = 0.97
+"""The probability at which a commit is named, so that about 94 of 100 are right (`python -m benchmarks.bisect`):
+blocks that first show a difference overstate it on average, and the posterior after them is a little too certain."""
+MARGIN = 1.5
+"""A difference to bisect by is so many times half its interval; what is only just shown is overstated on average."""
+CANDIDATES = 8
+"""Commits about the median that are held against each other for the next block."""
+NEGLIGIBLE = 1e-3
+"""Places less probable than this have no say in where the next block goes."""
+FIT_ALPHA = 0.01
+"""Blocks that fit one change as badly as this, or worse, make it doubtful that it was one."""
+_GRID = np.linspace(-1.0, 1.0, 41)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One block: a commit's place in the history (the good one is 0) and its log-ratio to the good one."""
+
+    commit: int
+    contrast: float
+
+
+@dataclass(frozen=True)
+class Span:
+    """Commits after `after`, up to and with `upto`: the probability that the change came with one of them.
+
+    More than one where those between cannot be measured.
+    """
+
+    after: int
+    upto: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """The effect of what changed as a ratio, with its 95 % interval, and how well one change fits all blocks."""
+
+    estimate: float
+    low: float
+    high: float
+    blocks: int
+    fit: float
+    """The chance of commits that differ so much from one step, were there only one; 1 where that cannot be asked."""
+
+    @property
+    def doubtful(self) -> bool:
+        """Do the blocks speak against a single change?"""
+        return self.fit < FIT_ALPHA
+
+
+def spans(last: int, seen: Sequence[Seen], skipped: Collection[int] = ()) -> tuple[Span, ...]:
+    """The probability of each span of a history whose bad commit is `last`; `skipped` cannot be measured.
+
+    Before a block every commit is as likely as another. Raises ValueError for a block of no commit of this history,
+    and where good or bad is skipped: there is no question then.
+    """
+    if last < 1 or not all(0 < commit < last for commit in skipped):
+        raise ValueError("good and bad must differ, and both must be measured")
+    ends = [commit for commit in range(1, last + 1) if commit not in skipped]
+    starts = [0, *ends[:-1]]
+    length = np.asarray(ends, dtype=np.float64) - np.asarray(starts)
+    logs = np.log(length) + _log_likelihood(_Sums.of(last, seen), ends)
+    weights = np.exp(logs - logs.max())
+    return tuple(map(Span, starts, ends, (weights / weights.sum()).tolist()))
+
+
+def next_commit(last: int, seen: Sequence[Seen], known: Sequence[Span]) -> int | None:
+    """The commit whose next block tells most of where the change is; None where there is nothing left to tell apart.
+
+    It is the one with the largest mutual information of place and contrast, each place with its own predictive t. That
+    is near the median of `known`; but while the effect itself is poorly known, a block of the bad commit tells more.
+    """
+    if len(known) < 2:
+        return None
+    if len(seen) < FIRST_LOOK or all(each.commit != last for each in seen):
+        return last
+    share = np.asarray([span.share for span in known])
+    upto = np.asarray([span.upto for span in known])
+    off_median = np.abs(share.cumsum() - 0.5)[:-1]
+    asked = np.append(upto[:-1][off_median.argsort(kind="stable")[:CANDIDATES]], last)
+    likely = share > NEGLIGIBLE
+    told = _information(_Sums.of(last, seen), asked, upto[likely], share[likely] / share[likely].sum())
+    return int(asked[told.argmax()])
+
+
+def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
+    """The span that is as probable as `sure`; None while none is."""
+    best = max(known, key=lambda span: span.share)
+    return best if best.share >= sure or len(known) == 1 else None
+
+
+def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
+    """Bad against good, as a mean log-ratio with half of its interval, valid at every look up to `horizon` blocks."""
+    return mean_of(contrasts, Scale.DIFFERENCE, lambda blocks: _critical(blocks, horizon))
+
+
+def shown(mean: BlockMean) -> bool:
+    """Does the interval exclude no difference?"""
+    return abs(mean.mean) > mean.half
+
+
+def measured(mean: BlockMean) -> bool:
+    """Is the difference known well enough to bisect by it? One that is only just shown is overstated on average."""
+    return abs(mean.mean) > MARGIN * mean.half
+
+
+def change(last: int, seen: Sequence[Seen], span: Span, horizon: int) -> Change:
+    """What changed in `span`: commits before it are as the good one, all others differ from it by one effect.
+
+    The blocks that estimate the effect also told when to stop, so its interval is one for a look after every block up
+    to `horizon`.
+    """
+    sums = _Sums.of(last, seen)
+    blocks = len(seen)
+    count = float(sums.count[span.upto :].sum())
+    mean = float(sums.total[span.upto :].sum()) / count
+    rest = float(_rest(sums, [span.upto])[0])
+    half = _critical(blocks, horizon) * sqrt(rest / (blocks - 1) / count)
+    low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
+    return Change(estimate, low, high, blocks, _fit(sums, rest))
+
+
+def _critical(blocks: int, horizon: int) -> float:
+    """Of |t| for 95 % at every look up to `horizon` blocks together."""
+    certainty = Certainty(0.95, 1, horizon, every_block=True)
+    return certainty.critical(blocks, certainty.alpha)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Blocks of each commit, their contrasts' sum and sum of squares."""
+
+    count: Floats
+    total: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, last: int, seen: Sequence[Seen]) -> "_Sums":
+        if any(not 0 < each.commit <= last for each in seen):
+            raise ValueError("a block of a commit that is not in this history")
+        places = np.asarray([each.commit for each in seen], dtype=np.intp)
+        values = np.asarray([each.contrast for each in seen], dtype=np.float64)
+        sums = (np.bincount(places, weights, last + 1) for weights in (np.ones_like(values), values, values * values))
+        return cls(*(np.asarray(each, dtype=np.float64) for each in sums))
+
+
+def _log_likelihood(sums: _Sums, ends: Sequence[int]) -> Floats:
+    """Of a change at each of `ends`, up to a constant: effect and spread integrated out over flat priors.
+
+    Commits before it have the mean 0, those from it on one unknown mean; a flat prior on that mean and on the
+    logarithm of the spread leaves n1^(-1/2) rest^(-(n - 1) / 2): Student's t with n - 1 degrees of freedom.
+    """
+    changed = _from(sums.count)[list(ends)]
+    blocks = float(sums.count.sum())
+    if blocks < 2 or changed.min() == 0.0:
+        return np.zeros(len(ends))  # nothing is known of the effect before the bad one was measured
+    rest = _rest(sums, ends)
+    floor = 1e-12 * float(sums.squares.sum()) or 1e-300  # rounding, where all blocks agree
+    return np.asarray(-0.5 * np.log(changed) - (blocks - 1) / 2 * np.log(np.maximum(rest, floor)))
+
+
+def _rest(sums: _Sums, ends: Sequence[int]) -> Floats:
+    """Squares about 0 before each of `ends` and about the common mean from it on."""
+    places = list(ends)
+    explained = _from(sums.total)[places] ** 2 / _from(sums.count)[places]
+    return np.asarray(np.maximum(sums.squares.sum() - explained, 0.0))
+
+
+def _from(values: Floats) -> Floats:
+    """Sums from each place to the end."""
+    return np.asarray(values[::-1].cumsum()[::-1])
+
+
+def _fit(sums: _Sums, rest: float) -> float:
+    """Lack of fit (F): commits' own means about the step, against the spread of the blocks of one commit."""
+    measured = sums.count > 0
+    count, total = sums.count[measured], sums.total[measured]
+    inside = float(sums.squares.sum() - (total * total / count).sum())
+    free_between, free_inside = float(measured.sum() - 1), float(count.sum() - measured.sum())
+    if free_between < 1 or free_inside < 1 or inside <= 0.0:
+        return 1.0
+    ratio = max(rest - inside, 0.0) / free_between / (inside / free_inside)
+    return float(fdtrc(free_between, free_inside, ratio))
+
+
+def _information(sums: _Sums, asked: npt.NDArray[np.intp], places: npt.NDArray[np.intp], share: Floats) -> Floats:
+    """For each commit of `asked`: how much (nats) one contrast of it tells of which of `places` is the change."""
+    freedom = float(sums.count.sum()) - 1.0
+    changed = _from(sums.count)[places]
+    mean = _from(sums.total)[places] / changed
+    spread = np.sqrt(np.maximum(_rest(sums, places.tolist()), 1e-300) / freedom)
+    after = asked[:, None] >= places
+    centre = np.where(after, mean, 0.0)[:, :, None]
+    width = np.where(after, spread * np.sqrt(1.0 + 1.0 / changed), spread)[:, :, None]
+    middle, reach = (centre.max() + centre.min()) / 2, (centre.max() - centre.min()) / 2 + 4.0 * width.max()
+    contrasts = middle + reach * _GRID
+    logs = -(freedom + 1.0) / 2.0 * np.log1p(((contrasts - centre) / width) ** 2 / freedom) - np.log(width)
+    logs -= logs.max(axis=(1, 2), keepdims=True)
+    joint = share[:, None] * np.exp(logs)
+    mixed = joint.sum(axis=1, keepdims=True)
+    gained = joint * (logs - np.log(np.maximum(mixed, 1e-300)))
+    return np.asarray(gained.sum(axis=(1, 2)) / mixed.sum(axis=(1, 2)))

@@ -1,0 +1,121 @@
+"""Blocks of two commits on the real machine: each step is a run of its own, of the study with its factors held.
+
+Of the study the baseline's levels, the load and the responses are taken; what varies is `build.source`. The commits
+are built at first use, into the cache of builds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pgassay.lab import messages
+from pgassay.lab.arms import resolve
+from pgassay.lab.bisection import Pair, UnmeasuredError, require_ratio
+from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
+from pgassay.lab.runner import Watcher
+from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.postgres.builds.commits import Commit
+from pgassay.postgres.builds.messages import BuildError
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
+from pgassay.study.document import Document
+from pgassay.study.model import Study
+from pgassay.study.responses import Better, Response, Status
+
+SOURCE = "build.source"
+_KEPT = ("load", "responses")
+
+
+def pair_document(document: Document, study: Study, folder: Path, commits: Sequence[Commit], blocks: int) -> Document:
+    """A study of these commits of the repository, the first one the baseline, with all else as in `study`'s baseline.
+
+    Raises `UsageError` for a study that varies the source itself.
+    """
+    first = next(arm for arm in study.arms if arm.treatment == study.design.baseline)
+    held = {name: level.typed for name, level in study.levels_of(first).items() if not name.startswith("load.")}
+    if SOURCE in held:
+        raise messages.source_held(held[SOURCE])
+    varied = {name.removeprefix("load."): level.typed for name, level in first.levels.items() if name[:5] == "load."}
+    design = {
+        key: value for key, value in document.get("design", {}).items() if key in ("pairing", "slice", "defaults")
+    }
+    kept = {key: document[key] for key in _KEPT if key in document}
+    return {
+        "study": {"format": 1, "name": "commits", "title": "Two commits", "question": "Do they differ?"},
+        "factors": {SOURCE: [f"git:{folder}@{commit.sha}" for commit in commits]},
+        "fixed": held,
+        **kept,
+        "load": {**document.get("load", {}), **varied},
+        "design": {**design, "blocks": {"min": blocks, "max": blocks}, "precision": "0.1%"},
+    }
+
+
+Watching = Callable[[Study], AbstractContextManager[Watcher]]
+
+
+@dataclass
+class CommitBlocks:
+    """`lab.bisection.Blocks` by real servers; `written` is the study, `folder` the repository."""
+
+    written: WrittenStudy
+    folder: Path
+    options: BenchOptions
+    watch: Watching
+    responses: Sequence[Response] = field(default=(), init=False)
+    _built: set[str] = field(default_factory=set, init=False)
+
+    @property
+    def primary(self) -> Response:
+        """By the catalogue of responses of the first run; before it, by name alone."""
+        name = self.written.study.primary
+        return next((each for each in self.responses if each.name == name), Response(name, name, "", Better.NEITHER))
+
+    def measure(self, good: Commit, other: Commit, blocks: int, path: Path) -> tuple[Pair, ...]:
+        """Run, go on with, or read the run at `path`."""
+        if not path.exists():
+            document = pair_document(self.written.document, self.written.study, self.folder, (good, other), blocks)
+            pair = write_study("commits", document)
+            self._build(pair, other)
+            with self.watch(pair.study) as watcher:
+                record = run_study(pair, path, self.options, watcher, ("pgassay", "bisect"))
+        else:
+            record = Run.open(path)
+            if record.journal[-1].kind != Kind.FINISHED:
+                record = continue_run(path, self.options)
+        self.responses = record.responses
+        require_ratio(self.primary)
+        return pairs_of(record.trials, good.sha, other.sha)
+
+    def _build(self, pair: WrittenStudy, other: Commit) -> None:
+        """Build what is missing; only of the other commit a failure is the commit's own."""
+        if other.sha in self._built:
+            return
+        with Workbench(self.options) as bench:
+            arms = resolve(pair.study, bench.site()).arms
+            bench.require_room(bench.missing_builds(arm.setup.build for arm in arms))
+            for arm in arms:
+                try:
+                    _ = arm.installation
+                except BuildError as error:
+                    if not _source(arm.arm.levels[SOURCE].typed, other.sha):
+                        raise
+                    raise UnmeasuredError(error.message) from None
+        self._built.add(other.sha)
+
+
+def pairs_of(trials: Sequence[TrialRecord], good: str, other: str) -> tuple[Pair, ...]:
+    """The blocks in which both commits have a valid trial, in order."""
+    found: dict[int, dict[str, Mapping[str, Any]]] = {}
+    for trial in trials:
+        if trial.status is Status.VALID:
+            for sha in (good, other):
+                if _source(trial.treatment, sha):
+                    found.setdefault(trial.block, {})[sha] = trial.responses
+    return tuple(Pair(each[good], each[other]) for _, each in sorted(found.items()) if len(each) == 2)
+
+
+def _source(typed: str, sha: str) -> bool:
+    return typed.endswith(f"@{sha}")

@@ -1,0 +1,72 @@
+"""The commits of a git repository between a good one and a bad one, oldest first, along first parents.
+
+First parents only: what a merge brought in is one step, so that each step follows from the one before it, and the
+answer is a commit of the branch that was released.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgassay.bench.running import Runner
+from pgassay.postgres.builds import messages
+
+_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit's full hash, and its subject."""
+
+    sha: str
+    subject: str
+
+    @property
+    def name(self) -> str:
+        """For people: the hash as git abbreviates it, with the subject."""
+        return f"{self.sha[:12]} {self.subject}".strip()
+
+
+def between(runner: Runner, folder: Path, good: str, bad: str) -> tuple[Commit, ...]:
+    """The good commit, then all after it up to the bad one; raises `UsageError`.
+
+    That is for no repository, an unknown name, and a good commit that is not on the bad one's line of first parents.
+    """
+    if not folder.is_dir():
+        raise messages.no_such_source(folder)
+    first, last = (_resolved(runner, folder, name) for name in (good, bad))
+    if first == last:
+        raise messages.same_commit(good, bad)
+    words = ("log", "--first-parent", "--reverse", "--format=%H%x00%s")
+    found = tuple(_commit(line) for line in _git(runner, folder, *words, f"{first}..{last}").splitlines())
+    (start,) = (_commit(line) for line in _git(runner, folder, "log", "-1", "--format=%H%x00%s", first).splitlines())
+    parent = _git(runner, folder, "rev-parse", "--verify", "--quiet", f"{found[0].sha}^1") if found else ""
+    if parent.strip() != first:
+        raise messages.not_before(good, bad)
+    return (start, *found)
+
+
+def _commit(line: str) -> Commit:
+    sha, _, subject = line.partition("\0")
+    return Commit(sha, subject)
+
+
+def _resolved(runner: Runner, folder: Path, name: str) -> str:
+    if name.startswith("-"):
+        raise messages.unknown_commit(folder, name, "no such commit")
+    outcome = runner.run(_command(folder, "rev-parse", "--verify", f"{name}^{{commit}}"), timeout_s=_TIMEOUT_S)
+    if outcome.status == 0:
+        return outcome.stdout.strip()
+    said = (outcome.stderr.strip().splitlines() or ["no such commit"])[0]
+    if "not a git repository" in said:
+        raise messages.not_a_checkout(folder)
+    raise messages.unknown_commit(folder, name, said)
+
+
+def _git(runner: Runner, folder: Path, *words: str) -> str:
+    """What git prints; nothing where it fails, since its names were resolved before."""
+    outcome = runner.run(_command(folder, *words), timeout_s=_TIMEOUT_S)
+    return outcome.stdout if outcome.status == 0 else ""
+
+
+def _command(folder: Path, *words: str) -> list[str]:
+    return ["git", "-C", str(folder), *words]

@@ -1,0 +1,123 @@
+"""A bisection on planted histories: found, between commits that do not build, not shown, resumed after a kill."""
+
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+from pgassay.errors import PgassayError, UsageError
+from pgassay.lab import bisection_answer
+from pgassay.lab.bisection import Answer, Bisection, Limits, require_ratio
+from pgassay.lab.bisection_record import FILE, Question, opened
+from pgassay.record.disk import RealDisk
+from pgassay.study.responses import Better, Response, Scale
+from pgassay.testing.contracts.blocks import BlocksCase, BlocksContract
+from pgassay.testing.fakes.commits import FakeBlocks, history
+
+COMMITS = history(16)
+
+
+def planted(place: int, share: float = -0.05, **more: object) -> FakeBlocks:
+    speeds = {commit.sha: log(1.0 + share) for commit in COMMITS[place:]}
+    return FakeBlocks(speeds, **more)  # type: ignore[arg-type]
+
+
+def bisected(source: FakeBlocks, folder: Path, limits: Limits = Limits()) -> Answer:  # noqa: B008
+    return Bisection(COMMITS, source, folder, RealDisk(), limits).run()
+
+
+@pytest.mark.parametrize("place", [1, 7, 16])
+def test_the_planted_commit_is_found_with_its_effect_and_the_cost_that_moved(tmp_path: Path, place: int) -> None:
+    source = planted(place)
+    found = bisected(source, tmp_path)
+    assert found.span is not None
+    assert found.change is not None
+    assert (found.span.after, found.span.upto) == (place - 1, place)
+    assert found.change.low < found.change.estimate < found.change.high < 1.0
+    assert found.change.estimate == pytest.approx(0.95, abs=0.015)
+    assert [each.response for each in found.costs] == ["cpu_us"]
+    assert found.costs[0].estimate == pytest.approx(1 / 0.95, abs=0.015)
+    assert len(source.builds) < 10, "it builds what it needs"
+    said = bisection_answer.text(found)
+    assert said.startswith(f"{COMMITS[place].sha[:12]} change {place}: transactions per second -")
+    assert "  cpu_us: +" in said
+    assert bisection_answer.plain(found)["commit"] == COMMITS[place].sha
+
+
+def test_commits_that_do_not_build_are_skipped_and_the_answer_lies_between(tmp_path: Path) -> None:
+    broken = {COMMITS[place].sha: "make failed" for place in (7, 8, 9)}
+    found = bisected(planted(8, broken=broken), tmp_path)
+    assert found.span is not None
+    assert (found.span.after, found.span.upto) == (6, 10)
+    said = bisection_answer.text(found)
+    assert said.startswith(f"between {COMMITS[6].name} and {COMMITS[10].name} (4 commits)")
+    assert f"skipped: {COMMITS[8].name}: make failed" in said
+    again = planted(8, broken=broken)
+    assert bisected(again, tmp_path).skipped == found.skipped
+    assert not set(broken) & set(again.builds), "it is written down that they do not build"
+
+
+def test_without_a_difference_it_says_how_large_it_can_be(tmp_path: Path) -> None:
+    source = FakeBlocks({})
+    found = bisected(source, tmp_path, Limits(first=8))
+    assert (found.differ, found.span, source.measured) == (False, None, 8)
+    widest = max(abs(exp(end) - 1.0) for end in (found.difference.mean - found.difference.half,
+                                                  found.difference.mean + found.difference.half))  # fmt: skip
+    assert f"at most ± {100 * widest:.1f} % (8 blocks)" in bisection_answer.headline(found)
+    assert bisection_answer.plain(found)["commit"] is None
+
+
+def test_blocks_that_are_used_up_leave_the_most_probable(tmp_path: Path) -> None:
+    found = bisected(planted(8, noise=0.03), tmp_path, Limits(first=30, blocks=5))
+    assert found.differ
+    assert found.span is None
+    assert bisection_answer.headline(found).startswith(f"not found in {found.blocks} blocks: most probable is ")
+
+
+@pytest.mark.parametrize("kill_at", [0, 5, 6, 7])
+def test_killed_and_begun_again_it_ends_as_if_nothing_had_happened(tmp_path: Path, kill_at: int) -> None:
+    whole = bisected(planted(5), tmp_path / "whole")
+    source = planted(5, kill_at=kill_at)
+    with pytest.raises(KeyboardInterrupt):
+        bisected(source, tmp_path / "cut")
+    source.kill_at = None
+    assert bisected(source, tmp_path / "cut") == whole
+    assert source.measured == whole.blocks, "no block twice"
+
+
+def test_a_bad_commit_that_cannot_be_measured_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(PgassayError, match=r"the bad commit .* cannot be measured: no compiler"):
+        bisected(planted(5, broken={COMMITS[-1].sha: "no compiler"}), tmp_path)
+
+
+def test_a_response_without_ratios_is_refused() -> None:
+    with pytest.raises(UsageError, match='"share" has no ratios'):
+        require_ratio(Response("share", "a share", "share", Better.HIGHER, Scale.DIFFERENCE))
+
+
+def question(**changed: object) -> Question:
+    first = {"study": "s", "document": {"design": {"seed": 1}}, "repository": "/r", "commits": COMMITS}
+    return Question(**{**first, "first": 30, "blocks": 300, **changed})  # type: ignore[arg-type]
+
+
+def test_a_directory_holds_one_question_and_one_process(tmp_path: Path) -> None:
+    disk, folder = RealDisk(), tmp_path / "b"
+    with opened(disk, folder, question()) as asked:
+        assert asked == question()
+        with pytest.raises(UsageError, match="another pgassay works"), opened(disk, folder, question()):
+            pass
+    with opened(disk, folder, question(document={"design": {"seed": 2}})) as asked:
+        assert asked.document["design"]["seed"] == 1, "a seed drawn anew is no other question"
+    with pytest.raises(UsageError, match="holds a bisection of s from 0"), opened(disk, folder, question(study="t")):
+        pass
+    (folder / FILE).write_text("{", encoding="utf-8")
+    with pytest.raises(UsageError, match="is no bisection"), opened(disk, folder, question()):
+        pass
+
+
+class TestFakeBlocks(BlocksContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def case(cls, tmp_path_factory: pytest.TempPathFactory) -> BlocksCase:
+        source = planted(2, broken={COMMITS[3].sha: "make failed"})
+        return BlocksCase(source, COMMITS[0], COMMITS[2], COMMITS[3], tmp_path_factory.mktemp("steps"))
