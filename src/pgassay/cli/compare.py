@@ -69,15 +69,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         factors.setdefault(name.strip(), []).append(value.strip())
     if not arguments.levels and all(len(values) == 1 for values in factors.values()):
         raise nothing_compared(arguments.levels_given)
-    load = _usual(arguments)
-    for _, _, option in PGBENCH:
-        value = getattr(arguments, f"load_{option}")
-        if value is not None:
-            load[option] = value
-    _refuse_contradictions(arguments, factors)
-    if "transactions" in load or "load.transactions" in factors:
-        load.pop("duration")
-    load = {option: value for option, value in load.items() if f"load.{option}" not in factors}
+    load = load_of(arguments, {}, factors)
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
@@ -86,6 +78,23 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
         "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 20}},
     }
+
+
+def load_of(
+    arguments: argparse.Namespace, usual: Mapping[str, str], factors: Mapping[str, object] | None = None
+) -> dict[str, str]:
+    """The load that the command line asks for; `usual` goes before what is usual for compare, `factors` are no part."""
+    varied = factors or {}
+    load = _usual(arguments)
+    load |= {option: value for option, value in usual.items() if option in load}
+    for _, _, option in PGBENCH:
+        value = getattr(arguments, f"load_{option}")
+        if value is not None:
+            load[option] = value
+    _refuse_contradictions(arguments, varied)
+    if "transactions" in load or "load.transactions" in varied:
+        load.pop("duration")
+    return {option: value for option, value in load.items() if f"load.{option}" not in varied}
 
 
 USUAL: Mapping[str, str] = {

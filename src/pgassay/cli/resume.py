@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from pgassay.cli import messages
+from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, require
 from pgassay.cli.postgres import add_build_options
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
     add_build_options(parser)
     add_reboot_option(parser)
+    add_live_option(parser)
     add_form_options(parser)
     add_check_option(parser)
 
@@ -38,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.workbench import Workbench
     from pgassay.record.reading import Run
 
+    require_live(arguments)
     record = Run.open(arguments.run)
     options = options_of(record.host, bench_options(arguments))
     if record.header.study == STUDY:
@@ -49,5 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
         require(arguments, reopened.prepared.resolved.study.decide)
         reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         mark_resumed(reopened)
-        status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=silent(arguments))
+        with live_pages(arguments.run.absolute(), arguments):
+            status = conduct(reopened.prepared.resolved, reopened.run, reboots, quiet=silent(arguments))
     return finish(status, arguments.run.absolute(), reboots, arguments)

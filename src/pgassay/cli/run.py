@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli._live import add_live_option, live_pages, require_live
 from pgassay.cli._runs import add_form_options
 from pgassay.cli._thresholds import add_check_option, add_weigh_option, require
 from pgassay.cli.parser import whole
@@ -71,6 +72,12 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         help="servers of a block at once and in turns, or one after the other (default: auto, in turns where valid)",
     )
     parser.add_argument(
+        "--placement",
+        choices=("paired", "free"),
+        help="in turns: each thread of the load on one CPU with its clients' backends, where that comes out even"
+        " (default: paired), or all where the scheduler puts them",
+    )
+    parser.add_argument(
         "--slice",
         metavar="TIME",
         help="how long a server's turn lasts: 200ms to 10s, or auto: as calibrated here (default: 250ms, longer for"
@@ -97,6 +104,7 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     add_build_options(parser)
     add_reboot_option(parser)
+    add_live_option(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
     add_form_options(parser)
 
@@ -144,6 +152,7 @@ def run_document(
     without = arguments.without_host_factors
     written = write_study(name, document, overrides(arguments, size), without_host_factors=without)
     require(arguments, written.study.decide)
+    require_live(arguments)
     path = run_path(arguments, written.study.name)
     with Workbench(bench_options(arguments)) as bench:
         resolved = resolve(written.study, bench.site())
@@ -161,7 +170,8 @@ def run_document(
             print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
-        status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments))
+        with live_pages(path, arguments):
+            status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments))
     return finish(status, path, reboots, arguments)
 
 
@@ -219,6 +229,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
             ("defaults", "plain" if arguments.plain_defaults else None),
             ("pairing", arguments.pairing),
             ("slice", arguments.slice),
+            ("placement", arguments.placement),
         )
         if value is not None
     }

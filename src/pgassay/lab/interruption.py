@@ -12,6 +12,10 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class StopAsked(KeyboardInterrupt):
+    """The user asked for the run to end with a block, and that one has ended."""
+
+
 class Interruption:
     """Knows whether the user has asked to stop, and raises `KeyboardInterrupt` as soon as that may happen."""
 

@@ -26,8 +26,9 @@ from pgassay.load import responses, sketches
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences, to_samples
 from pgassay.record import slices as record_of_slices
+from pgassay.record.glance import Glance
 from pgassay.record.values import Reason, TrialRecord
-from pgassay.study.model import ALTERNATE
+from pgassay.study.model import ALTERNATE, FREE, PAIRED
 from pgassay.study.responses import METRONOME
 
 SOURCE = "slices"
@@ -89,7 +90,8 @@ class LiveTrial(Trial):
         """Its slices are so long from now on, as those of all others in the block."""
         self._slice_s = slice_s
         lead_in_s = self._arm.study.design.lead_in_s
-        self._notes.pairing.update(pairing=ALTERNATE, slice_s=slice_s, lead_in_s=lead_in_s)
+        placement = PAIRED if self._player is not None and self._player.paired else FREE
+        self._notes.pairing.update(pairing=ALTERNATE, slice_s=slice_s, lead_in_s=lead_in_s, placement=placement)
 
     def beat(self, metronome: Metronome) -> Beat:
         """Measure how fast the machine is; the time counts as its own, since the budget pays for it."""
@@ -175,7 +177,9 @@ class LiveTrial(Trial):
         if self.over:
             return
         try:
-            self._player = self._arm.load.gate(self._server, self._assignment.seed)
+            self._player = self._arm.load.gate(
+                self._server, self._assignment.seed, paired=self._arm.study.design.placement == PAIRED
+            )
         except LoadError as error:
             self._notes.problems["refused"] = error.message
             self.over = True
@@ -229,9 +233,21 @@ class LiveTrial(Trial):
             counted,
             every_probe().costs(counted, transactions),
         )
+        self._glance(turn)
         source = SOURCE if round_ else f"{SOURCE}{WARM_UP_SUFFIX}"
         self._sample(source, played.transactions / max(1, turn.charged_ns) * 1e9)
         return turn
+
+    def _glance(self, turn: Turn) -> None:
+        """Tell those who watch of a turn, once its server stands still; WAL and waits are known when the block ends."""
+        seconds, latencies = turn.charged_ns / 1e9, turn.played.latencies
+        values: dict[str, float | None] = {"tps": turn.played.transactions / max(seconds, 1e-9)}
+        if latencies.count:
+            values["latency_ms"] = latencies.sum_ns / latencies.count / 1e6
+        for name in ("written_bytes", "read_bytes"):
+            counted = turn.counters.get(f"diskstats.{name}")
+            values[f"{name}_per_s"] = None if counted is None else counted / max(seconds, 1e-9)
+        self._note(Glance(turn.played.drained_ns, turn.wall_ns, SOURCE, values))
 
     def _keep(self, turn: Turn) -> None:
         """Keep a turn; where it has written back what earlier ones left dirty, too, all of them share the time."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from math import exp, inf
 from pathlib import Path
 
+from pgassay.analysis.effects import BlockMean
 from pgassay.bench.drive_counters import WAL
 from pgassay.bench.errors import BenchError
 from pgassay.errors import PgassayError, UsageError
@@ -294,3 +296,67 @@ def lost_commits(lost: int, holes: int, loss_ms: float) -> str:
 def invented_commits(count: int) -> str:
     """Rows of transactions that no client had sent."""
     return f"{count} transactions are there that no client had sent"
+
+
+def good_against_bad(mean: BlockMean, blocks: int) -> str:
+    """Progress of a bisection's first part."""
+    if mean.half == inf:
+        return f"good against bad: {blocks} blocks, no interval yet"
+    estimate, low, high = (
+        100.0 * (exp(end) - 1.0) for end in (mean.mean, mean.mean - mean.half, mean.mean + mean.half)
+    )
+    return f"good against bad: {estimate:+.1f} % [{low:+.1f}, {high:+.1f}] after {blocks} blocks"
+
+
+def most_probable(name: str, share: float, blocks: int) -> str:
+    """Progress of a bisection."""
+    return f"{blocks} blocks; most probable: {name} ({100.0 * share:.0f} %)"
+
+
+def commit_skipped(name: str, why: str) -> str:
+    """A commit of a bisection that is left out."""
+    return f"skipped: {name}: {why}"
+
+
+def no_valid_block() -> str:
+    """A run of two commits ended without one."""
+    return "no block in which both commits have a valid value"
+
+
+def no_longer_measured(name: str, why: str) -> PgassayError:
+    """A commit that was measured, and is not any more: that is the machine's fault and not the commit's."""
+    return PgassayError(f"commit {name} was measured before and cannot be now: {why}", "call it again to go on")
+
+
+def bad_not_measured(name: str, why: str) -> PgassayError:
+    """Without the bad commit there is no question."""
+    return PgassayError(f"the bad commit {name} cannot be measured: {why}", "name another one with --bad")
+
+
+def source_held(level: str) -> UsageError:
+    """A study that names the source itself."""
+    return UsageError(
+        f'the study holds "build.source" at {level}', "name the repository with --git DIR, and leave it out"
+    )
+
+
+def not_bisected_by(name: str) -> UsageError:
+    """A response without ratios."""
+    return UsageError(f'"{name}" has no ratios to go by', "name a response on a ratio scale with --primary, as tps")
+
+
+def other_bisection(path: Path, what: str) -> UsageError:
+    """The directory holds another question."""
+    return UsageError(f'"{path}" holds a bisection of {what}', "name another directory with --out")
+
+
+def no_bisection(path: Path, detail: str) -> UsageError:
+    """The directory holds something else, or a damaged record."""
+    return UsageError(
+        f'"{path}" is no bisection that can be gone on with: {detail}', "name another directory with --out"
+    )
+
+
+def bisection_in_use(path: Path) -> UsageError:
+    """Another process works there."""
+    return UsageError(f'another pgassay works on "{path}"', "wait until it has ended")

@@ -27,6 +27,7 @@ from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import NEEDED, not_told
 from pgassay.lab.host_stage import unavailable
+from pgassay.lab.interruption import StopAsked
 from pgassay.lab.machine import known_capacities, known_disk, place_of
 from pgassay.lab.pairing import settled
 from pgassay.lab.preflight import Checked, check
@@ -37,7 +38,7 @@ from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load import drivers
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.cache import read_manifest
-from pgassay.record import disk_capacities
+from pgassay.record import disk_capacities, stopping
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.formats import RunHeader
@@ -218,8 +219,9 @@ def recorded_study(study: Study, document: Document) -> str:
     design = recorded.get("design", {})
     found = {"pairing": study.design.pairing, "slice": f"{study.design.slice_s:g}s"}
     held = {name: text for name, text in found.items() if name in design}
-    if study.design.pairing == ALTERNATE:  # by it a reader knows which usual lengths are meant, see `parse_recorded`
+    if study.design.pairing == ALTERNATE:  # by them a reader knows which usual lengths are meant, see `parse_recorded`
         held["lead_in"] = f"{study.design.lead_in_s:g}s"
+        held["placement"] = study.design.placement
     if held:
         recorded["design"] = {**design, **held}
     return documents.write(recorded, f"The study as it was resolved and run; made by pgassay {__version__}.")
@@ -264,9 +266,9 @@ def journalled(run: RunDirectory) -> Iterator[None]:
     with run:
         try:
             yield
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as asked:
             if not run.finished:
-                run.interrupted("signal")
+                run.interrupted(stopping.REASON if isinstance(asked, StopAsked) else "signal")
             raise
         except RecordError:
             raise

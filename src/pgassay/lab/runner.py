@@ -17,6 +17,7 @@ from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import decide, undone
+from pgassay.lab.interruption import StopAsked
 from pgassay.lab.live_trial import LiveTrial
 from pgassay.lab.notes import Assignment
 from pgassay.lab.preparation import Prepared, Tell, prepare
@@ -69,9 +70,10 @@ class Conductor:
         """Until the design says stop; returns its reason, or None at the end of a block if it is to end there.
 
         Raises what stops the run early; committed trials stay. The next trial is decided and journalled by then, so
-        that whoever goes on begins with it.
+        that whoever goes on begins with it. `StopAsked` if the user asked for the end of a block.
         """
         first: int | None = None
+        last: int | None = None
         while True:
             decision = undone(self.resolved.study, self.trials, self.run.journal.entries) or self._decide()
             match decision:
@@ -83,8 +85,11 @@ class Conductor:
                     self.watcher.dropped(arm.name, reason)
                 case RunTrial() | RunBlock():
                     first = decision.block if first is None else first
+                    if last not in (None, decision.block) and self.run.stop_asked:
+                        raise StopAsked
                     if self.one_block and decision.block != first:
                         return None
+                    last = decision.block
                     self._run(decision)
 
     def _decide(self) -> Decision:

@@ -22,6 +22,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.record.disk import Disk
+from pgassay.record.glance import Glance
 
 FOREIGN_SHARE_MAX = 0.25
 """A trial is invalid if other programs use more than this share of the CPU, or write more than this share of what is
@@ -102,5 +103,7 @@ class Site:
     """What is measured after each window beside the load, where its options ask for it."""
     lacking: Lacking = field(default_factory=Lacking)
     """Told of what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
+    note: Callable[[Path, Glance], None] = lambda folder, glance: None
+    """Adds what a trial does just now to its staging directory, for those who watch (see `record.glance`)."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

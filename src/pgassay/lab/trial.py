@@ -16,12 +16,14 @@ from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, power_cuts, regime
 from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.glances import Told
 from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.lab.settings import mode_of
 from pgassay.lab.start_state import settle
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
 from pgassay.record import power_cuts as cut_records
+from pgassay.record.glance import Glance
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.study.regime import WORK
 
@@ -110,7 +112,8 @@ class Trial:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
         notes, server, options = self._notes, self._server, self._arm.setup.load
         with notes.laps("measure"):
-            sampling = self._site.sampling(self._site.probes(server, self._clone))
+            readers = self._site.probes(server, self._clone)
+            sampling = self._site.sampling([Told(each, self._note) for each in readers])
             closing: dict[str, float | None] = {}
             try:
                 sampling.start()
@@ -132,6 +135,10 @@ class Trial:
             notes.responses.update(closing)
             self._keep_cuts(cuts)
             self._look_around(result)
+
+    def _note(self, glance: Glance) -> None:
+        """For those who watch."""
+        self._site.note(self._assignment.staging, glance)
 
     def maintain(self) -> None:
         """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""

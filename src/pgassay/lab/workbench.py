@@ -42,6 +42,7 @@ from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
+from pgassay.record import glance
 from pgassay.record.disk import RealDisk
 
 __all__ = ["DATA_VARIABLE", "BenchOptions", "Workbench", "default_directory"]
@@ -134,6 +135,7 @@ class Workbench:
             metronome=self.metronome,
             references=(CpuYardstick(self.runner),),
             lacking=self._lacking,
+            note=glance.append,
             held=self._interruption.held,
         )
 

@@ -19,7 +19,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.record import formats, trials
+from pgassay.record import formats, stopping, trials
 from pgassay.record.disk import Disk, HeldError, Lock, RealDisk
 from pgassay.record.errors import already_there, as_record_error, damaged, in_use, no_parent, not_a_run, older_format
 from pgassay.record.formats import RunHeader
@@ -176,6 +176,7 @@ class RunDirectory:
                     disk.truncate(path / JOURNAL_FILE, parsed.good_bytes)
                 journal = Journal(disk, path / JOURNAL_FILE, parsed.entries, parsed.good_bytes, wall_ns)
                 found = recover(disk, path, journal, parsed.torn_bytes, lock.former)
+                stopping.forget(disk, path)
             except BaseException:
                 lock.release()
                 raise
@@ -201,6 +202,11 @@ class RunDirectory:
     def finished(self) -> bool:
         """Is the journal's last word that the run is over?"""
         return self.journal.entries[-1].kind == Kind.FINISHED
+
+    @property
+    def stop_asked(self) -> bool:
+        """Is this run to end with the block in hand (see `stopping`)?"""
+        return stopping.is_asked(self._disk, self.path)
 
     def decide(self, data: Mapping[str, Any]) -> None:
         """Journal a decision (see `decisions`) before it is acted upon."""
@@ -262,6 +268,12 @@ class RunDirectory:
     def interrupted(self, reason: str) -> None:
         """Journal that the run ended early and in order (Ctrl-C), with the reason."""
         self.journal.append(Kind.INTERRUPTED, {"reason": reason})
+        self._forget_stop()
+
+    def _forget_stop(self) -> None:
+        """A request to stop is answered by an end, whoever asked for that."""
+        with as_record_error(self.path, "forget a stop"):
+            stopping.forget(self._disk, self.path)
 
     def resumed(self, data: Mapping[str, Any] | None = None) -> None:
         """Journal that the run goes on, with what recovery found."""
@@ -270,6 +282,7 @@ class RunDirectory:
     def finish(self, reason: str) -> None:
         """Journal the end of the run and bring its index up to date."""
         self.journal.append(Kind.FINISHED, {"reason": reason})
+        self._forget_stop()
         self.compact()
 
     def compact(self) -> None:

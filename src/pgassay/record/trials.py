@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.record import formats
+from pgassay.record import formats, glance
 from pgassay.record.disk import Disk, files_below, sha256_of
 from pgassay.record.errors import RecordError, damaged, twice
 from pgassay.record.values import TrialRecord
@@ -78,6 +78,8 @@ def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: b
         raise RecordError(f"trial {record.number} cannot be committed from the staging directory of {staging.number}")
     if disk.exists(final):
         raise twice(staging.number)
+    if disk.exists(staging.path / glance.FILE):
+        disk.remove(staging.path / glance.FILE)
     for name in OURS:
         if disk.exists(staging.path / name):
             raise RecordError(f'a tool wrote "{name}" into the staging directory, which is our own file\'s name')

@@ -9,9 +9,11 @@ from typing import Any
 
 from pgassay.analysis.effects import informative_change
 from pgassay.analysis.environments import Difference, difference
+from pgassay.record.reading import Run
 from pgassay.report import messages, words
 from pgassay.report.findings import Findings
 from pgassay.report.phrases import of
+from pgassay.report.provenance import facts
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Response, Scale, Status
 
@@ -87,10 +89,32 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
     return SideBySide(
         runs=tuple(findings.run.path.name for findings in all_findings),
         rows=tuple(rows),
-        hosts=tuple(_differing([dict(_flat(findings.run.host)) for findings in all_findings])),
+        hosts=hosts_of([findings.run for findings in all_findings]),
         studies=tuple(_differing([_held(findings) for findings in all_findings])),
         comparisons=comparisons,
     )
+
+
+def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
+    """What differs between the machines of these runs."""
+    return tuple(_differing([dict(_flat(run.host)) for run in runs]))
+
+
+def written_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
+    """What differs between their studies as they were written down, by table and key."""
+    return tuple(_differing([dict(facts(run.study)) for run in runs]))
+
+
+def settings_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
+    """Settings whose values, as the servers of all their trials said them, differ between these runs."""
+    tables: list[dict[str, object]] = []
+    for run in runs:
+        found: dict[str, dict[str, None]] = {}
+        for trial in run.trials:
+            for name, value in trial.settings.items():
+                found.setdefault(name, {})[str(value)] = None
+        tables.append({name: ", ".join(values) for name, values in sorted(found.items())})
+    return tuple(_differing(tables))
 
 
 def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
@@ -168,13 +192,13 @@ def _held(findings: Findings) -> dict[str, object]:
 
 
 def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    for group, facts in host.items():
+    for group, found in host.items():
         if group in _VOLATILE:
             continue
-        if not isinstance(facts, Mapping):
-            yield group, facts
+        if not isinstance(found, Mapping):
+            yield group, found
             continue
-        for name, value in facts.items():
+        for name, value in found.items():
             if name not in _VOLATILE_FACTS and (group, name) != _HOST:
                 yield f"{group}.{name}", ", ".join(map(str, value)) if isinstance(value, list) else value
 

@@ -65,12 +65,17 @@ class Chapter:
     missing: Sequence[str] = ()
 
 
-def write(findings: "Findings", directory: Path, *, pictures: bool = True) -> Path:
-    """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path."""
+def write(
+    findings: "Findings", directory: Path, *, pictures: bool = True, menu: Sequence[tuple[str, str]] = ()
+) -> Path:
+    """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path.
+
+    `menu` are names and addresses of pages around it, where it is served.
+    """
     made = chapters(findings)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / PAGE
-    path.write_text(html(findings, made, pictures=pictures), encoding="utf-8")
+    path.write_text(html(findings, made, pictures=pictures, menu=menu), encoding="utf-8")
     write_data([table for chapter in made for table in chapter.tables], figures(made), directory / DATA)
     if pictures:
         write_pictures(figures(made), directory / FIGURES)
@@ -234,7 +239,9 @@ def _missing(made: Sequence[Chapter]) -> Chapter:
     return Chapter(_MISSING, listed, brief=f"{words.counted(count, 'value')} that this record does not have")
 
 
-def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = False) -> str:
+def html(
+    findings: "Findings", made: Sequence[Chapter], *, pictures: bool = False, menu: Sequence[tuple[str, str]] = ()
+) -> str:
     """The page as text, with everything that it needs inside; `pictures` lie beside it, for readers without scripts."""
     environment = jinja2.Environment(
         autoescape=True,
@@ -247,11 +254,12 @@ def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = Fals
     environment.filters["prose"] = _prose
     template = environment.from_string(_template("page.html"))
     every = {figure.name: figure.specification for figure in figures(made)}
-    specifications = json.dumps(every, separators=(",", ":")).replace("</", "<\\/")
+    specifications = embedded(every)
     return template.render(
         study=findings.study,
         chapters=made,
         pictures=pictures,
+        menu=menu,
         verdicts_open=VERDICTS_OPEN,
         style=_template("page.css") + dark_style(),
         drawing=_template("figures.js"),
@@ -259,6 +267,11 @@ def html(findings: "Findings", made: Sequence[Chapter], *, pictures: bool = Fals
         specifications=specifications,
         bundle=vega.script().replace("</script", "<\\/script"),
     )
+
+
+def embedded(specifications: Mapping[str, Any]) -> str:
+    """JSON that can stand in a script: no text of it can end that, or begin a comment in it."""
+    return json.dumps(specifications, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _prose(text: str) -> Markup:

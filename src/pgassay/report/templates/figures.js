@@ -1,24 +1,32 @@
 // Draws each figure as soon as its place has a width (behind a fold: when it is opened), and fits it to that.
-// `specifications` (name to Vega-Lite) and `vegaEmbed` are there before.
+// `specifications` (name to Vega-Lite) and `vegaEmbed` are there before. `ast`: Vega interprets its expressions instead of
+// compiling them, so that a page may forbid eval. A place with `data-filled` is drawn by whoever fills it.
 const WIDEST = 900, NARROWEST = 120;
 
 for (const [name, specification] of Object.entries(specifications)) {
   const place = document.getElementById(name);
-  if (!place) continue;
+  if (place && !place.dataset.filled) draw(place, specification);
+}
+
+// `ready` is told the view when it is drawn for the first time.
+function draw(place, specification, ready = () => {}) {
   let view = null, drawn = 0, busy = false;
   const fit = async () => {
     const room = Math.floor(place.clientWidth);
     if (busy || room === 0 || room === drawn) return;
     busy = true;
     if (!view) {
-      view = (await vegaEmbed(place, specification, { actions: false, renderer: "svg" })).view;
+      view = (await vegaEmbed(place, specification, { actions: false, renderer: "svg", ast: true })).view;
       named(place, specification);
+      await ready(view);
     }
     await widen(view, place, room);
     [drawn, busy] = [room, false];
     if (Math.floor(place.clientWidth) !== room) fit();
   };
-  new ResizeObserver(fit).observe(place);
+  const watched = new ResizeObserver(fit);
+  watched.observe(place);
+  return watched;
 }
 
 // To a screen reader a figure is one picture with its title: its numbers are in the CSV beside it, not in hundreds of marks.

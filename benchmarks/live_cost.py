@@ -1,0 +1,167 @@
+"""What the live page costs: CPU of its server without and with a viewer, and the load's tps with a viewer ÷ without.
+
+A private server runs pgbench -N; beside it a run is held open whose trial tells of itself once a second, as under the
+lab, and `pgassay serve` shows it. The viewer reads the events and draws nothing: its browser may be on another machine.
+Pairs of runs of pgbench, the first side changing. Goals: ≤ 1 % of a core without a viewer; tps ≥ 0.99.
+
+    python -m benchmarks.live_cost [--pairs 8] [--seconds 8] [--idle 30] [--scale 10] [--directory DIR]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from http.cookiejar import CookieJar
+from math import log
+from pathlib import Path
+
+from benchmarks.player import Case, by_pgbench
+from benchmarks.private_server import Bench, serving
+from benchmarks.ratios import interval
+from pgassay.probe.processes import ProcessTree
+from pgassay.record import glance
+from pgassay.record.directory import RunDirectory
+from pgassay.record.glance import Glance
+from pgassay.testing.planted import make_run
+
+CASE = Case("-N", "prepared", 4)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The page's server: its process, and where the events are."""
+
+    tree: ProcessTree
+    address: str
+
+    def cpu_s(self) -> float:
+        """What it has used so far."""
+        (reading,) = self.tree.read()
+        return sum(reading.values[name] or 0.0 for name in ("user_us", "system_us")) / 1e6
+
+
+@contextmanager
+def telling(run: Path) -> Iterator[None]:
+    """A run that is written: a trial under way that tells of each second."""
+    over = threading.Event()
+    with RunDirectory.open(run) as directory:
+        directory.resumed()
+        number = directory.next_number
+        directory.begin_trial(number, {"block": 9, "attempt": 1, "arm": "table.fillfactor=75"})
+        (staging,) = (run / "trials").glob(".staging-*")
+
+        def tell() -> None:
+            second = 0
+            while not over.wait(1):
+                second += 1
+                now = time.monotonic_ns()
+                for source, values in (
+                    ("wal", {"wal_bytes": second * 1e6}),
+                    ("diskstats", {"written_bytes": second * 1e6, "read_bytes": second * 1e5}),
+                    ("waits", {"looks": second * 10.0, "lock": second * 5.0, "cpu": second * 20.0}),
+                ):
+                    glance.append(staging, Glance(now, time.time_ns(), source, values))
+
+        teller = threading.Thread(target=tell)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
+
+
+@contextmanager
+def shown(bench: Bench, run: Path) -> Iterator[Pages]:
+    """`pgassay serve` of the run, ready and at rest."""
+    command = [sys.executable, "-m", "pgassay", "serve", str(run), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        text = ""
+        while not text.endswith("}\n"):
+            text += served.stdout.readline()
+        try:
+            yield Pages(ProcessTree("serve", served.pid, bench.clock), str(json.loads(text)["url"]))
+        finally:
+            served.terminate()
+
+
+@contextmanager
+def viewer(pages: Pages) -> Iterator[None]:
+    """Somebody who reads the events, until the end; raises `AssertionError` where none came."""
+    browser = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar())
+    )
+    browser.open(pages.address).close()
+    stream: HTTPResponse = browser.open(pages.address.partition("live?")[0] + "events", timeout=60)
+    seen: set[bytes] = set()
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            seen.add(stream.readline())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield
+    finally:
+        over.set()
+        reader.join()
+        stream.close()
+        assert {b"event: progress\n", b"event: seconds\n"} <= seen
+
+
+def measure(bench: Bench, pages: Pages, given: argparse.Namespace) -> None:
+    """Prints four lines."""
+    before = pages.cpu_s()
+    time.sleep(given.idle)
+    print(f"server without a viewer: {(pages.cpu_s() - before) / given.idle:.2%} of a core (goal ≤ 1 %)", flush=True)
+    before = pages.cpu_s()
+    with viewer(pages):
+        time.sleep(given.idle / 2)
+    print(f"the first answer, with loading what it needs: {pages.cpu_s() - before:.1f} s of CPU", flush=True)
+    by_pgbench(bench, CASE, given.seconds)  # pages and caches as in the rest
+    ratios, shares = list[float](), list[float]()
+    for pair in range(given.pairs):
+        tps: dict[bool, float] = {}
+        for watched in (True, False) if pair % 2 else (False, True):
+            if not watched:
+                tps[watched] = by_pgbench(bench, CASE, given.seconds).tps
+                continue
+            with viewer(pages):
+                time.sleep(2)  # connected, and told what there is
+                before, began = pages.cpu_s(), time.monotonic()
+                tps[watched] = by_pgbench(bench, CASE, given.seconds).tps
+                shares.append((pages.cpu_s() - before) / (time.monotonic() - began))
+        ratios.append(log(tps[True] / tps[False]))
+    print(f"server with a viewer: {sum(shares) / len(shares):.2%} of a core")
+    print(f"tps with a viewer ÷ without: ratio {interval(ratios)} over {len(ratios)} pairs (goal ≥ 0.99)")
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("pairs", 8), ("seconds", 8), ("idle", 30), ("scale", 10)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--directory", type=Path)
+    given = parser.parse_args(words)
+    with serving(given.directory, "live") as bench:
+        program = str(bench.installation.bindir / "pgbench")
+        endpoint = bench.server.endpoint
+        bench.runner.run([program, "-i", "-q", "-s", str(given.scale)], environment=endpoint.environment())
+        run = make_run(bench.directory / "run", finished=False).path
+        with telling(run), shown(bench, run) as pages:
+            time.sleep(2)
+            measure(bench, pages, given)
+
+
+if __name__ == "__main__":
+    main()

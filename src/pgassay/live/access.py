@@ -1,0 +1,116 @@
+"""Who may ask: a browser on this machine that has the token, and no page of another site.
+
+The token comes once in the address and is then a cookie that scripts cannot read and other sites cannot send. Names
+other than this machine's are refused (DNS rebinding), as are requests that another origin made; see OWASP's
+"Cross-Site Request Forgery Prevention". A page may load from here alone (W3C, Content Security Policy Level 3).
+"""
+
+import secrets
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pgassay.live import messages
+
+NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+TOKEN = "token"
+_NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+_FIXED = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def policy(*, scripts: str = "'self'", drawn: bool = False) -> str:
+    """What a page may load; one with drawn figures has styles of its own, which Vega sets on each mark."""
+    styles = "'self' 'unsafe-inline'" if drawn else "'self'"
+    return (
+        f"{_NOTHING}; script-src {scripts}; style-src {styles}; img-src 'self' data:; connect-src 'self';"
+        " form-action 'self'"
+    )
+
+
+class Guard:
+    """Lets through to `app` what may ask; `port` is part of the cookie's name, since cookies know no ports."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app = app
+        self._token = token
+        self._cookie = f"pgassay-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI asks it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_FIXED)
+                headers.setdefault("content-security-policy", _NOTHING)
+            await send(message)
+
+        refused = self._refused(scope, Headers(scope=scope))
+        if refused is not None:
+            await refused(scope, receive, guarded)
+            return
+        await self._app(scope, receive, guarded)
+
+    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+        """An answer instead of the page: a refusal, or the way to the address without its token."""
+        host = headers.getlist("host")
+        if len(host) != 1 or _name_of(host[0]) not in NAMES:
+            return _no(messages.FOREIGN_HOST)
+        origins = headers.getlist("origin")
+        if origins and origins != [f"http://{host[0]}"]:
+            return _no(messages.FOREIGN_ORIGIN)
+        if scope["method"] not in ("GET", "HEAD") and not origins:
+            return _no(messages.FOREIGN_ORIGIN)
+        asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in asked if name == TOKEN]
+        if given and scope["method"] == "GET":
+            return self._entered(scope, given, [each for each in asked if each[0] != TOKEN])
+        known = _cookies(headers.getlist("cookie"), self._cookie)
+        return None if any(map(self._is_token, known)) else _no(messages.NO_TOKEN)
+
+    def _entered(self, scope: Scope, given: Sequence[str], rest: Sequence[tuple[str, str]]) -> Response:
+        if not all(map(self._is_token, given)):
+            return _no(messages.NO_TOKEN)
+        path = "/" + scope["path"].lstrip("/")  # "//host" would be another site
+        answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, status_code=303)
+        answer.set_cookie(self._cookie, self._token, path="/", httponly=True, samesite="strict")
+        return answer
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(errors="replace"), self._token.encode())
+
+
+def _name_of(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname if not set(host) & set("/?#@\\") else None
+    except ValueError:
+        return None
+
+
+def _cookies(headers: Sequence[str], name: str) -> list[str]:
+    found = []
+    for header in headers:
+        try:
+            morsel = SimpleCookie(header).get(name)
+        except CookieError:
+            continue
+        if morsel is not None:
+            found.append(morsel.value)
+    return found
+
+
+def _no(why: str) -> Response:
+    return PlainTextResponse(f"{why}\n", status_code=403)

@@ -1,0 +1,264 @@
+"""The routes: what a browser may ask for. Only `access.Guard` decides who may; here nobody is known.
+
+Reading records and making reports is done in threads, so that a page that takes seconds stops no other.
+"""
+
+import os
+import secrets
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from pgassay.errors import PgassayError
+from pgassay.live import figures, files, messages, pages, stream
+from pgassay.live.access import Guard
+from pgassay.live.catalogue import PAGE, Catalogue, Query
+from pgassay.live.figures import ROWS
+from pgassay.live.pair import FIGURE, pair_of
+from pgassay.live.progress import Watched
+from pgassay.live.reports import Reports
+from pgassay.live.summary import OPEN, Listed
+from pgassay.record import stopping
+from pgassay.record.holder import holder
+from pgassay.record.reading import Run
+
+_FORM_BYTES_MAX = 4096
+_CHOICES = (("study", "Study"), ("version", "PostgreSQL"), ("host", "Host"))
+
+
+class _Site:
+    """What the routes share."""
+
+    def __init__(self, catalogue: Catalogue, watching: Callable[[], None]) -> None:
+        self._catalogue = catalogue
+        self._watching = watching
+        self._watched: dict[str, Watched] = {}
+        self._writing = secrets.token_urlsafe(32)
+        """What a form of ours has in it."""
+        self.reports = Reports()
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        return [
+            Route("/", self.runs),
+            Route("/compare", self.compare),
+            Route("/run/{identity}/", self.report),
+            Route("/run/{identity}/live", self.live),
+            Route("/run/{identity}/events", self.events),
+            Route("/run/{identity}/stop", self.stop, methods=["POST"]),
+            Route("/run/{identity}/abort", self.abort, methods=["POST"]),
+            Route("/run/{identity}/data/{name}", self.data),
+            Route("/run/{identity}/files/{path:path}", self.files),
+            Route("/static/{name}", self.static),
+            Route("/favicon.ico", lambda request: Response(status_code=204)),
+        ]
+
+    def runs(self, request: Request) -> Response:
+        """The list, searched and filtered; what was written since is looked up first."""
+        asked = request.query_params
+        number = asked.get("page", "1")
+        query = Query(
+            asked.get("search", "").strip(),
+            asked.get("study", ""),
+            asked.get("version", ""),
+            asked.get("host", ""),
+            int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 1,
+        )
+        self._catalogue.refresh()
+        found = self._catalogue.search(query)
+        kept = {name: value for name, value in asked.items() if name != "page" and value}
+        last = max(1, -(-found.total // PAGE))
+        turns = {
+            word: f"/?{urlencode({**kept, 'page': to})}"
+            for word, to in (("Newer", query.page - 1), ("Older", query.page + 1))
+            if 1 <= to <= last
+        }
+        choices = zip(_CHOICES, (found.studies, found.versions, found.hosts), strict=True)
+        return pages.shown(
+            "runs",
+            root=str(self._catalogue.root),
+            found=found,
+            query=query,
+            states={run.identity: self._state(run) for run in found.runs},
+            choices=[(name, title, values, getattr(query, name)) for (name, title), values in choices],
+            turns=turns,
+            first=PAGE * (query.page - 1) + 1,
+            filtered=bool(kept),
+        )
+
+    def _state(self, run: Listed) -> str:
+        if run.state != OPEN:
+            return run.state
+        return "running" if holder(self._catalogue.root / run.path) else "ended without a word"
+
+    def _run(self, request: Request) -> tuple[Listed, Path]:
+        found = self._catalogue.run(request.path_params["identity"])
+        if found is None:
+            raise HTTPException(404, messages.GONE)
+        return found
+
+    def report(self, request: Request) -> Response:
+        """A run's page, or why there is none."""
+        known, path = self._run(request)
+        try:
+            found = self.reports.of(known.identity, path)
+        except PgassayError as failure:
+            return pages.shown("unreadable", run=known, why=failure.message, hint=failure.hint or "")
+        except Exception as failure:  # others may have written the record, and a page that fails tells them nothing
+            return pages.shown("unreadable", run=known, why=messages.report_failed(failure), hint="")
+        return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
+
+    def live(self, request: Request) -> Response:
+        """The page of a run that goes on."""
+        known, path = self._run(request)
+        return pages.shown(
+            "live",
+            drawn=True,
+            run=known,
+            writing=self._writing,
+            specifications={ROWS: figures.seconds()},
+            stop_file=path / stopping.FILE,
+        )
+
+    async def events(self, request: Request) -> Response:
+        """What that page is told."""
+        known, path = await run_in_threadpool(self._run, request)
+        watched = self._watched.setdefault(known.identity, Watched(path))
+
+        async def told() -> AsyncIterator[bytes]:
+            async for each in stream.events(watched):
+                self._watching()
+                yield each
+
+        return StreamingResponse(told(), media_type="text/event-stream")
+
+    async def stop(self, request: Request) -> Response:
+        """Ask the run to end with the block in hand."""
+        return await self._ended(request, lambda path, pid: stopping.ask(path))
+
+    async def abort(self, request: Request) -> Response:
+        """End it now, as a signal does: committed trials stay, the one in hand is given up."""
+        return await self._ended(request, lambda path, pid: os.kill(pid, signal.SIGTERM))
+
+    async def _ended(self, request: Request, end: Callable[[Path, int], None]) -> Response:
+        form = b""
+        async for piece in request.stream():
+            form += piece
+            if len(form) > _FORM_BYTES_MAX:
+                raise HTTPException(413, messages.FOREIGN_ORIGIN)
+        given = parse_qs(form.decode("latin-1")).get("writing", [""])[-1]
+        if not secrets.compare_digest(given.encode(), self._writing.encode()):
+            raise HTTPException(403, messages.FOREIGN_ORIGIN)
+        known, path = await run_in_threadpool(self._run, request)
+        pid = holder(path)
+        if pid is None:
+            raise HTTPException(409, messages.NOT_RUNNING)
+        try:
+            end(path, pid)
+        except OSError as failure:
+            raise messages.not_stopped((failure.strerror or str(failure)).lower()) from failure
+        return RedirectResponse(f"/run/{known.identity}/live", status_code=303)
+
+    def data(self, request: Request) -> Response:
+        """The numbers of a table or figure of a report."""
+        known, path = self._run(request)
+        try:
+            folder = self.reports.of(known.identity, path).data
+        except Exception as failure:
+            raise HTTPException(404, messages.NO_SUCH_FILE) from failure
+        return _download(folder, request.path_params["name"])
+
+    def files(self, request: Request) -> Response:
+        """A folder of a run to look through, or a file of it to download."""
+        known, run = self._run(request)
+        asked: str = request.path_params["path"]
+        path = files.inside(run, asked.removesuffix("/"))
+        if path is None:
+            raise HTTPException(404, messages.NO_SUCH_FILE)
+        if not path.is_dir():
+            return _download(run, asked)
+        within = asked.removesuffix("/")
+        above = "" if not within else within.rpartition("/")[0]
+        return pages.shown(
+            "files",
+            run=known,
+            within=within,
+            up=f"/run/{known.identity}/files/{quote(above)}" if within else "",
+            items=[(item, quote("/".join(filter(None, (within, item.name))))) for item in files.items(path)],
+        )
+
+    def compare(self, request: Request) -> Response:
+        """Two runs side by side."""
+        asked = list(dict.fromkeys(request.query_params.getlist("run")))
+        if len(asked) != 2:
+            return pages.shown("note", title="Side by side", why=messages.TWO_RUNS, hint="", status=400)
+        found = [self._catalogue.run(each) for each in asked]
+        (first, second) = (each for each in found if each is not None) if all(found) else (None, None)
+        if first is None or second is None:
+            raise HTTPException(404, messages.GONE)
+        try:
+            pair = pair_of(*(Run.open(path, leave_out=True) for _, path in (first, second)))
+        except PgassayError as failure:
+            return pages.shown("note", title="Side by side", why=failure.message, hint=failure.hint or "")
+        except Exception as failure:
+            why = messages.report_failed(failure)
+            return pages.shown("note", title="Side by side", why=why, hint="")
+        figures = {FIGURE: pair.figure} if pair.figure else {}
+        runs = (first[0], second[0])
+        return pages.shown("compare", drawn=True, runs=runs, pair=pair, figure=FIGURE, specifications=figures)
+
+    def static(self, request: Request) -> Response:
+        """Styles and scripts."""
+        found = pages.static(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404, messages.NO_SUCH_PAGE)
+        return found
+
+
+def _download(folder: Path, name: str) -> Response:
+    """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
+    path = files.inside(folder, name)
+    if path is None or not path.is_file():
+        raise HTTPException(404, messages.NO_SUCH_FILE)
+    named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
+    return StreamingResponse(
+        files.pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
+    )
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """What a browser sees of an error."""
+    if isinstance(error, HTTPException):
+        known = messages.NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
+        return pages.shown("note", title="pgassay", why=known, hint="", status=error.status_code)
+    assert isinstance(error, PgassayError)
+    return pages.shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
+
+
+def application(catalogue: Catalogue, token: str, port: int, watching: Callable[[], None] = lambda: None) -> Starlette:
+    """The server of a directory of runs, for those who have the token; `watching` is called while somebody watches."""
+    site = _Site(catalogue, watching)
+
+    @asynccontextmanager
+    async def kept(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            site.reports.close()
+
+    return Starlette(
+        routes=site.routes(),
+        middleware=[Middleware(Guard, token=token, port=port)],
+        exception_handlers={HTTPException: _failed, PgassayError: _failed},
+        lifespan=kept,
+    )

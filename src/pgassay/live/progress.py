@@ -1,0 +1,210 @@
+"""How far a run is, from its record alone: the answer so far, its schedule, its decisions, and what runs now.
+
+The answer is computed anew after each block and no oftener: it changes with whole blocks. Until the first look at the
+data is due it says so, and shows no verdict.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.live import figures, messages
+from pgassay.live.summary import FINISHED, INTERRUPTED
+from pgassay.record import stopping
+from pgassay.record.decisions import Step
+from pgassay.record.holder import holder
+from pgassay.record.journal import Entry, Kind
+from pgassay.record.reading import Run
+from pgassay.report import words
+from pgassay.report.findings import Findings
+from pgassay.report.headline import headline_of
+from pgassay.study.responses import Status
+
+RUNNING, KILLED = "running", "ended without a word"
+SAID_MAX = 200
+"""The last ones of the journal's lines are shown."""
+_SAID: Mapping[str, str] = {
+    Status.VALID: "done", Status.INVALID: "discarded", Status.OUTCOME: "failed",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """A trial of the schedule: `state` is done, running, discarded, failed, or given up; `why` belongs to it."""
+
+    number: int
+    block: int
+    arm: str
+    state: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line of the journal in words, with the time of day (UTC)."""
+
+    at: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known so far, and the forest of the primary response as Vega-Lite; empty before there is one."""
+
+    sentences: Sequence[str] = ()
+    figure: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """All of it, as a page shows it; `note` says why there is no verdict yet."""
+
+    state: str
+    note: str
+    doing: str
+    blocks_max: int
+    answer: Answer
+    places: Sequence[Place]
+    said: Sequence[Said]
+    stop_asked: bool
+    can_stop: bool
+
+
+class Watched:
+    """A run that somebody looks at; what several of them ask for is computed once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._answered: tuple[object, Answer, int] = (None, Answer(), 0)
+
+    def progress(self) -> Progress:
+        """As the record is now; raises `RecordError` where it cannot be read."""
+        with self._lock:
+            run = Run.open(self.path, leave_out=True)
+            state = state_of(run)
+            places = list(_places(run, going=state == RUNNING))
+            blocks = max((each.block for each in places), default=0)
+            key = (blocks, state, sum(each.state not in ("running", "given up") for each in places) == 0)
+            if self._answered[0] != key:
+                self._answered = (key, *_answer(run))
+            _, answer, most = self._answered
+            return Progress(
+                state=state,
+                note=_note(blocks, state, places),
+                doing=_doing(run, places, state),
+                blocks_max=most,
+                answer=answer,
+                places=places,
+                said=tuple(_said(run))[-SAID_MAX:],
+                stop_asked=stopping.is_asked(run.disk, run.path),
+                can_stop=state == RUNNING,
+            )
+
+
+def state_of(run: Run) -> str:
+    """Finished, interrupted, running, or ended without a word."""
+    last = run.journal[-1].kind
+    if last == Kind.FINISHED:
+        return FINISHED
+    if holder(run.path) is not None:
+        return RUNNING
+    return INTERRUPTED if last == Kind.INTERRUPTED else KILLED
+
+
+def _answer(run: Run) -> tuple[Answer, int]:
+    """The headline and the forest, and how many blocks there may be; a record that cannot be judged says why."""
+    try:
+        findings = Findings(run)
+        most = findings.study.design.blocks_max
+        if not findings.trials:
+            return Answer((messages.NOTHING_YET,)), most
+        return Answer(tuple(map(words.sentence, headline_of(findings).sentences)), figures.effects(findings)), most
+    except Exception as failure:  # a page that goes on is worth more than one that ends
+        return Answer((messages.report_failed(failure),)), 0
+
+
+def _note(blocks: int, state: str, places: Sequence[Place]) -> str:
+    """Below the first look there is no verdict, whatever the numbers look like."""
+    going = {each.block for each in places if each.state == "running"}
+    whole = blocks - 1 if blocks in going else blocks
+    if state == FINISHED or whole >= FIRST_LOOK:
+        return ""
+    return messages.no_verdict_yet(FIRST_LOOK, whole)
+
+
+def _doing(run: Run, places: Sequence[Place], state: str) -> str:
+    if state != RUNNING:
+        return ""
+    going = [each for each in places if each.state == "running"]
+    if not going:
+        return messages.PREPARING
+    return messages.playing(going[-1].block, [each.arm for each in going])
+
+
+def _places(run: Run, *, going: bool) -> Iterator[Place]:
+    """Every trial that was begun, in order; a number that was begun twice was given up the first time."""
+    known = {trial.number: trial for trial in run.trials}
+    begun = [each for each in run.journal if each.kind == Kind.TRIAL_STARTED]
+    last = {each.data.get("number"): each.seq for each in begun}
+    since = max((each.seq for each in run.journal if each.kind in (Kind.RESUMED, Kind.RUN_STARTED)), default=0)
+    for entry in begun:
+        number = entry.data.get("number")
+        if not isinstance(number, int):
+            continue
+        trial = known.get(number)
+        block = entry.data.get("block")
+        if trial is not None and last[number] == entry.seq:
+            why = "; ".join(f"{each.code}: {each.detail}" for each in trial.reasons)
+            yield Place(number, trial.block, trial.arm, _SAID.get(trial.status, str(trial.status)), why)
+        elif isinstance(block, int):
+            now = going and trial is None and last[number] == entry.seq and entry.seq > since
+            yield Place(number, block, str(entry.data.get("arm", "")), "running" if now else "given up")
+
+
+def _said(run: Run) -> Iterator[Said]:
+    for entry in run.journal:
+        text = _words(entry)
+        if text:
+            at = datetime.fromtimestamp(entry.wall_ns / 1e9, UTC)
+            yield Said(f"{at:%H:%M:%S}", text)
+
+
+def _words(entry: Entry) -> str:
+    """A line of the journal for a reader; empty for one that the schedule shows."""
+    data = entry.data
+    match entry.kind:
+        case Kind.RUN_STARTED:
+            return "the run began"
+        case Kind.PREPARED:
+            seconds = data.get("seconds")
+            return f"data prepared in {words.duration(seconds if isinstance(seconds, int | float) else None)}"
+        case Kind.RESUMED:
+            return "the run goes on"
+        case Kind.INTERRUPTED:
+            return f"interrupted: {data.get('reason', '')}"
+        case Kind.FINISHED:
+            return f"finished: {data.get('reason', '')}"
+        case Kind.DECISION:
+            return _decision(data)
+    return ""
+
+
+def _decision(data: Mapping[str, Any]) -> str:
+    block, arms = data.get("block"), data.get("arms")
+    match data.get("step"):
+        case Step.NEXT:
+            again = f", attempt {data.get('attempt')}" if data.get("attempt", 1) != 1 else ""
+            return f"block {block}: {data.get('arm')}{again}"
+        case Step.BLOCK:
+            listed = ", ".join(map(str, arms)) if isinstance(arms, Sequence) else ""
+            return f"block {block}, in turns: {listed}"
+        case Step.DROP:
+            return f"{data.get('arm')} leaves: {data.get('reason', '')}"
+        case Step.STOP:
+            return f"stop: {data.get('reason', '')}"
+    return ""

@@ -1,0 +1,109 @@
+"""Listens on this machine's own address and serves the pages until it is interrupted.
+
+The address is bound before anything is printed, so that a port in use is an error and the URL that is told works.
+"""
+
+import errno
+import hashlib
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from pgassay.live import messages
+from pgassay.live.access import TOKEN
+from pgassay.live.app import application
+from pgassay.live.catalogue import Catalogue
+from pgassay.live.summary import identity_of
+from pgassay.record.directory import HEADER_FILE
+from pgassay.report import vega
+
+ADDRESS = "127.0.0.1"
+ALONE_S = 600.0
+"""So long it serves on after the run's process was killed, while nobody watches."""
+_LOOK_S = 10.0
+_NICE = 19
+_PATIENCE_S = 2
+_REQUESTS_MAX = 64
+
+
+def index_of(root: Path) -> Path:
+    """Where the index of a directory is kept: in the user's cache, since it can be made anew."""
+    name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return vega.directory(os.environ) / f"runs-{name}.sqlite"
+
+
+def listening(port: int) -> socket.socket:
+    """A socket on `port` (0: any that is free) of this machine alone; raises `PgassayError`."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((ADDRESS, port))
+        made.listen(_REQUESTS_MAX)
+    except OverflowError as failure:
+        made.close()
+        raise messages.port_refused(port, "ports are 0 to 65535") from failure
+    except OSError as failure:
+        made.close()
+        if failure.errno == errno.EADDRINUSE:
+            raise messages.port_in_use(port) from failure
+        raise messages.port_refused(port, (failure.strerror or str(failure)).lower()) from failure
+    return made
+
+
+def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None = None) -> None:
+    """Serve the runs below `root` until SIGINT or SIGTERM; `tell` gets the address, with its token, once it works.
+
+    Where `root` is a run itself that is the address of its live page. `beside` is a process after whose end nobody
+    needs it but who watches. It runs at the lowest priority: what is measured goes first.
+
+    Raises `UsageError` for a directory that is none, `PgassayError` for a port that is not free.
+    """
+    root = root.absolute()
+    if not root.is_dir():
+        raise messages.no_directory(root)
+    with listening(port) as bound:
+        catalogue = Catalogue(root, index_of(root))
+        catalogue.refresh()
+        token = secrets.token_urlsafe(32)
+        actual = bound.getsockname()[1]
+        watched = _Watched()
+        config = uvicorn.Config(
+            application(catalogue, token, actual, watched.now),
+            log_level="critical",
+            access_log=False,  # it would have the token
+            server_header=False,
+            ws="none",
+            limit_concurrency=_REQUESTS_MAX,
+            timeout_graceful_shutdown=_PATIENCE_S,
+        )
+        page = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
+        server = uvicorn.Server(config)
+        if beside is not None:
+            threading.Thread(target=_outlive, args=(beside, server, watched), daemon=True).start()
+        os.nice(_NICE)
+        tell(f"http://{ADDRESS}:{actual}/{page}?{TOKEN}={token}")
+        server.run(sockets=[bound])
+
+
+class _Watched:
+    """When somebody watched last."""
+
+    def __init__(self) -> None:
+        self.last_s = time.monotonic()
+
+    def now(self) -> None:
+        """Somebody does."""
+        self.last_s = time.monotonic()
+
+
+def _outlive(pid: int, server: uvicorn.Server, watched: _Watched) -> None:
+    """End the server when the process is gone and nobody has watched for a while since."""
+    while Path(f"/proc/{pid}").exists() or time.monotonic() - watched.last_s < ALONE_S:
+        time.sleep(_LOOK_S)
+    server.should_exit = True

@@ -1,0 +1,62 @@
+"""Server-sent events of one run: its progress when the record changes, its seconds as they come.
+
+Nothing is looked at while nobody watches. A browser that loses the connection comes back by itself and is told all
+anew (HTML Living Standard, "Server-sent events").
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+
+from pgassay.errors import PgassayError
+from pgassay.live.catalogue import signature
+from pgassay.live.progress import Watched
+from pgassay.live.seconds import Seconds
+from pgassay.record import stopping
+from pgassay.record.disk import RealDisk
+from pgassay.record.holder import holder
+from pgassay.report.json_values import finite
+
+EVERY_S = 1.0
+QUIET_S = 15.0
+"""After so long without news a comment keeps the connection open."""
+_AGAIN_MS = 2000
+
+
+async def events(watched: Watched, every_s: float = EVERY_S) -> AsyncGenerator[bytes, None]:
+    """Events `progress`, `seconds` and `fault`, as long as somebody reads them."""
+    yield f"retry: {_AGAIN_MS}\n\n".encode()
+    seconds, known, quiet_s = Seconds(watched.path), None, 0.0
+    while True:
+        now = await run_in_threadpool(_stamp, watched)
+        news = b""
+        if now != known:
+            known = now
+            news = await run_in_threadpool(_progress, watched)
+        fresh, rows = await run_in_threadpool(seconds.more)
+        if fresh or rows:
+            news += event("seconds", {"fresh": fresh, "rows": rows})
+        quiet_s = 0.0 if news else quiet_s + every_s
+        if quiet_s >= QUIET_S:
+            news, quiet_s = b": still here\n\n", 0.0
+        if news:
+            yield news
+        await asyncio.sleep(every_s)
+
+
+def _stamp(watched: Watched) -> object:
+    return signature(watched.path), holder(watched.path), stopping.is_asked(RealDisk(), watched.path)
+
+
+def _progress(watched: Watched) -> bytes:
+    try:
+        return event("progress", watched.progress())
+    except (PgassayError, OSError) as failure:
+        return event("fault", {"text": str(failure)})
+
+
+def event(name: str, value: object) -> bytes:
+    """One event; JSON has no line ends of its own, so its data are one line."""
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(finite(value)))

@@ -1,0 +1,95 @@
+"""A run as one line of a list: what can be told from its header, its journal and its host, without its trials.
+
+What cannot be read is a line, too, with the reason: a damaged record hides no other.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgassay.errors import PgassayError
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
+from pgassay.report.headline import machine
+
+FINISHED, INTERRUPTED, OPEN, UNREADABLE = "finished", "interrupted", "open", "unreadable"
+"""What a journal's last line says; an open one is written by somebody just now, or its runner was killed."""
+_HOST_LETTERS = 6
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One run. `identity` names it in addresses; `path` is below the served directory; `why` is why it cannot be read.
+
+    `versions` are PostgreSQL's.
+    """
+
+    identity: str
+    path: str
+    study: str = ""
+    title: str = ""
+    started_utc: str = ""
+    versions: tuple[str, ...] = ()
+    host: str = ""
+    state: str = UNREADABLE
+    trials: int = 0
+    blocks: int = 0
+    why: str = ""
+
+
+def identity_of(path: str) -> str:
+    """Sixteen hexadecimal digits: an address holds no path, so none can be made up."""
+    return hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def listed(root: Path, path: str) -> Listed:
+    """The run at `path` below `root`."""
+    known = Listed(identity_of(path), printable(path))
+    try:
+        return _read(known, Run.open(root / path))
+    except PgassayError as failure:
+        return _unreadable(known, failure.message)
+    except Exception as failure:  # a record that somebody else wrote may hold anything
+        return _unreadable(known, f"{type(failure).__name__}: {failure}")
+
+
+def printable(path: str) -> str:
+    """A path as a text that can be shown and stored, whatever bytes its names have."""
+    return path.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _unreadable(known: Listed, why: str) -> Listed:
+    return Listed(known.identity, known.path, why=why)
+
+
+def _read(known: Listed, run: Run) -> Listed:
+    last = run.journal[-1].kind
+    blocks = [block for each in run.journal if isinstance(block := each.data.get("block"), int)]
+    study = run.study.get("study", {})
+    return Listed(
+        known.identity,
+        known.path,
+        study=run.header.study,
+        title=str(study.get("title", "")) if isinstance(study, Mapping) else "",
+        started_utc=run.header.started_utc,
+        versions=_versions(run.host),
+        host=_host(run.host),
+        state={Kind.FINISHED.value: FINISHED, Kind.INTERRUPTED.value: INTERRUPTED}.get(last, OPEN),
+        trials=sum(each.kind == Kind.TRIAL_COMMITTED for each in run.journal),
+        blocks=max(blocks, default=0),
+    )
+
+
+def _versions(host: Mapping[str, Any]) -> tuple[str, ...]:
+    found = host.get("postgres", [])
+    named = [str(each.get("version", "")) for each in found if isinstance(each, Mapping)] if found else []
+    return tuple(sorted({each for each in named if each}))
+
+
+def _host(host: Mapping[str, Any]) -> str:
+    """The machine in words; machines that look alike are told apart by the record's own name for them."""
+    place = host.get("place", {})
+    name = str(place.get("host", ""))[:_HOST_LETTERS] if isinstance(place, Mapping) else ""
+    return " · ".join(filter(None, (machine(host), name)))

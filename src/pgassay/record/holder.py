@@ -1,0 +1,27 @@
+"""Which process writes a run just now, found without touching the run's lock.
+
+A reader that tried the lock would hold it for a moment, and a runner that starts in that moment would be refused. The
+kernel lists who holds what in /proc/locks (proc(5)); the lock file names the process that should.
+"""
+
+import re
+import socket
+from pathlib import Path
+
+from pgassay.record.directory import LOCK_FILE
+
+_OWNER = re.compile(r"process (\d+) on (.+)")
+
+
+def holder(run: Path, locks: Path = Path("/proc/locks")) -> int | None:
+    """Its process id; None where nobody writes, or somebody on another machine or in another container."""
+    try:
+        inode = (run / LOCK_FILE).stat().st_ino
+        owner = _OWNER.fullmatch((run / LOCK_FILE).read_text(encoding="utf-8", errors="replace").strip())
+        listed = locks.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    if owner is None or owner[2] != socket.gethostname():
+        return None
+    held = re.compile(rf"^\d+: FLOCK +ADVISORY +WRITE {owner[1]} [0-9a-f]+:[0-9a-f]+:{inode} ", re.MULTILINE)
+    return int(owner[1]) if held.search(listed) else None

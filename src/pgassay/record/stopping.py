@@ -1,0 +1,31 @@
+"""How a run is asked to end: a file in its directory that its runner looks for between blocks.
+
+Anybody who may write there may ask, also with touch(1); the runner takes the file away when it has ended, and when it
+begins. It ends as by Ctrl-C, but with the block whole: `pgassay resume` goes on with the next one.
+"""
+
+from pathlib import Path
+
+from pgassay.record.disk import Disk
+from pgassay.record.errors import as_record_error
+
+FILE = "stop"
+REASON = "asked to stop after a block"
+"""What the journal then says."""
+
+
+def ask(run: Path) -> None:
+    """Ask the runner of this run to end with the block in hand; asked twice is asked once."""
+    with as_record_error(run, "ask for a stop"):
+        (run / FILE).touch()
+
+
+def is_asked(disk: Disk, run: Path) -> bool:
+    """Was it asked?"""
+    return disk.exists(run / FILE)
+
+
+def forget(disk: Disk, run: Path) -> None:
+    """As if nobody had asked."""
+    if disk.exists(run / FILE):
+        disk.remove(run / FILE)

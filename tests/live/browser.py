@@ -1,0 +1,62 @@
+"""A real browser for tests of pages: the machine's own Chromium, driven by Playwright; skipped where there is none."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from playwright.sync_api import Page, sync_playwright
+
+from pgassay.live.app import application
+from pgassay.live.catalogue import Catalogue
+from pgassay.live.server import listening
+from tests.report.browser import chromium
+
+WIDE, PHONE = 1400, 380
+
+
+@contextmanager
+def opened(address: str, *, width: int = WIDE, dark: bool = False) -> Iterator[tuple[Page, list[str]]]:
+    """A page at `address`, and what the browser complains of (errors of scripts, refusals of the policy)."""
+    program = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            theme: Any = "dark" if dark else "light"
+            page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+            faults: list[str] = []
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+            page.goto(address)
+            yield page, faults
+        finally:
+            browser.close()
+
+
+@contextmanager
+def serving(root: Path, kept: Path) -> Iterator[str]:
+    """A server of `root` in a thread; gives the address with its token."""
+    with listening(0) as bound:
+        port = bound.getsockname()[1]
+        config = uvicorn.Config(application(Catalogue(root, kept), "token", port), log_level="error", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}/?token=token"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+OVER_THE_EDGE = """() => document.documentElement.scrollWidth - document.documentElement.clientWidth"""
+AXE = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+  .map((each) => `${each.id}: ${each.nodes[0].html}`)"""
+
+
+def violations(page: Page, script: str) -> Any:
+    """What axe-core objects to; its script is put in past the page's policy."""
+    page.evaluate(script + "; undefined")
+    return page.evaluate(AXE)

@@ -1,0 +1,29 @@
+"""One directory of planted runs for all tests that only read it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.live.served import client, planted
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory."""
+    return planted(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def known(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A browser that has the token."""
+    with client(runs, tmp_path_factory.mktemp("index") / "runs.sqlite") as found:
+        yield found
+
+
+@pytest.fixture
+def stranger(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
+    """One that has not."""
+    with client(runs, tmp_path / "runs.sqlite", token=False) as found:
+        yield found

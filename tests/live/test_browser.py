@@ -1,0 +1,85 @@
+"""The pages in a real Chromium: they draw, obey their own policy, fit a phone, and shut nobody out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.browser import OVER_THE_EDGE, PHONE, WIDE, opened, serving, violations
+from tests.live.served import address
+from tests.live.test_app import HOSTILE_PATH, side_by_side
+from tests.report.browser import axe
+
+pytestmark = [pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def served(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(runs, tmp_path_factory.mktemp("index") / "runs.sqlite") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return axe(tmp_path_factory.mktemp("axe"))
+
+
+def test_marking_two_runs_shows_them_side_by_side_with_the_keyboard_alone(served: str) -> None:
+    with opened(served) as (page, faults):
+        assert "token" not in page.url
+        for path in ("one", "partly"):
+            page.get_by_label(f"Mark {path}").focus()
+            page.keyboard.press("Space")
+        page.get_by_role("button", name="Side by side").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#difference svg")
+        assert page.locator("h1").inner_text() == "Side by side"
+    assert faults == []
+
+
+def test_the_report_draws_under_its_policy(served: str) -> None:
+    with opened(served) as (page, faults):
+        page.goto(served.partition("/?")[0] + address("one"))
+        page.wait_for_selector("figure svg")
+        page.get_by_role("button", name="Open all").click()
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.chart')].every((each) => each.querySelector('svg'))"
+        )
+    assert faults == []
+
+
+@pytest.mark.parametrize("path", ["/", address(HOSTILE_PATH), f"{address(HOSTILE_PATH)}files/"],
+                         ids=["list", "report", "files"])  # fmt: skip
+def test_a_name_that_is_a_script_runs_nowhere(served: str, path: str) -> None:
+    with opened(served) as (page, faults):
+        page.on("dialog", lambda dialog: faults.append(dialog.message))
+        page.goto(served.partition("/?")[0] + path)
+        page.wait_for_timeout(500)
+        assert "<script>alert(1)</script>" in page.locator("main").inner_text()
+    assert faults == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_axe_finds_no_violation_and_nothing_runs_over_the_edge(
+    served: str, axe_script: str, width: int, dark: bool
+) -> None:
+    first, second = side_by_side("one", "partly")["run"]
+    with opened(served, width=width, dark=dark) as (page, _):
+        for path in ("/", address("broken"), f"{address('one')}files/", f"/compare?run={first}&run={second}"):
+            page.goto(served.partition("/?")[0] + path)
+            page.wait_for_load_state("networkidle")
+            assert violations(page, axe_script) == [], path
+            assert page.evaluate(OVER_THE_EDGE) == 0, path
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, PHONE])
+def test_the_live_page_shuts_nobody_out(runs: Path, axe_script: str, tmp_path: Path, width: int, dark: bool) -> None:
+    with serving(runs, tmp_path / "index") as served, opened(served, width=width, dark=dark) as (page, faults):
+        page.goto(served.partition("/?")[0] + f"{address('one')}live")
+        page.wait_for_selector("#effects svg")
+        page.screenshot(path=tmp_path / "page.png", full_page=True)
+        assert violations(page, axe_script) == []
+        assert page.evaluate(OVER_THE_EDGE) == 0
+        assert faults == []

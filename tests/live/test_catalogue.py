@@ -1,0 +1,117 @@
+"""The list of all runs follows the records, and its index can be lost or damaged at any time."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pgassay.live.catalogue import Catalogue, Query, runs_below
+from pgassay.live.summary import FINISHED, OPEN, UNREADABLE, identity_of
+
+
+@pytest.fixture
+def root(tmp_path: Path, runs: Path) -> Path:
+    """A copy of the planted runs that a test may change."""
+    return Path(shutil.copytree(runs, tmp_path / "copy"))
+
+
+def names(catalogue: Catalogue, query: Query | None = None) -> list[str]:
+    return sorted(run.path for run in catalogue.search(query or Query()).runs)
+
+
+def test_every_run_is_found_with_its_state(runs: Path, tmp_path: Path) -> None:
+    catalogue = Catalogue(runs, tmp_path / "index")
+    catalogue.refresh()
+    found = {run.path: run for run in catalogue.search(Query()).runs}
+    states = {path: run.state for path, run in found.items()}
+    assert states == {
+        "one": FINISHED, "partly": FINISHED, "<img src=x onerror=alert(2)>": FINISHED,
+        "deep/two": OPEN, "broken": UNREADABLE, "empty": UNREADABLE,
+    }  # fmt: skip
+    assert "line 1 of journal.jsonl" in found["broken"].why
+    assert (found["one"].study, found["one"].trials, found["one"].host) == ("fillfactor", 26, "planted")
+
+
+def test_a_run_itself_can_be_served(runs: Path, tmp_path: Path) -> None:
+    catalogue = Catalogue(runs / "one", tmp_path / "index")
+    catalogue.refresh()
+    (run,) = catalogue.search(Query()).runs
+    assert (run.path, run.study) == (".", "fillfactor")
+
+
+def test_what_is_written_later_is_seen(root: Path, tmp_path: Path) -> None:
+    catalogue = Catalogue(root, tmp_path / "index")
+    catalogue.refresh()
+    shutil.copytree(root / "one", root / "new")
+    shutil.rmtree(root / "partly")
+    shutil.copy(root / "one" / "journal.jsonl", root / "broken" / "journal.jsonl")
+    assert "partly" in names(catalogue)
+    assert catalogue.run(identity_of("partly")) is None
+    catalogue.refresh()
+    assert "partly" not in names(catalogue)
+    assert "new" in names(catalogue)
+    (mended,) = catalogue.search(Query(words="broken")).runs
+    assert mended.state == FINISHED
+
+
+def test_a_run_that_is_not_listed_yet_has_its_page(root: Path, tmp_path: Path) -> None:
+    catalogue = Catalogue(root, tmp_path / "index")
+    catalogue.refresh()
+    shutil.copytree(root / "one", root / "new")
+    found = catalogue.run(identity_of("new"))
+    assert found is not None
+    assert found[1] == root / "new"
+    assert catalogue.run("0" * 16) is None
+
+
+@pytest.mark.parametrize("damage", ["lost", "rubbish", "other", "table", "cut"])
+def test_a_lost_or_damaged_index_is_made_anew(root: Path, tmp_path: Path, damage: str) -> None:
+    kept = tmp_path / "index"
+    catalogue = Catalogue(root, kept)
+    catalogue.refresh()
+    before = names(catalogue)
+    if damage == "lost":
+        kept.unlink()
+    elif damage == "rubbish":
+        kept.write_bytes(b"no database at all" * 1000)
+    elif damage == "cut":
+        kept.write_bytes(kept.read_bytes()[:5000])
+    else:
+        with sqlite3.connect(kept) as database:
+            database.execute("PRAGMA user_version = 99" if damage == "other" else "DROP TABLE runs")
+        database.close()
+    assert names(catalogue) == before
+    assert len(before) == 6
+
+
+def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path, tmp_path: Path) -> None:
+    catalogue = Catalogue(runs, tmp_path / "index")
+    catalogue.refresh()
+    assert names(catalogue, Query(words="TWO deep")) == ["deep/two"]
+    assert names(catalogue, Query(words="%")) == []
+    assert names(catalogue, Query(words="' OR 1=1 --")) == []
+    assert names(catalogue, Query(study="fillfacto")) == []
+    assert len(names(catalogue, Query(study="fillfactor", host="planted"))) == 4
+    assert names(catalogue, Query(version="16")) == []
+    assert names(catalogue, Query(page=2)) == []
+    found = catalogue.search(Query())
+    assert (found.total, found.studies, found.hosts, found.versions) == (6, ["fillfactor"], ["planted"], [])
+
+
+def test_a_version_is_chosen_whole(root: Path, tmp_path: Path) -> None:
+    host = root / "one" / "host.json"
+    host.write_text('{"format": 1, "facts": {"postgres": [{"version": "16.1"}, {"version": "18.1"}], "cpu": 3}}')
+    catalogue = Catalogue(root, tmp_path / "index")
+    catalogue.refresh()
+    assert catalogue.search(Query()).versions == ["16.1", "18.1"]
+    assert names(catalogue, Query(version="16.1")) == ["one"]
+    assert names(catalogue, Query(version="6.1")) == []
+
+
+def test_links_and_hidden_folders_are_passed_over(root: Path) -> None:
+    (root / "deep" / "round").symlink_to(root)
+    shutil.copytree(root / "one", root / ".hidden")
+    shutil.copytree(root / "one", root / "one" / "inside")
+    assert sorted(path for path, _ in runs_below(root)) == sorted(path for path, _ in runs_below(root.resolve()))
+    assert len(list(runs_below(root))) == 6

@@ -1,0 +1,206 @@
+"""How far a run is, told from records at every stage, and to those who watch as they change."""
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.live import messages
+from pgassay.live.progress import KILLED, Watched
+from pgassay.live.seconds import Seconds
+from pgassay.live.stream import events
+from pgassay.live.summary import FINISHED, INTERRUPTED
+from pgassay.record import glance
+from pgassay.record.directory import RunDirectory
+from pgassay.record.glance import Glance
+from pgassay.testing.planted import make_run
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_run(tmp_path / "run", finished=False).path
+
+
+@pytest.fixture
+def going(path: Path) -> Iterator[RunDirectory]:
+    """A run that this process writes, with a trial under way."""
+    if not Path("/proc/locks").exists():
+        pytest.skip("no /proc/locks here")
+    with RunDirectory.open(path) as run:
+        run.resumed()
+        run.begin_trial(run.next_number, {"block": 9, "attempt": 1, "arm": "table.fillfactor=75"})
+        yield run
+
+
+def test_a_finished_run_has_its_answer_its_schedule_and_its_decisions(runs: Path) -> None:
+    told = Watched(runs / "one").progress()
+    assert (told.state, told.note, told.can_stop) == (FINISHED, "", False)
+    assert "75 is better than 100" in told.answer.sentences[0]
+    assert told.answer.figure["description"].startswith("Transactions per second: change against")
+    assert told.said[-1].text == "finished: every verdict is settled"
+
+
+def test_a_killed_run_says_so(path: Path) -> None:
+    told = Watched(path).progress()
+    assert (told.state, told.doing, told.can_stop) == (KILLED, "", False)
+
+
+def test_an_interrupted_run_says_so(path: Path) -> None:
+    with RunDirectory.open(path) as run:
+        run.begin_trial(run.next_number, {"block": 9, "attempt": 1, "arm": "x"})
+        run.interrupted("signal")
+    told = Watched(path).progress()
+    assert told.state == INTERRUPTED
+    assert told.said[-1].text == "interrupted: signal"
+    assert told.places[-1].state == "given up"
+
+
+def test_a_run_that_goes_on_shows_what_runs(going: RunDirectory) -> None:
+    told = Watched(going.path).progress()
+    assert (told.state, told.can_stop) == ("running", True)
+    assert told.doing == "block 9: table.fillfactor=75"
+    assert [each.block for each in told.places if each.state == "running"] == [9]
+
+
+def test_before_the_first_look_there_is_no_verdict(tmp_path: Path) -> None:
+    made = make_run(tmp_path / "run", finished=False, discarded=False).path
+    with RunDirectory.create(
+        tmp_path / "new", RunDirectory.open(made).header, (made / "study.toml").read_text(), {}
+    ) as run:
+        told = Watched(run.path).progress()
+        assert told.answer.sentences == (messages.NOTHING_YET,)
+        assert told.note == "no verdict before block 5: 0 whole blocks so far"
+        run.begin_trial(1, {"block": 3, "attempt": 1, "arm": "x"})
+        assert Watched(run.path).progress().note == "no verdict before block 5: 2 whole blocks so far"
+
+
+def test_a_damaged_study_ends_no_page(path: Path) -> None:
+    (path / "study.toml").write_bytes(b"\xff = [")
+    (sentence,) = Watched(path).progress().answer.sentences
+    assert sentence.startswith("no report can be made of this run")
+
+
+def test_turns_and_seconds_become_rates(going: RunDirectory) -> None:
+    watched = Seconds(going.path)
+    assert watched.more() == (True, [])
+    staging = next((going.path / "trials").glob(".staging-*"))
+    second = 10**9
+    glance.append(
+        staging, Glance(second, 0, "slices", {"tps": 100.0, "latency_ms": None, "written_bytes_per_s": 2.0**20})
+    )
+    glance.append(staging, Glance(second, 0, "wal", {"wal_bytes": 1.0}))
+    glance.append(staging, Glance(3 * second, 0, "wal", {"wal_bytes": 1.0 + 2**22, "records": None}))
+    glance.append(staging, Glance(4 * second, 0, "wal", {"wal_bytes": 0.0}))
+    for looks, lock in ((10.0, 5.0), (20.0, 25.0)):
+        glance.append(staging, Glance(round(looks * second), 0, "waits", {"looks": looks, "lock": lock, "all": 99.0}))
+    (staging / "pgbench.err").write_text("progress: 1.0 s, 50.5 tps, lat 2.000 ms stddev 0.1, 0 failed\nprogress: 2.")
+    fresh, rows = watched.more()
+    assert not fresh
+    assert [(each.panel, each.series, each.second, each.value) for each in rows] == [
+        ("transactions per second", "table.fillfactor=75", 0.0, 100.0),
+        ("device: written, MB/s", "table.fillfactor=75", 0.0, 1.0),
+        ("WAL, MB/s", "table.fillfactor=75", 2.0, 2.0),
+        ("backends", "lock", 19.0, 2.0),
+        ("transactions per second", "table.fillfactor=75", 1.0, 50.5),
+        ("latency, ms", "table.fillfactor=75", 1.0, 2.0),
+    ]
+    assert watched.more() == (False, [])
+
+
+def test_trials_of_a_block_come_and_go_one_by_one(tmp_path: Path) -> None:
+    """And nothing is told twice, nor taken for over until others run."""
+
+    def told(number: int, tps: float) -> None:
+        folder = tmp_path / "trials" / f".staging-{number:06d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        glance.append(folder, Glance(round(tps), 0, "slices", {"tps": tps}))
+
+    def over(number: int) -> None:
+        shutil.rmtree(tmp_path / "trials" / f".staging-{number:06d}")
+
+    watched = Seconds(tmp_path)
+    seen = []
+    steps: list[Callable[[], None]] = [
+        lambda: told(1, 10.0),
+        lambda: told(2, 20.0),
+        lambda: over(1),
+        lambda: told(2, 21.0),
+        lambda: over(2),
+        lambda: told(3, 30.0),
+    ]
+    for act in steps:
+        act()
+        fresh, rows = watched.more()
+        seen.append((fresh, [each.value for each in rows]))
+    assert seen == [(True, [10.0]), (False, [20.0]), (False, []), (False, [21.0]), (False, []), (True, [30.0])]
+
+
+def test_a_line_that_is_not_whole_is_read_when_it_is(tmp_path: Path) -> None:
+    glance.append(tmp_path, Glance(1, 2, "wal", {"a": 1.0}))
+    whole = (tmp_path / glance.FILE).read_bytes()
+    (tmp_path / glance.FILE).write_bytes(whole + b"rubbish\n" + whole[:9])
+    found, offset = glance.read(tmp_path)
+    assert found == [Glance(1, 2, "wal", {"a": 1.0})]
+    (tmp_path / glance.FILE).write_bytes(whole + b"rubbish\n" + whole)
+    assert glance.read(tmp_path, offset) == ([Glance(1, 2, "wal", {"a": 1.0})], 2 * len(whole) + 8)
+
+
+def test_a_disk_that_refuses_a_line_does_no_harm(tmp_path: Path) -> None:
+    glance.append(tmp_path / "not there", Glance(1, 2, "wal", {}))
+    assert glance.read(tmp_path / "not there") == ([], 0)
+
+
+def told_of(path: Path, change: Any, count: int) -> list[tuple[str, Any]]:
+    """The first events of a run that `change` is made to after the first ones."""
+
+    async def collect() -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        async with aclosing(events(Watched(path), every_s=0.01)) as stream:
+            async for piece in stream:
+                for text in piece.decode().split("\n\n"):
+                    if text.startswith("event:"):
+                        name, _, data = text.partition("\ndata: ")
+                        found.append((name.removeprefix("event: "), json.loads(data)))
+                if len(found) == 1:
+                    change()
+                if len(found) >= count:
+                    return found
+        return found
+
+    return asyncio.run(asyncio.wait_for(collect(), 60))
+
+
+def test_who_watches_is_told_of_every_change(path: Path) -> None:
+    def go_on() -> None:
+        with RunDirectory.open(path) as run:
+            run.finish("enough")
+
+    first, second = told_of(path, go_on, 2)
+    assert (first[0], first[1]["state"]) == ("progress", KILLED)
+    assert (second[0], second[1]["state"]) == ("progress", FINISHED)
+
+
+def test_a_record_that_is_damaged_meanwhile_is_told_and_no_end(path: Path) -> None:
+    whole = (path / "journal.jsonl").read_bytes()
+    changes = iter((b"rubbish\nmore\n",))
+    _, fault = told_of(path, lambda: (path / "journal.jsonl").write_bytes(next(changes)), 2)
+    assert fault[0] == "fault"
+    assert "line 1 of journal.jsonl" in fault[1]["text"]
+    (path / "journal.jsonl").write_bytes(whole)
+    assert told_of(path, lambda: None, 1)[0][0] == "progress"
+
+
+def test_a_run_that_is_moved_away_ends_no_stream(path: Path) -> None:
+    _, fault = told_of(path, lambda: shutil.rmtree(path), 2)
+    assert fault[0] == "fault"
+
+
+def test_the_lock_names_this_process(going: RunDirectory) -> None:
+    assert (going.path / "lock").read_text() == f"process {os.getpid()} on {socket.gethostname()}\n"

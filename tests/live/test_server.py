@@ -1,0 +1,76 @@
+"""`pgassay serve` as it is called: what it prints, whom it answers, what it refuses, and how it ends."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from pgassay.cli import main, serve
+from pgassay.live.server import listening
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
+    command = [sys.executable, "-m", "pgassay", "serve", str(runs), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        text = ""
+        while not text.endswith("}\n"):
+            text += served.stdout.readline()
+        address = json.loads(text)["url"]
+        with httpx2.Client(follow_redirects=True, trust_env=False) as browser:
+            assert "1 to 6 of 6 runs" in browser.get(address).text
+            assert "token" not in str(browser.get(address).url)
+        served.send_signal(signal.SIGINT)
+        _, errors = served.communicate(timeout=60)
+    assert (served.returncode, errors) == (0, "")
+
+
+def test_it_listens_to_this_machine_alone() -> None:
+    with listening(0) as bound:
+        assert bound.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_port_in_use_is_an_error_with_a_hint(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", str(runs), "--port", str(port)]) == 2
+    told = capsys.readouterr().err
+    assert f"port {port} of 127.0.0.1 is in use" in told
+    assert "--port" in told.partition("hint:")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["serve", "not/there"], 'directory "'),
+        (["serve", "--port", "x"], "wants a whole number"),
+        (["serve", "--port", "70000"], "could not listen on port 70000"),
+    ],
+)
+def test_bad_usage_is_told(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                           capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_how_to_get_it(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "uvicorn" else find_spec(name))
+    assert main(["serve", str(runs)]) == 2
+    told = capsys.readouterr().err
+    assert "need uvicorn, which is not installed" in told
+    assert "pgassay[live]" in told

@@ -1,0 +1,67 @@
+"""A real study watched in a real browser while it runs, stopped there by the keyboard alone, and looked at afterwards.
+
+Screenshots of its start, middle and end are left in pytest's folder of the test.
+"""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pgassay.record import glance, stopping
+from tests.live.browser import opened
+from tests.report.browser import chromium
+from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(LONG_S)]
+SHORT = (
+    "--quick", "--levels", "table.fillfactor=100,75", "--set", "load.scale=1", "--set", "load.duration=4s",
+    "--set", "load.warmup=0s", "--blocks", "7..30", "--seed", "3",
+)  # fmt: skip
+BLOCK_MS = 200_000
+
+
+def address_of(process: "subprocess.Popen[str]") -> str:
+    """What the run prints of its page."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        found = re.fullmatch(r"pgassay: live: (http://127\.0\.0\.1:\d+/run/\w+/live\?token=[\w-]+)\n", line)
+        if found:
+            return found[1]
+    raise AssertionError("no address")
+
+
+def test_a_run_is_watched_and_stopped_in_a_browser(journey: Place, tmp_path: Path) -> None:
+    chromium()
+    run = journey.runs / "live"
+    process = journey.start("run", "fillfactor", *SHORT, *ANYWHERE, "--out", str(run), "--quiet", "--live")
+    with opened(address_of(process)) as (page, faults):
+        page.wait_for_function(
+            "() => document.getElementById('note').textContent.includes('no verdict before block 5')"
+        )
+        page.screenshot(path=tmp_path / "start.png", full_page=True)
+        page.wait_for_selector("#seconds svg", timeout=BLOCK_MS)
+        page.wait_for_selector("#places tr:nth-child(4)", timeout=BLOCK_MS)
+        assert page.locator("#nothing").is_hidden()
+        assert page.locator("#seconds .mark-symbol path").count() > 0, "the last turns stay until there are new ones"
+        page.screenshot(path=tmp_path / "middle.png", full_page=True)
+        assert page.locator("#stopping").is_visible()
+        page.wait_for_selector("#effects svg", timeout=BLOCK_MS)
+        assert page.locator("#note").inner_text() == ""
+        page.screenshot(path=tmp_path / "end.png", full_page=True)
+        page.locator("#stop").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => !!document.getElementById('asked')?.textContent")
+        done = finished(process)
+        assert [each for each in faults if "ERR_" not in each] == []  # its server ends with the run
+    assert done.returncode == 130, done.stderr
+    assert "continue with: pgassay resume" in done.stderr
+    journal = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    assert (journal[-1]["kind"], journal[-1]["data"]["reason"]) == ("interrupted", stopping.REASON)
+    blocks = [each["data"]["block"] for each in journal if each["kind"] == "trial_started"]
+    assert len(blocks) == 2 * max(blocks), "the last block is whole"
+    assert not (run / stopping.FILE).exists()
+    assert list(run.rglob(glance.FILE)) == []
+    assert journey.left_behind() == []
