@@ -1,0 +1,221 @@
+"""Does an advice hold? Simulated servers with known truth: effects, an interaction, an optimum inside, placebos, noise.
+
+usage: python -m benchmarks.advise [--servers 40] [--noises 0.03,0.10,0.30] [--settings 15] [--samplers] [--seed 1]
+
+Each server has so many settings, of which four matter: two by their level, one with its best level inside, and one only
+together with the first. A trial has log-normal noise, a batch or block a common one of 10 %. Printed for each noise:
+the true gain left on the table (regret, in per cent of speed) after the same number of trials by pgassay advise, by
+random search and by Optuna's TPE whose winner is the best sample; what winner's sample and our confirmation promised
+too much; and how often a placebo was recommended. With --samplers only the search itself, by several samplers of
+Optuna, without the proof: which one to take. All figures are of a simulation.
+"""
+
+import argparse
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, isfinite, log
+from statistics import fmean, median
+
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+
+from pgassay.advise.budget import BATCH, amounts
+from pgassay.advise.constraints import Limits
+from pgassay.advise.elimination import Compared
+from pgassay.advise.knowledge import Scale, Setting
+from pgassay.advise.search import Search
+from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
+from pgassay.advise.text import confirmed, inverted
+from pgassay.advise.walk import Task, walk
+from pgassay.analysis.compare import compare
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import verdict
+from pgassay.study.responses import Better, Response
+
+BATCH_NOISE = 0.10
+ACTIVE = 4
+TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
+TRIAL_S = 6.0
+RESOLUTION = 0.02
+BLOCKS = 10
+LIMITS = Limits(64 << 30, 4)
+
+
+def space_with(settings: int) -> Space:
+    """Ordered settings of five levels, and every third one a word."""
+    found = []
+    for number in range(settings):
+        if number % 3 == 2 and number >= ACTIVE:
+            found.append(Setting(f"s{number}", "a", Scale.ENUM, levels=("a", "b"), rule="b" if number % 2 else ""))
+        else:
+            found.append(Setting(f"s{number}", "1", Scale.LOG, low="1", high="16", rule="4" if number % 2 else ""))
+    return space_of(found, Machine(64 << 30, 8), {})
+
+
+@dataclass
+class Server:
+    """A simulated server: its truth, and the trials that were asked of it. It is a `walk.Laboratory`, too."""
+
+    space: Space
+    noise: float
+    seed: int
+    trials: int = 0
+    fails: Callable[[Configuration], bool] = lambda configuration: False
+    sizes: tuple[float, ...] = field(default=())
+    response: Response = TPS
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(f"advise/{self.seed}")
+        self.sizes = self.sizes or tuple(self.chance.uniform(0.1, 0.5) for _ in range(ACTIVE))
+
+    def truth(self, configuration: Configuration) -> float:
+        """The true log-speed: 0 at the start."""
+        at = [
+            index_of(each.levels, configuration.values[each.name]) / (len(each.levels) - 1)
+            for each in self.space.dimensions[:ACTIVE]
+        ]
+        one, two, inside, together = self.sizes
+        peak = 1 - ((at[2] - 0.75) / 0.75) ** 2  # 0 at the start, 1 at three quarters
+        return one * at[0] + two * at[1] + inside * peak + together * (at[0] * at[3] - 0.3 * at[3])
+
+    def best(self) -> float:
+        """The truth of the best configuration."""
+        steps = [index / 4 for index in range(5)]
+        one, two, inside, together = self.sizes
+        pair = max(one * a + together * (a * d - 0.3 * d) for a in steps for d in steps)
+        return pair + two + inside
+
+    def measure(self, configuration: Configuration, common: float = 0.0) -> float | None:
+        """One trial."""
+        self.trials += 1
+        noise = self.chance.gauss(0, self.noise)
+        return None if self.fails(configuration) else 1000 * exp(self.truth(configuration) + common + noise)
+
+    def batch(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, float | None]:
+        """One trial of each."""
+        common = self.chance.gauss(0, BATCH_NOISE)
+        return {each: self.measure(each, common) for each in (start, *configurations)}
+
+    def study(
+        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
+    ) -> Mapping[Configuration, Compared]:
+        """As many blocks as the budget holds, and what pgassay's analysis says of them."""
+        everything = [baseline, *arms]
+        blocks = max(5, min(BLOCKS, int(budget_s / TRIAL_S / len(everything))))
+        seen = []
+        for block in range(1, blocks + 1):
+            common = self.chance.gauss(0, BATCH_NOISE)
+            for number, each in enumerate(everything):
+                seen.append(Observation(block, str(number), "", "", self.measure(each, common)))
+        effects = compare(seen, self.response, "0", blocks_max=blocks, primary=True, moderated=True)
+        return {
+            everything[int(each.treatment)]: Compared(
+                each, verdict(each, self.response, resolution=RESOLUTION, blocks_max=blocks)
+            )
+            for each in effects
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One server, one way: how much true gain was missed, what was promised too much, and placebos that it changes."""
+
+    regret: float
+    promised: float | None
+    placebos: int
+    trials: int
+
+
+def placebos(server: Server, configuration: Configuration) -> int:
+    """How many of the changes do nothing."""
+    real = {each.name for each in server.space.dimensions[:ACTIVE]}
+    return sum(name not in real for name in configuration.changes_from(server.space.start))
+
+
+def advised(server: Server, budget_s: float) -> Outcome:
+    """By pgassay advise."""
+    steps = amounts(budget_s, TRIAL_S, len(server.space.dimensions), finalists=1)
+    found = walk(Task(server.space, LIMITS, steps, True, 0.05, server.seed), server)
+    if not confirmed(found) or found.recommended is None:
+        return Outcome(server.best(), None, 0, server.trials)
+    promised = log(inverted(found.proof["start"])[0]) - server.truth(found.recommended)
+    return Outcome(
+        server.best() - server.truth(found.recommended), promised, placebos(server, found.recommended), server.trials
+    )
+
+
+def searched(server: Server, trials: int, sampler: str) -> Outcome:
+    """By the best sample of a search that has as many trials."""
+    search = Search(server.space, LIMITS, server.seed, sampler_of(sampler, server.seed))
+    start, seen = server.space.start, dict[Configuration, float]()
+    while server.trials < trials:
+        batch: list[Configuration] = []
+        while len(batch) < BATCH:
+            batch.append(search.ask([*batch, start]))
+        values = server.batch("", start, batch, 0)
+        base = values[start]
+        for each in batch:
+            value = values[each]
+            gain = log(value / base) if value and base else None
+            search.tell(each, gain)
+            if gain is not None:
+                seen[each] = max(gain, seen.get(each, gain))
+    winner = max(seen, key=lambda each: seen[each])
+    truth = server.truth(winner)
+    return Outcome(server.best() - truth, seen[winner] - truth, placebos(server, winner), server.trials)
+
+
+def sampler_of(name: str, seed: int) -> BaseSampler:
+    """One of Optuna's samplers."""
+    if name == "random":
+        return RandomSampler(seed=seed)
+    return TPESampler(seed=seed, multivariate=name == "tpe multivariate")
+
+
+def row(name: str, noise: float, outcomes: Sequence[Outcome]) -> str:
+    """A line of the table."""
+    told = [each.promised for each in outcomes if each.promised is not None and isfinite(each.promised)]
+    wrong = sum(each.placebos > 0 for each in outcomes) / len(outcomes)
+    return (
+        f"{noise:5.0%}  {name:18}  {percent(median(each.regret for each in outcomes)):>8}"
+        f"  {percent(fmean(each.regret for each in outcomes)):>8}  {percent(median(told)) if told else '-':>9}"
+        f"  {wrong:>9.0%}  {len(told):>5}/{len(outcomes)}  {fmean(each.trials for each in outcomes):>6.0f}"
+    )
+
+
+def percent(value: float) -> str:
+    """A log-ratio as per cent of speed."""
+    return f"{100 * (exp(value) - 1):+.1f} %"
+
+
+HEAD = "noise  way                 regret    mean      promised   placebos  answers  trials"
+
+
+def main() -> None:
+    """Simulate, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", type=int, default=40)
+    parser.add_argument("--noises", default="0.03,0.10,0.30")
+    parser.add_argument("--settings", type=int, default=15)
+    parser.add_argument("--budget", type=float, default=1200.0, help="seconds, of trials of 6 s")
+    parser.add_argument("--samplers", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    print(HEAD)
+    for noise in map(float, arguments.noises.split(",")):
+        seeds = range(arguments.seed, arguments.seed + arguments.servers)
+        ways = ("random", "tpe", "tpe multivariate") if arguments.samplers else ("random", "tpe")
+        counts = dict.fromkeys(seeds, 130)
+        if not arguments.samplers:
+            ours = [advised(Server(space_with(arguments.settings), noise, seed), arguments.budget) for seed in seeds]
+            counts = {seed: each.trials for seed, each in zip(seeds, ours, strict=True)}
+            print(row("pgassay advise", noise, ours), flush=True)
+        for way in ways:
+            found = [searched(Server(space_with(arguments.settings), noise, seed), counts[seed], way) for seed in seeds]
+            print(row(f"{way}, best so far", noise, found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

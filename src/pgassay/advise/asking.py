@@ -1,0 +1,129 @@
+"""From a user's words to a task: the start, the space, the objective and what the budget allows.
+
+Everything that can be refused is refused here, before the first trial, with what it would need.
+"""
+
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pgassay.advise import budget, messages
+from pgassay.advise.constraints import Limits, require_room
+from pgassay.advise.knowledge import Setting, known_settings, setting_of
+from pgassay.advise.laboratory import Question, document
+from pgassay.advise.space import Machine, Space, space_of
+from pgassay.advise.walk import Task
+from pgassay.lab.arms import resolve
+from pgassay.lab.forecast import forecast, window_s
+from pgassay.lab.run import prepare, write_study
+from pgassay.lab.workbench import Workbench
+from pgassay.study.document import read
+from pgassay.study.responses import Better, Response
+
+_LINE = re.compile(r"([A-Za-z_][\w.]*)\s*(?:=|\s)\s*(?:'((?:[^']|'')*)'|([^\s'#]+))\s*(?:#.*)?")
+_OVERHEAD = 1.15
+"""Of a run beside its trials: checks, decisions, the record."""
+SETTINGS = "settings"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for."""
+
+    question: Question
+    start: Mapping[str, str]
+    space: Mapping[str, Mapping[str, Any]]
+    """Tables of a space file, by setting."""
+    only: tuple[str, ...]
+    allowed: tuple[str, ...]
+    quick: bool
+    budget_s: float
+    margin: float
+    seed: int
+
+
+def read_configuration(path: Path) -> dict[str, str]:
+    """The settings of a file in the form of postgresql.conf; the last of a name holds. Raises `UsageError`."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        setting = _LINE.fullmatch(text)
+        if setting is None or setting[1].lower().startswith("include"):
+            raise messages.not_a_setting_line(str(path), number, text)
+        found[setting[1].lower()] = setting[3] if setting[2] is None else setting[2].replace("''", "'")
+    return found
+
+
+def read_space(path: Path) -> dict[str, dict[str, Any]]:
+    """A space file: `[settings]`, in which each setting has a table, or a list of its levels; raises `UsageError`."""
+    tables = read(str(path), path.read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = {}
+    for name, table in tables.get(SETTINGS, tables).items():
+        found[name] = table if isinstance(table, dict) else {"levels": table, "scale": "enum"}
+    return found
+
+
+def settings_of(space: Mapping[str, Mapping[str, Any]], only: Collection[str]) -> tuple[Setting, ...]:
+    """The settings to try: those that the space names, or else all that are known; of these `only` some."""
+    known = known_settings()
+    for name in only:
+        if name not in known and name not in space:
+            raise messages.unknown_setting(name, (*known, *space))
+    found = {name: setting_of(name, table, known.get(name)) for name, table in space.items()} or dict(known)
+    for name in only:
+        found.setdefault(name, known[name]) if name in known else None
+    return tuple(each for name, each in found.items() if not only or name in only)
+
+
+def task_of(wish: Wish, bench: Workbench) -> Task:
+    """The task on this machine; raises `UsageError` for what cannot be searched, measured or proved in the budget."""
+    site = bench.site()
+    cores = len(os.sched_getaffinity(0))
+    machine = Machine(site.memory_bytes, cores, bench.installation().version.major)
+    named = [*wish.only, *wish.space]
+    space = space_of(
+        settings_of(wish.space, wish.only),
+        machine,
+        wish.start,
+        allowed=[*wish.allowed],
+        window_s=_window_s(wish.question),
+        quick=wish.quick and not named,
+    )
+    limits = Limits(machine.memory_bytes, int(str(wish.question.load.get("clients", 1))))
+    require_room(space, limits)
+    higher, trial_s = _tried(wish.question, space, bench)
+    finalists = 1 if wish.quick else 3
+    steps = budget.amounts(wish.budget_s, trial_s, len(space.dimensions), finalists=finalists)
+    return Task(space, limits, steps, higher, wish.margin, wish.seed)
+
+
+def _window_s(question: Question) -> float:
+    start = {"server.jit": "on"}, {"server.jit": "off"}
+    draft = {"treatments": list(start), "load": dict(question.load), "responses": {"primary": question.objective}}
+    return window_s(write_study("advise", draft).study)
+
+
+def _tried(question: Question, space: Space, bench: Workbench) -> tuple[bool, float]:
+    """Whether more is better, and the seconds of a trial, by a study that is checked and not run."""
+    other = space.start.with_values({space.dimensions[0].name: space.dimensions[0].far})
+    asked = document(replace(question, objective="tps"), space, "advise", [space.start, other], {})
+    resolved = resolve(write_study("advise", asked).study, bench.site())
+    prepared = prepare(resolved, bench)
+    response = _objective(question.objective, prepared.checked.responses)
+    return response.better is Better.HIGHER, forecast(prepared.resolved).trial_s * _OVERHEAD
+
+
+def _objective(name: str, responses: Sequence[Response]) -> Response:
+    if "," in name:
+        raise messages.one_objective(name)
+    known = {each.name: each for each in responses}
+    if name not in known:
+        raise messages.unmeasured(name, known)
+    if known[name].better is Better.NEITHER:
+        raise messages.no_direction(name)
+    return known[name]

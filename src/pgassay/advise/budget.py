@@ -1,0 +1,56 @@
+"""How many trials each step of an advice gets; a budget in which nothing could be proved is refused, with the least."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from pgassay.advise import messages
+from pgassay.advise.screening import rows_needed
+
+PAIRS_A_BATCH = 3
+"""Rows with their mirrors that share one trial of the start."""
+BATCH = 6
+"""Proposals that share one trial of the start."""
+LINES_MAX = 6
+"""Settings that are searched, and so lines that may be recommended."""
+BLOCKS_MIN, BLOCKS_MAX = 5, 20
+_BATCHES_MIN = 3
+_PROOF_ARMS = 4
+"""The advice, the start, the default, the rule of thumb."""
+_SEARCH_SHARE, _ELIMINATION_SHARE = 0.35, 0.4
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What each step may take."""
+
+    screening_pairs: int
+    batches: int
+    finalists: int
+    elimination_s: float
+    confirmation_s: float
+    needed_s: float
+    """The least that the whole would take."""
+
+
+def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int) -> Amounts:
+    """The steps within a budget; raises `UsageError` where it is too small, and says what it needs."""
+    pairs = rows_needed(settings)
+    searched = min(settings, LINES_MAX)
+    screening = 2 * pairs + ceil(pairs / PAIRS_A_BATCH)
+    search = _BATCHES_MIN * (BATCH + 1)
+    elimination = BLOCKS_MIN * (searched + 2 + 2 + searched + 2)  # in turn, the rest, put back in turn
+    finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
+    confirmation = BLOCKS_MIN * _PROOF_ARMS
+    needed_s = trial_s * (screening + search + finals + elimination + confirmation)
+    if needed_s > budget_s:
+        raise messages.too_small_budget(budget_s, needed_s, settings, trial_s)
+    spare_s = budget_s - needed_s
+    batches = _BATCHES_MIN + int(spare_s * _SEARCH_SHARE // (trial_s * (BATCH + 1)))
+    return Amounts(
+        pairs,
+        batches,
+        finalists,
+        trial_s * (elimination + finals) + spare_s * _ELIMINATION_SHARE,
+        trial_s * confirmation + spare_s * (1 - _SEARCH_SHARE - _ELIMINATION_SHARE),
+        needed_s,
+    )

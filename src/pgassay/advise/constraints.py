@@ -1,0 +1,121 @@
+"""What a configuration must keep before it is tried: memory, limits that settings set each other, connections.
+
+A trial that cannot work costs as much as one that can, and one that takes all memory hurts the machine. The memory sum
+is of the worst case that the manual warns of ("Resource Consumption"): every client in a sort.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pgassay.advise import messages
+from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.study.units import BYTES_PER_UNIT, split_quantity
+
+MEMORY_SHARE = 0.8
+"""Of the machine's memory: the rest is the system's, the page cache's and the load program's."""
+_CONNECTION_BYTES = 10 << 20
+_RESERVED = 5
+_ORDERED = (
+    ("min_wal_size", "max_wal_size"),
+    ("max_parallel_workers", "max_worker_processes"),
+    ("max_parallel_workers_per_gather", "max_parallel_workers"),
+)
+_USUAL = {
+    "shared_buffers": "128MB", "work_mem": "4MB", "maintenance_work_mem": "64MB", "autovacuum_max_workers": "3",
+    "hash_mem_multiplier": "2", "min_wal_size": "80MB", "max_wal_size": "1GB", "max_parallel_workers": "8",
+    "max_worker_processes": "8", "max_parallel_workers_per_gather": "2", "max_connections": "100",
+}  # fmt: skip
+"""PostgreSQL's defaults, where a configuration does not say."""
+_BARE_BYTES = {
+    "shared_buffers": 8192,
+    "work_mem": 1024,
+    "maintenance_work_mem": 1024,
+    "min_wal_size": 1 << 20,
+    "max_wal_size": 1 << 20,
+}
+_TAKING = ("shared_buffers", "work_mem", "maintenance_work_mem", "hash_mem_multiplier")
+_REDUCED = (*_TAKING, *(lower for lower, _ in _ORDERED))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the machine and the load leave."""
+
+    memory_bytes: int
+    clients: int
+
+
+def objections(configuration: Configuration, limits: Limits) -> Iterator[str]:
+    """Every reason not to try a configuration; none where it can be tried."""
+    parts = _memory(configuration, limits)
+    wanted, most = sum(size for _, size in parts), int(MEMORY_SHARE * limits.memory_bytes)
+    if wanted > most:
+        yield messages.too_much_memory(wanted, most, parts)
+    for lower, upper in _ORDERED:
+        if lower in configuration.values or upper in configuration.values:
+            low, high = (_number(configuration, name) for name in (lower, upper))
+            if low > high:
+                yield messages.above(lower, _value(configuration, lower), upper, _value(configuration, upper))
+    if _number(configuration, "max_connections") < limits.clients + _RESERVED:
+        yield messages.too_few_connections(_value(configuration, "max_connections"), limits.clients + _RESERVED)
+
+
+def allowed(configuration: Configuration, limits: Limits) -> bool:
+    """May it be tried?"""
+    return next(objections(configuration, limits), None) is None
+
+
+def require_room(space: Space, limits: Limits) -> None:
+    """Raise `UsageError` where not even the most modest configuration of the space, or its start, may be tried."""
+    modest = Configuration({each.name: each.levels[0] for each in space.dimensions if each.name in _TAKING})
+    for configuration in (space.start.with_values(modest.values), space.start):
+        why = next(objections(configuration, limits), None)
+        if why is not None:
+            raise messages.contradiction(why)
+
+
+def within(
+    dimensions: tuple[Dimension, ...], wanted: Configuration, limits: Limits, floor: Configuration | None = None
+) -> Configuration:
+    """The nearest configuration that may be tried: what takes memory goes down step by step, the most first.
+
+    Nothing goes below its level in `floor`. Raises `UsageError` where no step is left.
+    """
+    found = wanted
+    while not allowed(found, limits):
+        lower: dict[int, Configuration] = {}
+        for each in dimensions:
+            if not each.ordered or each.name not in _REDUCED:
+                continue
+            at = index_of(each.levels, found.values[each.name])
+            least = 0 if floor is None else index_of(each.levels, floor.values[each.name])
+            if at > least:
+                nearer = found.with_values({each.name: each.levels[at - 1]})
+                lower.setdefault(sum(size for _, size in _memory(nearer, limits)), nearer)
+        if not lower:
+            raise messages.contradiction(next(objections(found, limits)))
+        found = lower[min(lower)]
+    return found
+
+
+def _memory(configuration: Configuration, limits: Limits) -> list[tuple[str, int]]:
+    work = _number(configuration, "work_mem") * max(1.0, _number(configuration, "hash_mem_multiplier"))
+    vacuum = _number(configuration, "maintenance_work_mem") * _number(configuration, "autovacuum_max_workers")
+    return [
+        ("shared_buffers", int(_number(configuration, "shared_buffers"))),
+        (f"work_mem of {limits.clients} clients", int(work * limits.clients)),
+        ("maintenance_work_mem", int(vacuum)),
+        ("connections", limits.clients * _CONNECTION_BYTES),
+    ]
+
+
+def _value(configuration: Configuration, name: str) -> str:
+    return configuration.values.get(name, _USUAL[name])
+
+
+def _number(configuration: Configuration, name: str) -> float:
+    quantity = split_quantity(_value(configuration, name))
+    if quantity is None:
+        return 0.0  # PostgreSQL itself refuses it, in its own words
+    number, unit = quantity
+    return number * (BYTES_PER_UNIT.get(unit, 1) if unit else _BARE_BYTES.get(name, 1))

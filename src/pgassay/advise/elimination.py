@@ -1,0 +1,74 @@
+"""Which lines of a configuration earn their place: each is left out once, and stays only if that is shown to be worse.
+
+Backward elimination by the lab's own verdicts, which hold for all lines together: the chance that a setting without any
+effect stays is at most that of the family (5 %). What is equivalent or not resolved goes back to the start. Two lines
+of which either one is enough would both go: so the rest is set against the whole, and where it is worse, each line that
+went is put back alone, and the one that is shown to help most stays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pgassay.advise.space import Configuration
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.verdicts import Kind, Verdict
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A configuration against the baseline of its study."""
+
+    effect: Effect
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Line:
+    """A changed setting with what leaving it out does: the configuration without it against that with it."""
+
+    name: str
+    value: str
+    start: str
+    without: Compared | None
+    kept: bool
+
+
+def left_out_in_turn(best: Configuration, start: Configuration) -> dict[str, Configuration]:
+    """The configuration without each of its changes, by the setting's name."""
+    return {name: Configuration({**best.values, name: start.values[name]}) for name in best.changes_from(start)}
+
+
+def judged(best: Configuration, start: Configuration, compared: Mapping[Configuration, Compared]) -> tuple[Line, ...]:
+    """Each change of `best` with its verdict, those that stay first."""
+    lines = []
+    for name, without in left_out_in_turn(best, start).items():
+        found = compared.get(without)
+        kept = found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
+        lines.append(Line(name, best.values[name], start.values[name], found, kept))
+    return tuple(sorted(lines, key=lambda each: not each.kept))
+
+
+def put_back_in_turn(rest: Configuration, lines: tuple[Line, ...]) -> dict[str, Configuration]:
+    """The rest with each of the lines that went, by the setting's name."""
+    return {each.name: rest.with_values({each.name: each.value}) for each in lines if not each.kept}
+
+
+def restored(
+    rest: Configuration, lines: tuple[Line, ...], compared: Mapping[Configuration, Compared], *, higher: bool
+) -> tuple[Line, ...]:
+    """The lines with the one that helps most put back, where one is shown to help."""
+    helps = {
+        name: compared[each].effect.estimate
+        for name, each in put_back_in_turn(rest, lines).items()
+        if each in compared and compared[each].verdict.kind is Kind.BETTER
+    }
+    if not helps:
+        return lines
+    chosen = max(helps, key=lambda name: helps[name] if higher else -helps[name])
+    found = (replace(each, kept=each.kept or each.name == chosen) for each in lines)
+    return tuple(sorted(found, key=lambda each: not each.kept))
+
+
+def reduced(start: Configuration, lines: tuple[Line, ...]) -> Configuration:
+    """The start with the lines that stay."""
+    return start.with_values({each.name: each.value for each in lines if each.kept})

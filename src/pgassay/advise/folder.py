@@ -1,0 +1,55 @@
+"""The folder of an advice: its task, a run for every step, and in the end the configuration and what speaks for it.
+
+The task holds all that decides, so that `--resume` needs no option that was given before. Steps are ordinary runs.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from pgassay.advise import messages
+from pgassay.advise.laboratory import Question
+from pgassay.advise.walk import Task
+from pgassay.lab.workbench import BenchOptions
+from pgassay.record.errors import already_there
+
+TASK_FILE = "task.json"
+LINES_FILE = "postgresql.auto.conf"
+RESULT_FILE = "advice.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A task as its folder keeps it; where its clusters live, as texts."""
+
+    task: Task
+    question: Question
+    bindir: str | None = None
+    data_directory: str | None = None
+    format: int = FORMAT
+
+    def options(self, given: BenchOptions) -> BenchOptions:
+        """The bench of the task, unless `given` says where things are now."""
+        return replace(
+            given,
+            bindir=given.bindir or (Path(self.bindir) if self.bindir else None),
+            data_directory=given.data_directory or (Path(self.data_directory) if self.data_directory else None),
+        )
+
+
+def begin(folder: Path, kept: Kept) -> None:
+    """Make the folder with its task; raises `RecordError` where something is already."""
+    if folder.exists():
+        raise already_there(folder)
+    folder.mkdir(parents=True)
+    (folder / TASK_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1))
+
+
+def read(folder: Path) -> Kept:
+    """The task of a folder; raises `UsageError` where there is none."""
+    try:
+        return msgspec.json.decode((folder / TASK_FILE).read_bytes(), type=Kept)
+    except (OSError, msgspec.DecodeError):
+        raise messages.not_an_advice(folder) from None

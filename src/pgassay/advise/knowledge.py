@@ -1,0 +1,122 @@
+"""What is known of each setting before anything is measured: the tables of knowledge.toml as values.
+
+Sources: PostgreSQL's manual, chapter "Server Configuration"; each setting names its section.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pgassay.advise import messages
+from pgassay.study.units import parse_time_s
+
+_FILE = Path(__file__).with_name("knowledge.toml")
+_KEYS = (
+    "default", "low", "high", "scale", "step", "levels", "rule", "apply", "risk", "risks", "reason", "section",
+    "window", "since", "until", "quick",
+)  # fmt: skip
+
+
+class Scale(StrEnum):
+    """How a setting's levels follow each other."""
+
+    LOG = "log"
+    LINEAR = "linear"
+    ENUM = "enum"
+
+
+class Risk(StrEnum):
+    """What a setting may cost beside speed."""
+
+    SAFE = "safe"
+    RISKY = "risky"
+    DURABILITY = "durability"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as the knowledge file describes it; `low` and `high` may depend on the machine."""
+
+    name: str
+    default: str
+    scale: Scale
+    low: str = ""
+    high: str = ""
+    step: float = 2.0
+    levels: tuple[str, ...] = ()
+    rule: str = ""
+    apply: str = "reload"
+    risk: Risk = Risk.SAFE
+    risks: str = ""
+    reason: str = ""
+    section: str = ""
+    window_s: float = 0.0
+    since: int = 0
+    until: int = 999
+    quick: bool = False
+
+    @property
+    def manual(self) -> str:
+        """Where PostgreSQL's manual describes it."""
+        anchor = self.name.upper().replace("_", "-")
+        return f"https://www.postgresql.org/docs/current/{self.section}.html#GUC-{anchor}"
+
+
+@cache
+def known_settings() -> Mapping[str, Setting]:
+    """Every setting of the knowledge file, by name, in its order."""
+    tables = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    return {name: setting_of(name, table) for name, table in tables.items()}
+
+
+def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None) -> Setting:
+    """A setting from its table, laid over what is known `below`; raises `UsageError` for what cannot be."""
+    for key in table:
+        if key not in _KEYS:
+            raise messages.unknown_key(name, key, _KEYS)
+    base = below or Setting(name, "", Scale.ENUM)
+    levels = _texts(name, table["levels"]) if "levels" in table else base.levels
+    bounded = "low" in table or "high" in table
+    scale = table.get("scale", Scale.ENUM if "levels" in table else base.scale)
+    if scale not in tuple(Scale):
+        raise messages.unknown_word(name, "scale", str(scale), tuple(Scale))
+    risk = table.get("risk", base.risk)
+    if risk not in tuple(Risk):
+        raise messages.unknown_word(name, "risk", str(risk), tuple(Risk))
+    step = table.get("step", base.step)
+    if isinstance(step, bool) or not isinstance(step, int | float) or step <= (1.0 if scale == Scale.LOG else 0.0):
+        raise messages.bad_step(name, step)
+    found = Setting(
+        name,
+        str(table.get("default", base.default)),
+        Scale(scale),
+        str(table.get("low", base.low)),
+        str(table.get("high", base.high)),
+        float(step),
+        levels,
+        str(table.get("rule", base.rule)),
+        str(table.get("apply", base.apply)),
+        Risk(risk),
+        str(table.get("risks", base.risks)),
+        str(table.get("reason", base.reason)),
+        str(table.get("section", base.section)),
+        parse_time_s(str(table["window"])) if "window" in table else base.window_s,
+        int(table.get("since", base.since)),
+        int(table.get("until", base.until)),
+        bool(table.get("quick", base.quick)),
+    )
+    if not found.default:
+        raise messages.no_default(name)
+    if found.scale is Scale.ENUM and bounded and not levels:
+        raise messages.no_scale(name)
+    return found
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise messages.levels_no_list(name)
+    return tuple("on" if each is True else "off" if each is False else str(each) for each in value)

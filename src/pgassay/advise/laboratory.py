@@ -1,0 +1,157 @@
+"""Measures on real servers: every batch and every study of an advice is an ordinary run of the lab, in its folder.
+
+A run that is there already is read, one that was cut short is gone on with; so an advice that was killed goes on where
+it was. Configurations are treatments, the verdicts are the lab's, and each run has its own record and report.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pgassay.advise import messages
+from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
+from pgassay.advise.elimination import Compared
+from pgassay.advise.space import Configuration, Space
+from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
+from pgassay.lab.runner import Watcher
+from pgassay.lab.workbench import BenchOptions
+from pgassay.record.reading import Run
+from pgassay.record.values import TrialRecord
+from pgassay.report import page
+from pgassay.report.findings import Findings
+from pgassay.study.document import Document
+from pgassay.study.model import Study
+from pgassay.study.responses import Status
+from pgassay.study.thresholds import Limit, Relation, resolve, split
+from pgassay.study.units import canonical
+
+REPORT = "report"
+Watching = Callable[[Study], AbstractContextManager[Watcher]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What all studies of an advice have in common: the load, what decides, what must hold."""
+
+    load: Mapping[str, Any]
+    objective: str
+    keep: tuple[str, ...] = ()
+    """Thresholds such as `latency_p99_ms < 10 ms`."""
+    resolution: float = 0.02
+
+
+@dataclass(frozen=True)
+class RealLaboratory:
+    """See `walk.Laboratory`; `folder` holds a run directory for each name."""
+
+    folder: Path
+    question: Question
+    space: Space
+    options: BenchOptions
+    watching: Watching
+    command: Sequence[str] = field(default=())
+
+    def batch(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, float | None]:
+        """One block of all; None for what failed or did not keep what must hold, nothing for what was disturbed."""
+        everything = [start, *configurations]
+        design = {"blocks": {"min": 1, "max": 1}, "seed": seed}
+        findings = self._measured(name, document(self.question, self.space, name, everything, design))
+        named = _named(findings.study, everything)
+        limits = self._limits(findings)
+        found: dict[Configuration, float | None] = {}
+        for trial in findings.trials:
+            value = trial.responses.get(self.question.objective)
+            if trial.status is not Status.INVALID:
+                usable = trial.status is Status.VALID and keeps(trial, limits)
+                found[named[trial.treatment]] = value if usable else None
+        return found
+
+    def study(
+        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
+    ) -> Mapping[Configuration, Compared]:
+        """Blocks until all verdicts are settled or the budget is used; its report is written, too."""
+        everything = [baseline, *arms]
+        design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": f"{budget_s:.0f}s", "seed": seed}
+        findings = self._measured(name, document(self.question, self.space, name, everything, design))
+        page.write(findings, self.folder / name / REPORT)
+        named = _named(findings.study, everything)
+        return {named[each.effect.treatment]: Compared(each.effect, each.verdict) for each in findings.verdicts}
+
+    def _measured(self, name: str, wanted: Document) -> Findings:
+        path, written = self.folder / name, write_study(name, wanted)
+        if path.exists():
+            found = Findings(Run.open(path))
+            if found.run.study.get("treatments") != written.document.get("treatments"):
+                raise messages.other_course(name)
+            if not found.finished:
+                with self.watching(written.study) as watcher:
+                    continue_run(path, self.options, watcher)
+        else:
+            self._run(written, path)
+        return Findings(Run.open(path))
+
+    def _run(self, written: WrittenStudy, path: Path) -> None:
+        with self.watching(written.study) as watcher:
+            run_study(written, path, self.options, watcher, self.command)
+
+    def _limits(self, findings: Findings) -> tuple[Limit, ...]:
+        return resolve(findings.study.decide, findings.run.responses, (self.question.objective,), compared=True)
+
+
+def document(
+    question: Question, space: Space, name: str, configurations: Sequence[Configuration], design: Mapping[str, Any]
+) -> Document:
+    """A study of these configurations; the first is the baseline."""
+    decide: dict[str, list[str]] = {}
+    for each in question.keep:
+        response, condition = split(each)
+        decide.setdefault(response, []).append(condition)
+    found: Document = {
+        "study": {
+            "format": 1,
+            "title": f"Advice: {name}",
+            "question": f"Which configuration is better by {question.objective}?",
+        },
+        "treatments": [_treatment(space, each) for each in configurations],
+        "load": dict(question.load),
+        "responses": {"primary": question.objective},
+        "design": {"resolution": question.resolution, **design},
+    }
+    return {**found, "decide": decide} if decide else found
+
+
+def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
+    """What is not PostgreSQL's default, and what the lab would else pin; at least one setting."""
+    own = {each.name: each.setting for each in space.dimensions}
+    told = {
+        name: value
+        for name, value in configuration.values.items()
+        if name not in own or own[name].window_s or canonical(value) != canonical(own[name].default)
+    }
+    first = space.dimensions[0].name
+    return {f"server.{name}": value for name, value in (told or {first: configuration.values[first]}).items()}
+
+
+def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:
+    return {each.name: one for each, one in zip(study.treatments, configurations, strict=True)}
+
+
+def keeps(trial: TrialRecord, limits: Sequence[Limit]) -> bool:
+    """Does a trial keep all limits that are no changes against a baseline?"""
+    for limit in limits:
+        value = trial.responses.get(limit.response.name)
+        if limit.change or value is None:
+            continue
+        holds = {
+            Relation.BELOW: value < limit.value,
+            Relation.AT_MOST: value <= limit.value,
+            Relation.ABOVE: value > limit.value,
+            Relation.AT_LEAST: value >= limit.value,
+        }
+        if not holds[limit.relation]:
+            return False
+    return True

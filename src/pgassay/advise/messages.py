@@ -1,0 +1,181 @@
+"""Every message of `pgassay advise`: what cannot be searched, and what it would need."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from math import ceil
+
+from pgassay.errors import UsageError
+from pgassay.study.units import format_size
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    close = get_close_matches(word, names, n=1)
+    return f'did you mean "{close[0]}"?' if close else f"there are: {', '.join(names)}"
+
+
+def unknown_key(setting: str, key: str, known: Iterable[str]) -> UsageError:
+    """A key of a setting's table that means nothing."""
+    return UsageError(f'the space says "{key}" of {setting}, which means nothing', _nearest(key, known))
+
+
+def unknown_word(setting: str, key: str, word: str, known: Iterable[str]) -> UsageError:
+    """A word that is none of those that a key takes."""
+    return UsageError(f'{key} of {setting} cannot be "{word}"', f"give one of: {', '.join(known)}")
+
+
+def bad_step(setting: str, step: object) -> UsageError:
+    """A step that leads nowhere."""
+    return UsageError(
+        f"step of {setting} cannot be {step}", "a log scale takes a factor above 1, a linear one more than 0"
+    )
+
+
+def no_default(setting: str) -> UsageError:
+    """A setting that is not in our knowledge, without the default that it needs."""
+    return UsageError(
+        f'"{setting}" is not a setting that pgassay knows', f'give its default in the space: [{setting}] default = "…"'
+    )
+
+
+def no_scale(setting: str) -> UsageError:
+    """Bounds without a scale."""
+    return UsageError(f"{setting} has bounds and no scale", 'give scale = "log" or "linear", or list its levels')
+
+
+def levels_no_list(setting: str) -> UsageError:
+    """Levels that are no list."""
+    return UsageError(f"levels of {setting} must be a list", 'for example levels = ["on", "off"]')
+
+
+def bad_amount(setting: str, text: str) -> UsageError:
+    """A bound that is no quantity."""
+    return UsageError(
+        f'"{text}" is no amount for {setting}', 'give a quantity (64MB, 200ms, 4), "25% of memory" or "2 per core"'
+    )
+
+
+def empty_range(setting: str, low: str, high: str) -> UsageError:
+    """Bounds the wrong way round."""
+    return UsageError(f"{setting} has no level between {low} and {high}", "give a low that is not above high")
+
+
+def one_point(fixed: Sequence[str]) -> UsageError:
+    """Nothing to choose from."""
+    held = f": {', '.join(fixed)} can only be what they are" if fixed else ""
+    return UsageError(f"the space has one point{held}", "give at least one setting two levels or more")
+
+
+def unknown_setting(name: str, known: Iterable[str]) -> UsageError:
+    """A name for which there is no knowledge."""
+    return UsageError(f'pgassay advise knows no setting "{name}"', _nearest(name, known))
+
+
+def contradiction(why: str) -> UsageError:
+    """No configuration of the space satisfies a constraint."""
+    return UsageError(
+        f"no configuration of the space can be run: {why}", "lower what it names, in the space or in the start"
+    )
+
+
+def too_much_memory(wanted_bytes: int, limit_bytes: int, parts: Sequence[tuple[str, int]]) -> str:
+    """Why a configuration is not run: memory."""
+    largest = ", ".join(f"{name} {format_size(size)}" for name, size in sorted(parts, key=lambda each: -each[1])[:3])
+    wanted, limit = format_size(wanted_bytes), format_size(limit_bytes)
+    return f"it may take {wanted} of memory, and at most {limit} may be taken ({largest})"
+
+
+def above(lower: str, low: str, upper: str, high: str) -> str:
+    """Why a configuration is not run: one setting is limited by another."""
+    return f"{lower} = {low} is above {upper} = {high}"
+
+
+def too_few_connections(given: str, needed: int) -> str:
+    """Why a configuration is not run: the load's clients."""
+    return f"max_connections = {given} leaves no room for the load, which needs {needed}"
+
+
+def screening_failed(lost: int, pairs: int) -> UsageError:
+    """Too few trials of the screening worked."""
+    return UsageError(
+        f"the screening tells nothing: {lost} of its {pairs} trials have no result",
+        "see the reasons in its runs; narrow the space with --space, so that its far levels can be run",
+    )
+
+
+def no_optimiser() -> UsageError:
+    """The extra is missing."""
+    return UsageError(
+        "pgassay advise needs Optuna, which is not installed", 'install it with: pip install "pgassay[advise]"'
+    )
+
+
+def too_small_budget(budget_s: float, needed_s: float, settings: int, trial_s: float) -> UsageError:
+    """Not enough time to prove anything."""
+    return UsageError(
+        f"a budget of {_minutes(budget_s)} is too small: {settings} settings need at least {_minutes(needed_s)}",
+        f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{ceil(seconds / 60)} min"
+
+
+def unmeasured(response: str, known: Iterable[str]) -> UsageError:
+    """An objective that no load and no probe gives."""
+    return UsageError(f'nothing measures "{response}" under this load', _nearest(response, known))
+
+
+def no_direction(response: str) -> UsageError:
+    """An objective of which neither more nor less is better."""
+    return UsageError(
+        f"neither more nor less of {response} is better", "give an objective such as tps or latency_p99_ms"
+    )
+
+
+def one_objective(given: str) -> UsageError:
+    """Several objectives."""
+    return UsageError(
+        f'--for takes one objective, not "{given}"', 'state the others as limits: --keep "latency_p99_ms < 10 ms"'
+    )
+
+
+def not_a_setting_line(path: str, number: int, line: str) -> UsageError:
+    """A line of a configuration file that cannot be read."""
+    return UsageError(
+        f'line {number} of "{path}" is no setting: {line}', "lines are NAME = VALUE; includes are not followed"
+    )
+
+
+def not_an_advice(path: object) -> UsageError:
+    """A directory without a task."""
+    return UsageError(f'"{path}" is not an advice', "name the directory that pgassay advise has made")
+
+
+def other_course(name: str) -> UsageError:
+    """What was measured is not what would be measured now."""
+    return UsageError(
+        f'"{name}" holds other configurations than this advice would try next',
+        "it was made by another version of pgassay or Optuna: go on with that one, or begin anew",
+    )
+
+
+def screens(settings: int, trials: int) -> str:
+    """A step begins."""
+    return f"screening {settings} settings in {trials} configurations"
+
+
+def searches(names: Sequence[str]) -> str:
+    """A step begins."""
+    return f"searching {len(names)} settings that may matter: {', '.join(names)}"
+
+
+def eliminates(lines: int) -> str:
+    """A step begins."""
+    return f"leaving out each of {lines} lines in turn"
+
+
+def confirms() -> str:
+    """A step begins."""
+    return "confirming what is left against the start, the default and the rule of thumb"

@@ -1,0 +1,210 @@
+"""Which settings matter at all: a folded Plackett–Burman design, and effects with simultaneous intervals.
+
+R. L. Plackett and J. P. Burman, "The design of optimum multifactorial experiments" (1946); the folded form is Box and
+Wilson's. Each row has its mirror, in which every setting takes its other level: in their difference whatever two
+settings do together cancels, and so does what the machine did to both. The matrices are Paley's, doubled by Sylvester.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, isfinite, log, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from pgassay.advise import messages
+from pgassay.advise.constraints import Limits, within
+from pgassay.advise.space import Configuration, Space, index_of
+from pgassay.analysis.boundaries import fixed_critical
+
+Floats = npt.NDArray[np.float64]
+SPARE = 5
+"""Rows more than settings, at least: by these the noise is known."""
+_ORDER_MAX = 200
+
+
+class Standing(StrEnum):
+    """What screening says of a setting."""
+
+    ACTIVE = "active"
+    PLACEBO = "does not matter"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Screened:
+    """A setting's effect from its start to its far level, as a ratio with a simultaneous interval."""
+
+    name: str
+    start: str
+    far: str
+    effect: float
+    low: float
+    high: float
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row of the design and its mirror: `signs` of the settings in the row (+1 is the far level)."""
+
+    signs: tuple[int, ...]
+    row: Configuration
+    mirror: Configuration
+
+    @property
+    def signed(self) -> tuple[tuple[tuple[int, ...], Configuration], ...]:
+        """Both with their signs."""
+        return (self.signs, self.row), (tuple(-each for each in self.signs), self.mirror)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The pairs of a screening, and the two levels that each setting takes in it."""
+
+    names: tuple[str, ...]
+    levels: Mapping[str, tuple[str, str]]
+    """Start and far level."""
+    pairs: tuple[Pair, ...]
+
+
+def matrix(least: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
+    """The smallest Hadamard matrix that we can make with at least so many rows; its first column is all 1."""
+    order = 4 * ((max(4, least) + 3) // 4)
+    while order <= _ORDER_MAX:
+        found = _hadamard(order)
+        if found is not None:
+            return found * found[:, :1]
+        order += 4
+    raise ValueError(f"no design of {least} rows")
+
+
+def _hadamard(order: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]] | None":
+    if order <= 2:
+        return np.array([[1]] if order == 1 else [[1, 1], [1, -1]], dtype=np.int64)
+    prime = order - 1
+    if prime % 4 == 3 and all(prime % each for each in range(2, int(sqrt(prime)) + 1)):
+        squares = {each * each % prime for each in range(1, prime)}
+        turned = [[1 if (column - row) % prime in squares else -1 for column in range(prime)] for row in range(prime)]
+        whole = np.ones((order, order), dtype=np.int64)
+        whole[1:, 1:] = turned
+        return whole
+    half = _hadamard(order // 2) if order % 2 == 0 and (order // 2 <= 2 or order // 2 % 4 == 0) else None
+    return None if half is None else np.block([[half, half], [half, -half]])
+
+
+def rows_needed(settings: int) -> int:
+    """Pairs that a screening of so many settings takes."""
+    return len(matrix(settings + SPARE))
+
+
+def plan(space: Space, limits: Limits, seed: int) -> Plan:
+    """The pairs in random order, every setting on a random column; levels are modest enough to be tried together.
+
+    A setting that cannot go away from its start within the limits is no part of it.
+    """
+    levels = {name: pair for name, pair in _levels(space, limits).items() if pair[0] != pair[1]}
+    names = tuple(levels)
+    signs = matrix(len(names) + SPARE)[:, 1:]
+    chance = random.Random(f"screening/{seed}")
+    columns = chance.sample(range(signs.shape[1]), len(names))
+    rows = chance.sample(range(len(signs)), len(signs))
+    pairs = []
+    for row in rows:
+        here = tuple(int(signs[row, column]) for column in columns)
+        mirrored = [-each for each in here]
+        pairs.append(Pair(here, *(_at(space.start, levels, names, each) for each in (here, mirrored))))
+    return Plan(names, levels, tuple(pairs))
+
+
+def _levels(space: Space, limits: Limits) -> dict[str, tuple[str, str]]:
+    """Start and far level of each setting, such that all far ones that are above their start fit together."""
+    above = {
+        each.name: each.far
+        for each in space.dimensions
+        if each.ordered and index_of(each.levels, each.far) > index_of(each.levels, each.start)
+    }
+    highest = within(space.dimensions, space.start.with_values(above), limits, space.start)
+    return {
+        each.name: (each.start, highest.values[each.name] if each.name in above else each.far)
+        for each in space.dimensions
+    }
+
+
+def _at(
+    start: Configuration, levels: Mapping[str, tuple[str, str]], names: Sequence[str], signs: Sequence[int]
+) -> Configuration:
+    return start.with_values({name: levels[name][sign > 0] for name, sign in zip(names, signs, strict=True)})
+
+
+def effects(
+    plan: Plan, values: Mapping[Configuration, float], *, margin: float, level: float = 0.95
+) -> tuple[Screened, ...]:
+    """What the measured values (any positive response) say of each setting; raises `UsageError` where too many failed.
+
+    `margin` is the share within which an effect does not matter. Intervals hold for all settings together.
+    """
+    count = len(plan.names)
+    x, y = _pairwise(plan, values)
+    if len(x) <= count or np.linalg.matrix_rank(x) < x.shape[1]:
+        x, y = _one_by_one(plan, values)
+    freedom = len(x) - x.shape[1]
+    if freedom < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
+        known = sum(_usable(values, each) for pair in plan.pairs for each in (pair.row, pair.mirror))
+        raise messages.screening_failed(2 * len(plan.pairs) - known, 2 * len(plan.pairs))
+    inverse = np.linalg.inv(x.T @ x)
+    estimates = inverse @ x.T @ y
+    residual = y - x @ estimates
+    errors = np.sqrt(float(residual @ residual) / freedom * np.diag(inverse))
+    critical = fixed_critical(freedom + 1, (1 - level) / count)
+    found = []
+    for name, estimate, error in zip(plan.names, estimates[:count].tolist(), errors[:count].tolist(), strict=True):
+        low, high = estimate - critical * error, estimate + critical * error
+        found.append(
+            Screened(name, *plan.levels[name], exp(estimate), exp(low), exp(high), _standing(low, high, margin))
+        )
+    return tuple(found)
+
+
+def _pairwise(plan: Plan, values: Mapping[Configuration, float]) -> tuple[Floats, Floats]:
+    """Signs of the pairs of which both have a value, and their log-ratios."""
+    kept = [each for each in plan.pairs if _usable(values, each.row) and _usable(values, each.mirror)]
+    x = np.array([each.signs for each in kept], dtype=float).reshape(len(kept), len(plan.names))
+    return x, np.array([log(values[each.row] / values[each.mirror]) for each in kept])
+
+
+def _one_by_one(plan: Plan, values: Mapping[Configuration, float]) -> tuple[Floats, Floats]:
+    """The same of each value by itself, with a column for what is common, where failures left too few pairs."""
+    signed = [(signs, each) for pair in plan.pairs for signs, each in pair.signed if _usable(values, each)]
+    x = np.array([[*(each / 2 for each in signs), 1.0] for signs, _ in signed], dtype=float)
+    return x.reshape(len(signed), len(plan.names) + 1), np.array([log(values[each]) for _, each in signed])
+
+
+def _standing(low: float, high: float, margin: float) -> Standing:
+    if -log(1 + margin) < low and high < log(1 + margin):
+        return Standing.PLACEBO
+    return Standing.ACTIVE if low > 0 or high < 0 else Standing.OPEN
+
+
+def _usable(values: Mapping[Configuration, float], configuration: Configuration) -> bool:
+    value = values.get(configuration)
+    return value is not None and isfinite(value) and value > 0
+
+
+def worth_searching(screened: Sequence[Screened], most: int) -> tuple[str, ...]:
+    """The settings that may matter, the largest effects first; what was shown not to matter is left out."""
+    open_ = [each for each in screened if each.standing is not Standing.PLACEBO]
+    return tuple(each.name for each in sorted(open_, key=lambda each: -abs(log(each.effect)))[:most])
+
+
+def at_better_levels(space: Space, screened: Sequence[Screened], *, higher: bool) -> Configuration:
+    """The start with every active setting at the better of its two levels: what a search tries first."""
+    names = {each.name for each in space.dimensions}
+    better = {
+        each.name: each.far
+        for each in screened
+        if each.name in names and each.standing is Standing.ACTIVE and (each.effect > 1) == higher
+    }
+    return space.start.with_values(better)

@@ -1,0 +1,224 @@
+"""The space that is searched: which settings may take which levels on this machine, and what a configuration is.
+
+Every dimension is a short list of levels as postgresql.conf writes them, in order where the setting has one: between
+512MB and 513MB nothing is to be learnt in a noisy world. The start's own levels are always among them.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pgassay.advise import messages
+from pgassay.advise.knowledge import Risk, Scale, Setting
+from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, canonical, format_bytes, format_number, split_quantity
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)% of memory")
+_PER_CORE = re.compile(r"(\d+(?:\.\d+)?) per core")
+_LEVELS_MAX = 40
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the levels depend on."""
+
+    memory_bytes: int
+    cores: int
+    version: int = 999
+    """The major version of PostgreSQL."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Settings and their values, as postgresql.conf writes them."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and self.key == other.key
+
+    @property
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """What two configurations are compared by."""
+        return tuple(sorted((name, canonical(value)) for name, value in self.values.items()))
+
+    def with_values(self, values: Mapping[str, str]) -> "Configuration":
+        """The configuration with these values instead."""
+        return Configuration({**self.values, **values})
+
+    def changes_from(self, start: "Configuration") -> dict[str, str]:
+        """The values that differ from those of `start`; a setting that `start` does not have differs."""
+        before = {name: canonical(value) for name, value in start.values.items()}
+        return {name: value for name, value in self.values.items() if before.get(name) != canonical(value)}
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A setting with the levels that are tried here; `start` is one of them, and `rule` of the rule of thumb."""
+
+    setting: Setting
+    levels: tuple[str, ...]
+    start: str
+    rule: str
+
+    @property
+    def name(self) -> str:
+        """The setting's."""
+        return self.setting.name
+
+    @property
+    def ordered(self) -> bool:
+        """Do neighbouring levels act alike?"""
+        return self.setting.scale is not Scale.ENUM
+
+    @property
+    def far(self) -> str:
+        """The level furthest from the start; of words the rule of thumb's, or else the first other one."""
+        at = index_of(self.levels, self.start)
+        if self.ordered:
+            return self.levels[0] if at > (len(self.levels) - 1) / 2 else self.levels[-1]
+        others = [each for each in self.levels if canonical(each) != canonical(self.start)]
+        return self.rule if canonical(self.rule) != canonical(self.start) else others[0]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Dimensions, the configuration that one starts from, and why settings that are known are not tried.
+
+    `default` is the start with PostgreSQL's own default of every dimension.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    start: Configuration
+    default: Configuration
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def dimension(self, name: str) -> Dimension:
+        """The dimension of a setting; raises `UsageError` where it has none."""
+        for each in self.dimensions:
+            if each.name == name:
+                return each
+        raise messages.unknown_setting(name, (each.name for each in self.dimensions))
+
+    @property
+    def rule_of_thumb(self) -> Configuration:
+        """The start, but every setting for which there is a rule of thumb at its level."""
+        return self.start.with_values({each.name: each.rule for each in self.dimensions if each.setting.rule})
+
+    def narrowed(self, names: Collection[str]) -> "Space":
+        """Only these dimensions; the others stay at the start."""
+        return Space(
+            tuple(each for each in self.dimensions if each.name in names), self.start, self.default, self.left_out
+        )
+
+
+def index_of(levels: Iterable[str], value: str) -> int:
+    """Where a value is among levels, however it is written; raises `ValueError` where it is not."""
+    return [canonical(each) for each in levels].index(canonical(value))
+
+
+def space_of(
+    settings: Iterable[Setting],
+    machine: Machine,
+    start: Mapping[str, str],
+    *,
+    allowed: Collection[str] = (),
+    window_s: float = float("inf"),
+    quick: bool = False,
+) -> Space:
+    """The space of these settings here; raises `UsageError` where it has one point.
+
+    `allowed` names the settings that may cost durability, `window_s` is the length of a measured window. Settings of
+    the start always stay, whatever is tried: they are part of every configuration.
+    """
+    found: list[Dimension] = []
+    left_out: dict[str, str] = {}
+    for setting in settings:
+        why = _unfit(setting, machine, allowed, window_s, quick=quick and setting.name not in start)
+        if why:
+            left_out[setting.name] = why
+            continue
+        found.append(_dimension(setting, machine, start.get(setting.name, setting.default)))
+    fixed = [each.name for each in found if len(each.levels) < 2]
+    dimensions = tuple(each for each in found if len(each.levels) >= 2)
+    if not dimensions:
+        raise messages.one_point(fixed)
+    own = Configuration({each.name: each.start for each in dimensions} | dict(start))
+    default = own.with_values({each.name: each.setting.default for each in dimensions})
+    return Space(dimensions, own, default, left_out)
+
+
+def _unfit(setting: Setting, machine: Machine, allowed: Collection[str], window_s: float, *, quick: bool) -> str:
+    if setting.risk is Risk.DURABILITY and setting.name not in allowed:
+        return f"it trades durability: {setting.risks}; ask for it with --allow {setting.name}"
+    if not setting.since <= machine.version <= setting.until:
+        return f"PostgreSQL {machine.version} does not have it, or has another default"
+    if setting.window_s > window_s:
+        return f"its effect takes windows of {setting.window_s:g} s, and these are {window_s:g} s"
+    if quick and not setting.quick and setting.name not in allowed:
+        return "the quick form leaves it out"
+    return ""
+
+
+def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:
+    if setting.scale is Scale.ENUM:
+        levels = list(setting.levels)
+        if canonical(start) not in map(canonical, levels):
+            levels.append(start)
+        rule = setting.rule or start
+        if canonical(rule) not in map(canonical, levels):
+            levels.append(rule)
+        return Dimension(setting, tuple(levels), start, rule)
+    unit = _unit(setting.low or setting.default)
+    low, high = (_amount(setting, text, machine) for text in (setting.low, setting.high))
+    if low > high:
+        raise messages.empty_range(setting.name, setting.low, setting.high)
+    numbers = _steps(low, high, setting)
+    texts = {number: _text(number, unit) for number in numbers}
+    own = _amount(setting, start, machine)
+    texts[own] = start
+    levels = [texts[number] for number in sorted(texts)]
+    rule = start
+    if setting.rule:
+        wanted = _amount(setting, setting.rule, machine)
+        rule = texts[max((number for number in texts if number <= wanted), default=min(texts))]
+    return Dimension(setting, tuple(dict.fromkeys(levels)), start, rule)
+
+
+def _steps(low: float, high: float, setting: Setting) -> list[float]:
+    numbers = [low]
+    while len(numbers) < _LEVELS_MAX:
+        following = numbers[-1] * setting.step if setting.scale is Scale.LOG else numbers[-1] + setting.step
+        if following > high * (1 + 1e-9) or following <= numbers[-1]:
+            break
+        numbers.append(round(following, 9))
+    return numbers
+
+
+def _unit(text: str) -> str:
+    """`B`, `ms` or nothing: what the setting counts."""
+    quantity = split_quantity(text)
+    unit = quantity[1] if quantity else ""
+    return "B" if unit in BYTES_PER_UNIT else "ms" if unit in MS_PER_UNIT else ""
+
+
+def _amount(setting: Setting, text: str, machine: Machine) -> float:
+    if share := _SHARE.fullmatch(text):
+        return machine.memory_bytes * float(share[1]) / 100
+    if per_core := _PER_CORE.fullmatch(text):
+        return machine.cores * float(per_core[1])
+    quantity = split_quantity(text)
+    if quantity is None:
+        raise messages.bad_amount(setting.name, text)
+    number, unit = quantity
+    if unit and unit not in BYTES_PER_UNIT and unit not in MS_PER_UNIT:
+        raise messages.bad_amount(setting.name, text)
+    return number * float(BYTES_PER_UNIT.get(unit) or MS_PER_UNIT.get(unit) or 1)
+
+
+def _text(number: float, unit: str) -> str:
+    if unit == "B":
+        return format_bytes(int(number)) if number else "0kB"
+    return f"{format_number(number)}{unit}"

@@ -1,0 +1,192 @@
+"""An advice in words: lines with reasons and intervals, what they risk, what does not matter, how it was found.
+
+Numbers are the confirmation's, never the search's; what the search saw stands beside it, so that the shrinkage is seen.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import exp, inf
+from typing import Any
+
+from pgassay.advise.elimination import Compared, Line
+from pgassay.advise.knowledge import Risk, Setting, known_settings
+from pgassay.advise.screening import Screened, Standing
+from pgassay.advise.walk import Advice, Task
+from pgassay.analysis.verdicts import Kind
+from pgassay.report.json_values import effect_values
+from pgassay.report.words import counted, duration, number, ratio_interval
+
+
+def inverted(found: Compared) -> tuple[float, float, float]:
+    """Estimate and interval of the other way round: of the baseline against the treatment."""
+    effect = found.effect
+    low, high = (1 / end if 0 < end < inf else other for end, other in ((effect.high, 0.0), (effect.low, inf)))
+    return (1 / effect.estimate if effect.estimate > 0 else float("nan")), low, high
+
+
+def confirmed(advice: Advice) -> bool:
+    """Was the recommendation shown to be better than the start, in trials of its own?"""
+    found = advice.proof.get("start")
+    return advice.recommended is not None and found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
+
+
+def auto_conf(task: Task, advice: Advice, objective: str) -> str:
+    """The lines for postgresql.auto.conf, each under its reason; a comment alone where nothing was confirmed."""
+    if not confirmed(advice):
+        return "# pgassay advise: no change was confirmed to help\n"
+    told = []
+    for line in advice.lines:
+        if line.kept:
+            setting = _setting(task, line.name)
+            told.append(f"# {_gain(line, objective)}; {setting.reason}; takes effect by {setting.apply}")
+            told.append(f"{line.name} = '{line.value}'")
+    return "\n".join(told) + "\n"
+
+
+def render(task: Task, advice: Advice, objective: str, folder: str) -> str:
+    """All of it, for a terminal."""
+    return "\n".join(_sentences(task, advice, objective, folder)) + "\n"
+
+
+def _sentences(task: Task, advice: Advice, objective: str, folder: str) -> Iterator[str]:
+    yield headline(advice, objective)
+    yield ""
+    yield auto_conf(task, advice, objective).rstrip("\n")
+    yield ""
+    for name in ("default", "rule of thumb"):
+        if confirmed(advice) and name in advice.proof:
+            yield f"against the {name}: {objective} {ratio_interval(*inverted(advice.proof[name]))}"
+    if advice.chosen is not None and advice.searched is not None:
+        seen = advice.searched if task.higher else -advice.searched
+        told = ratio_interval(*inverted(advice.chosen))
+        yield f"shrinkage: the search saw ×{number(exp(seen))} over the start; fresh trials of the same found {told}"
+    risks = [
+        f"{line.name}: {_setting(task, line.name).risks}" for line in advice.lines if line.kept and _risky(task, line)
+    ]
+    if confirmed(advice):
+        yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
+    removed = [f"{each.name} = {each.value} ({_without(each)})" for each in advice.lines if not each.kept]
+    if removed:
+        yield f"tried and removed, leaving it out was not shown to be worse: {', '.join(removed)}"
+    placebos = [each for each in advice.screened if each.standing is Standing.PLACEBO]
+    yield f"do not matter within ±{100 * task.margin:.3g} % from start to far level: {len(placebos)} settings"
+    yield from (f"  {_screened(each)}" for each in placebos)
+    open_ = [each for each in advice.screened if each.standing is Standing.OPEN]
+    if open_:
+        yield f"not told apart from no effect, nor shown to have none: {', '.join(each.name for each in open_)}"
+    active = [each for each in advice.screened if each.standing is Standing.ACTIVE]
+    if active:
+        yield "matter:"
+        yield from (f"  {_screened(each)}" for each in active)
+    yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
+    if task.space.left_out:
+        yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
+    yield f"record: {folder}"
+
+
+def headline(advice: Advice, objective: str) -> str:
+    """The answer in one sentence."""
+    if advice.best is None:
+        return "nothing to change: no setting of this space was shown to matter for this load"
+    if not confirmed(advice):
+        found = advice.proof.get("start")
+        seen = f": {objective} {ratio_interval(*inverted(found))}" if found else ""
+        return f"no change was confirmed to help{seen}"
+    kept = sum(each.kept for each in advice.lines)
+    return f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
+
+
+def plan(task: Task, objective: str) -> str:
+    """What would be tried, and how the budget is spent."""
+    steps, names = task.amounts, [each.name for each in task.space.dimensions]
+    told = [
+        f"advice for {objective}: {counted(len(names), 'setting')}: {', '.join(names)}",
+        f"screening of {2 * steps.screening_pairs} configurations, a search in {steps.batches} batches,"
+        f" at most {duration(steps.elimination_s)} of elimination and {duration(steps.confirmation_s)} of confirmation",
+        f"at least {duration(steps.needed_s)}; seed {task.seed}",
+    ]
+    told += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
+    return "\n".join(told) + "\n"
+
+
+def explain(name: str, task: Task | None, advice: Advice | None) -> str:
+    """What is known of a setting, and what an advice found of it."""
+    setting = _setting(task, name) if task else known_settings()[name]
+    told = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
+    levels = f"{setting.low} to {setting.high}" if setting.low else ", ".join(setting.levels)
+    told.append(f"default {setting.default}; tried: {levels}")
+    if setting.rule:
+        told.append(f"rule of thumb: {setting.rule}")
+    if setting.risks:
+        told.append(f"risk ({setting.risk}): {setting.risks}")
+    if task and name in task.space.left_out:
+        told.append(f"not tried: {task.space.left_out[name]}")
+    if advice:
+        told += [f"screening: {_screened(each)}: {each.standing}" for each in advice.screened if each.name == name]
+        told += [
+            f"{each.name} = {each.value}: {'kept' if each.kept else 'removed'}; {_without(each)}"
+            for each in advice.lines
+            if each.name == name
+        ]
+    return "\n".join([*told, f"manual: {setting.manual}"]) + "\n"
+
+
+def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str, Any]:
+    """The same for scripts, numbers unrounded."""
+    return {
+        "format": 1,
+        "objective": objective,
+        "confirmed": confirmed(advice),
+        "settings": {each.name: each.value for each in advice.lines if each.kept} if confirmed(advice) else {},
+        "lines": [
+            {
+                "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
+                "without": _compared(each.without) if each.without else None,
+            }
+            for each in advice.lines
+        ],
+        "proof": {name: _compared(found) for name, found in advice.proof.items()},
+        "shrinkage": {
+            "searched": exp(advice.searched if task.higher else -advice.searched) if advice.searched else None,
+            "chosen": _compared(advice.chosen) if advice.chosen else None,
+        },
+        "screened": [
+            {
+                "name": each.name, "start": each.start, "far": each.far, "effect": each.effect, "low": each.low,
+                "high": each.high, "standing": each.standing.value,
+            }
+            for each in advice.screened
+        ],
+        "left_out": dict(task.space.left_out),
+        "start": dict(task.space.start.values),
+        "record": folder,
+    }  # fmt: skip
+
+
+def _compared(found: Compared) -> Mapping[str, Any]:
+    return {"verdict": found.verdict.kind.value, "text": found.verdict.text, **effect_values(found.effect)}
+
+
+def _setting(task: Task, name: str) -> Setting:
+    own = {each.name: each.setting for each in task.space.dimensions}
+    return own[name] if name in own else known_settings()[name]
+
+
+def _risky(task: Task, line: Line) -> bool:
+    return _setting(task, line.name).risk is not Risk.SAFE
+
+
+def _gain(line: Line, objective: str) -> str:
+    if line.without is None or line.without.verdict.kind is Kind.FAILED:
+        return "without it the server fails"
+    return f"{objective} {ratio_interval(*inverted(line.without))} with it"
+
+
+def _without(line: Line) -> str:
+    if line.without is None:
+        return "not measured"
+    effect = line.without.effect
+    return f"without it {ratio_interval(effect.estimate, effect.low, effect.high)}, {line.without.verdict.kind}"
+
+
+def _screened(each: Screened) -> str:
+    return f"{each.name} {each.start} to {each.far}: {ratio_interval(each.effect, each.low, each.high)}"

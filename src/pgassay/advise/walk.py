@@ -1,0 +1,236 @@
+"""The way from a space to an advice: screen, search, leave out what earns nothing, and prove the rest afresh.
+
+All that measures is a `Laboratory`, so that the whole way is tried on simulated servers whose truth is known
+(benchmarks/advise.py). It holds no state: walked again over what was measured already, it decides the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Protocol
+
+from pgassay.advise import budget, messages, screening
+from pgassay.advise.budget import Amounts
+from pgassay.advise.constraints import Limits, allowed, within
+from pgassay.advise.elimination import Compared, Line, judged, left_out_in_turn, put_back_in_turn, reduced, restored
+from pgassay.advise.screening import Screened
+from pgassay.advise.search import Search
+from pgassay.advise.space import Configuration, Space
+from pgassay.analysis.verdicts import Kind
+
+Values = Mapping[Configuration, float | None]
+Tell = Callable[[str], None]
+_IN_TURN, _REST = 0.5, 0.1
+"""Of the elimination's time: leaving out each line, setting what is left against the whole; the rest is to put back."""
+_AGAIN = 4
+"""The best of a search are measured once more before one is chosen."""
+
+
+class Laboratory(Protocol):
+    """What measures. Every call has a name of its own, by which what was measured is found again."""
+
+    def batch(self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int) -> Values:
+        """One trial of each, of the start too; None for what failed, and nothing for what was disturbed."""
+        ...
+
+    def study(
+        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
+    ) -> Mapping[Configuration, Compared]:
+        """Blocks of all of them until every verdict is settled or the budget is used."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked for."""
+
+    space: Space
+    limits: Limits
+    amounts: Amounts
+    higher: bool
+    """Is more of the objective better?"""
+    margin: float
+    """The share within which a setting does not matter."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What was found, from the placebos to the proof."""
+
+    screened: tuple[Screened, ...]
+    not_screened: tuple[str, ...]
+    """Settings that cannot leave their start within the limits."""
+    lines: tuple[Line, ...]
+    best: Configuration | None
+    """What the search chose; None where there was nothing to search."""
+    searched: float | None
+    """Its gain over the start as the search saw it, a ratio."""
+    trials: int
+    """Configurations that the search measured."""
+    failed: int
+    """Of all configurations tried on the way."""
+    chosen: Compared | None
+    """The start against `best`, in fresh trials."""
+    recommended: Configuration | None
+    proof: Mapping[str, Compared]
+    """`start`, `default` and `rule of thumb` against `recommended`."""
+
+
+def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
+    """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
+    start = task.space.start
+    plan = screening.plan(task.space, task.limits, task.seed)
+    tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
+    values = _screen(task, plan, laboratory)
+    known = {each: value for each, value in values.items() if value is not None}
+    screened = screening.effects(plan, known, margin=task.margin)
+    names = screening.worth_searching(screened, budget.LINES_MAX)
+    fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
+    failed = sum(value is None for value in values.values())
+    nothing = Advice(screened, fixed, (), None, None, 0, failed, None, None, {})
+    if not names:
+        return nothing
+    tell(messages.searches(names))
+    measured = _search(task, screened, names, values, laboratory)
+    failed += sum(None in each for each in measured.values())
+    ranked = _ranked(measured)
+    if not ranked:
+        return nothing
+    best, gain = _finalist(task, ranked, laboratory)
+    if best == start:
+        return Advice(screened, fixed, (), None, None, len(measured), failed, None, None, {})
+    tell(messages.eliminates(len(best.changes_from(start))))
+    arms = list(dict.fromkeys([*left_out_in_turn(best, start).values(), start]))
+    share_s = task.amounts.elimination_s / (2 if task.amounts.finalists > 1 else 1)
+    compared = laboratory.study("elimination", best, arms, task.seed + 2, share_s * _IN_TURN)
+    lines = _minimal(task, best, judged(best, start, compared), compared.get(start), laboratory, share_s)
+    final = reduced(start, lines)
+    proof = {} if final == start else _proof(task, final, laboratory, tell)
+    chosen = compared.get(start)
+    recommended = None if final == start else final
+    return Advice(screened, fixed, lines, best, gain, len(measured), failed, chosen, recommended, proof)
+
+
+def _minimal(
+    task: Task,
+    best: Configuration,
+    lines: tuple[Line, ...],
+    whole: Compared | None,
+    laboratory: Laboratory,
+    share_s: float,
+) -> tuple[Line, ...]:
+    """The lines, one of those that went put back where all of them together are missed."""
+    rest = reduced(task.space.start, lines)
+    if sum(not each.kept for each in lines) < 2:
+        return lines
+    if rest == task.space.start:
+        missed = whole
+    else:
+        missed = laboratory.study("reduction", best, [rest], task.seed + 4, share_s * _REST).get(rest)
+    if missed is None or missed.verdict.kind not in (Kind.WORSE, Kind.FAILED):
+        return lines
+    arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
+    found = laboratory.study("restoration", rest, [*arms, best], task.seed + 5, share_s * (1 - _IN_TURN - _REST))
+    return restored(rest, lines, found, higher=task.higher)
+
+
+def _screen(task: Task, plan: screening.Plan, laboratory: Laboratory) -> Values:
+    """Values of all rows and mirrors, relative to the start of their batch."""
+    found: dict[Configuration, float | None] = {}
+    for number, first in enumerate(range(0, len(plan.pairs), budget.PAIRS_A_BATCH), start=1):
+        pairs = plan.pairs[first : first + budget.PAIRS_A_BATCH]
+        wanted = [each for pair in pairs for each in (pair.row, pair.mirror)]
+        found.update(_measured(task, f"screening-{number:02d}", wanted, task.seed + 100 + number, laboratory))
+    return found
+
+
+def _measured(
+    task: Task, name: str, wanted: Sequence[Configuration], seed: int, laboratory: Laboratory
+) -> dict[Configuration, float | None]:
+    """Values relative to the start of the batch; what may not be tried has failed without a trial.
+
+    What other programs disturbed is missing: it has not failed, and teaches nothing.
+    """
+    start = task.space.start
+    tried = [each for each in dict.fromkeys(wanted) if each != start and allowed(each, task.limits)]
+    values = laboratory.batch(name, start, tried, seed) if tried else {}
+    base = values.get(start)
+    found: dict[Configuration, float | None] = {each: None for each in wanted if each != start and each not in tried}
+    if base:
+        for each in tried:
+            if each in values:
+                value = values[each]
+                found[each] = value / base if value else None
+        if start in wanted:
+            found[start] = 1.0
+    return found
+
+
+def _search(
+    task: Task, screened: Sequence[Screened], names: Sequence[str], values: Values, laboratory: Laboratory
+) -> dict[Configuration, list[float | None]]:
+    """What the search measured: gains as log-ratios, None for what failed."""
+    space = task.space.narrowed(names)
+    sign = 1 if task.higher else -1
+
+    def gain(value: float | None) -> float | None:
+        return sign * log(value) if value else None
+
+    search = Search(space, task.limits, task.seed)
+    for configuration, value in values.items():
+        search.tell(configuration, gain(value))
+    usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
+    first = [
+        within(space.dimensions, each, task.limits)
+        for each in (
+            screening.at_better_levels(space, screened, higher=task.higher),
+            space.start.with_values(usual),
+        )
+    ]
+    found: dict[Configuration, list[float | None]] = {}
+    for number in range(1, task.amounts.batches + 1):
+        batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
+        if number == task.amounts.batches:
+            batch = [each for each, _ in _ranked(found)[:_AGAIN]]
+        while len(batch) < (_AGAIN if number == task.amounts.batches and batch else budget.BATCH):
+            batch.append(search.ask([*batch, space.start]))
+        new = _measured(task, f"search-{number:02d}", batch, task.seed + 200 + number, laboratory)
+        for configuration, value in new.items():
+            found.setdefault(configuration, []).append(gain(value))
+            search.tell(configuration, gain(value))
+    return found
+
+
+def _ranked(measured: Mapping[Configuration, Sequence[float | None]]) -> list[tuple[Configuration, float]]:
+    """Mean gains, the best first; those that were measured again go first, and what ever failed is left out."""
+    worked = {each: [one for one in gains if one is not None] for each, gains in measured.items() if None not in gains}
+    means = [(each, sum(gains) / len(gains)) for each, gains in worked.items()]
+    return sorted(means, key=lambda each: (-len(worked[each[0]]), -each[1]))
+
+
+def _finalist(
+    task: Task, ranked: Sequence[tuple[Configuration, float]], laboratory: Laboratory
+) -> tuple[Configuration, float]:
+    """The best of the best few, by fresh trials where there are several, with the gain that the search saw."""
+    few = ranked[: task.amounts.finalists]
+    gains = {each: gain for each, gain in few}
+    if len(few) > 1:
+        found = laboratory.study(
+            "finalists", task.space.start, list(gains), task.seed + 1, task.amounts.elimination_s / 2
+        )
+        sign = 1 if task.higher else -1
+        known = {each: one.effect.estimate for each, one in found.items() if one.effect.estimate > 0}
+        best = max(known, key=lambda each: sign * log(known[each]), default=few[0][0])
+        return best, gains[best]
+    return few[0]
+
+
+def _proof(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> dict[str, Compared]:
+    others = {"start": task.space.start, "default": task.space.default}
+    usual = within(task.space.dimensions, task.space.rule_of_thumb, task.limits)
+    others["rule of thumb"] = usual
+    arms = [each for each in dict.fromkeys(others.values()) if each != final]
+    tell(messages.confirms())
+    compared = laboratory.study("confirmation", final, arms, task.seed + 3, task.amounts.confirmation_s)
+    return {name: compared[each] for name, each in others.items() if each in compared}

@@ -1,0 +1,200 @@
+"""`pgassay advise`: search a configuration for a load and prove it: which lines help, by how much, what does nothing.
+
+pgbench's short options mean what they mean there. `--resume` walks the way again over what was measured, and goes on.
+"""
+
+import argparse
+import secrets
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.cli import messages
+from pgassay.cli._runs import add_form_options
+from pgassay.cli.compare import add_load_options, load_of
+from pgassay.cli.parser import whole
+from pgassay.cli.postgres import add_build_options
+from pgassay.cli.run import add_owned_option, bench_options, run_path, silent
+from pgassay.study.messages import set_needs_value
+
+if TYPE_CHECKING:
+    from pgassay.advise.asking import Wish
+    from pgassay.advise.folder import Kept
+    from pgassay.lab.runner import Watcher
+    from pgassay.study.model import Study
+
+NAME = "advise"
+QUICK = {"scale": "20", "duration": "3s", "warmup": "1s"}
+"""The load of the quick form, where no option says otherwise."""
+QUICK_BUDGET, BUDGET = "20min", "2h"
+QUICK_MARGIN, MARGIN = "10%", "5%"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options on `parser`."""
+    add_load_options(parser)
+    parser.add_argument(
+        "--for", dest="objective", default="tps", metavar="RESPONSE", help="what is to become better (default: tps)"
+    )
+    parser.add_argument(
+        "--keep", action="append", default=[], metavar="COND", help='must hold: "latency_p99_ms < 10 ms"'
+    )
+    parser.add_argument("--budget", metavar="TIME", help=f"for all of it (default: {BUDGET}; quick: {QUICK_BUDGET})")
+    parser.add_argument(
+        "--quick", action="store_true", help="short trials, the settings that act in seconds: 20 minutes"
+    )
+    parser.add_argument("--from", dest="start", type=Path, metavar="FILE", help="start from this postgresql.conf")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="start with this setting")
+    parser.add_argument("--space", type=Path, metavar="FILE", help="the settings to try, with their levels (TOML)")
+    parser.add_argument("--only", default="", metavar="NAMES", help="try only these settings")
+    parser.add_argument("--allow", default="", metavar="NAMES", help="try these although they trade durability")
+    parser.add_argument(
+        "--margin", metavar="SHARE", help="within it a setting does not matter (default: 5%%; quick: 10%%)"
+    )
+    parser.add_argument(
+        "--resolution", metavar="SHARE", default="2%", help="the smallest effect of interest (default: 2%%)"
+    )
+    parser.add_argument(
+        "--seed", type=whole(0), metavar="N", help="seed of the search and the trials (default: random)"
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on with an advice that was cut short, or show it"
+    )
+    parser.add_argument(
+        "--explain", metavar="NAME", help="say what is known of a setting; with --resume what was found"
+    )
+    parser.add_argument(
+        "--pg-bindir", type=Path, metavar="DIR", help="the PostgreSQL to use (default: the first found)"
+    )
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters live")
+    add_owned_option(parser)
+    parser.add_argument("--out", type=Path, metavar="RUN", help="the folder to make (default: runs/advise-UTC)")
+    parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
+    parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
+    parser.set_defaults(discard_snapshots=False)
+    add_build_options(parser)
+    add_form_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search and prove, go on with it, or explain a setting; returns the exit status. Raises `PgassayError`."""
+    from pgassay.advise.search import require_optimiser
+
+    if arguments.explain and not arguments.resume:
+        return _explain(arguments)
+    require_optimiser()
+    if arguments.resume:
+        from pgassay.advise import folder
+
+        return _walk(arguments, arguments.resume.absolute(), folder.read(arguments.resume))
+    return _begin(arguments)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from pgassay.advise.knowledge import known_settings
+    from pgassay.advise.messages import unknown_setting
+    from pgassay.advise.text import explain
+
+    if arguments.explain not in known_settings():
+        raise unknown_setting(arguments.explain, known_settings())
+    print(explain(arguments.explain, None, None), end="")
+    return messages.SUCCESS
+
+
+def _begin(arguments: argparse.Namespace) -> int:
+    from pgassay.advise import asking, folder
+    from pgassay.advise.text import plan
+    from pgassay.lab.workbench import Workbench
+
+    wish = _wish(arguments)
+    path = run_path(arguments, NAME)
+    options = bench_options(arguments)
+    with Workbench(options) as bench:
+        task = asking.task_of(wish, bench)
+    if arguments.dry_run or not silent(arguments):
+        print(plan(task, wish.question.objective), end="", file=sys.stdout if arguments.dry_run else sys.stderr)
+    if arguments.dry_run:
+        return messages.SUCCESS
+    kept = folder.Kept(
+        task,
+        wish.question,
+        str(options.bindir.absolute()) if options.bindir else None,
+        str(options.data_directory.absolute()) if options.data_directory else None,
+    )
+    folder.begin(path, kept)
+    return _walk(arguments, path, kept)
+
+
+def _wish(arguments: argparse.Namespace) -> "Wish":
+    from pgassay.advise.asking import Wish, read_configuration, read_space
+    from pgassay.advise.laboratory import Question
+    from pgassay.study import quantities
+
+    quick = arguments.quick
+    start = read_configuration(arguments.start) if arguments.start else {}
+    for text in arguments.set:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise set_needs_value(text, "--set")
+        start[name.strip().removeprefix("server.").lower()] = value.strip()
+    margin = arguments.margin or (QUICK_MARGIN if quick else MARGIN)
+    return Wish(
+        Question(
+            load_of(arguments, QUICK if quick else {}),
+            arguments.objective,
+            tuple(arguments.keep),
+            quantities.share("--resolution", arguments.resolution),
+        ),
+        start,
+        read_space(arguments.space) if arguments.space else {},
+        _names(arguments.only),
+        _names(arguments.allow),
+        quick,
+        quantities.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
+        quantities.share("--margin", margin),
+        arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(each.strip().removeprefix("server.") for each in text.split(",") if each.strip())
+
+
+def _walk(arguments: argparse.Namespace, path: Path, kept: "Kept") -> int:
+    from pgassay.advise import folder, text
+    from pgassay.advise.laboratory import RealLaboratory
+    from pgassay.advise.walk import walk
+    from pgassay.report.json_values import to_json
+
+    def watching(study: "Study") -> "AbstractContextManager[Watcher]":
+        from pgassay.cli.progress import watcher_for
+
+        return watcher_for(study, sys.stderr, quiet=silent(arguments))
+
+    def tell(said: str) -> None:
+        if not silent(arguments):
+            print(f"pgassay: {said}", file=sys.stderr, flush=True)
+
+    task, objective = kept.task, kept.question.objective
+    command = ("pgassay", *sys.argv[1:])
+    options = kept.options(bench_options(arguments))
+    laboratory = RealLaboratory(path, kept.question, task.space, options, watching, command)
+    try:
+        advice = walk(task, laboratory, tell)
+    except KeyboardInterrupt:
+        print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
+        return messages.INTERRUPTED
+    values: dict[str, Any] = text.values(task, advice, objective, str(path))
+    (path / folder.LINES_FILE).write_text(text.auto_conf(task, advice, objective), encoding="utf-8")
+    (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
+    if arguments.explain:
+        print(text.explain(arguments.explain, task, advice), end="")
+    elif arguments.json:
+        print(to_json(values))
+    elif arguments.quiet:
+        print(text.headline(advice, objective))
+    else:
+        print(text.render(task, advice, objective, str(path)), end="")
+    return messages.SUCCESS

@@ -1,0 +1,100 @@
+"""What a user writes: configuration files, space files, names of settings; bad input is refused with what would do."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.advise.asking import read_configuration, read_space, settings_of
+from pgassay.advise.folder import Kept, begin, read
+from pgassay.advise.laboratory import Question, document, keeps
+from pgassay.advise.space import Configuration, Machine, space_of
+from pgassay.errors import PgassayError, UsageError
+from pgassay.lab.run import write_study
+from pgassay.record.values import TrialRecord
+from pgassay.study.responses import Better, Response, Status
+from pgassay.study.thresholds import parse, resolve
+
+CONF = """
+# a comment
+shared_buffers = 1MB   # far too little
+WORK_MEM = '64kB'
+search_path 'it''s'
+shared_buffers = '2MB'
+"""
+
+
+def test_a_configuration_file_is_read_as_postgresql_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.conf"
+    path.write_text(CONF)
+    assert read_configuration(path) == {"shared_buffers": "2MB", "work_mem": "64kB", "search_path": "it's"}
+
+
+@pytest.mark.parametrize("line", ["include 'other.conf'", "= 3", "work_mem = 'open"])
+def test_a_line_that_is_no_setting_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.conf"
+    path.write_text(f"jit = on\n{line}\n")
+    with pytest.raises(UsageError, match="line 2"):
+        read_configuration(path)
+
+
+def test_a_space_file_narrows_and_adds(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text(
+        '[settings]\njit = ["on", "off"]\nwork_mem = { high = "16MB" }\n'
+        '"my.setting" = { default = "1", scale = "log", low = "1", high = "8" }\n'
+    )
+    found = settings_of(read_space(path), ())
+    space = space_of(found, Machine(8 << 30, 2), {})
+    assert {each.name: each.levels for each in space.dimensions} == {
+        "jit": ("on", "off"),
+        "work_mem": ("1MB", "4MB", "16MB"),
+        "my.setting": ("1", "2", "4", "8"),
+    }
+    assert [each.name for each in settings_of(read_space(path), ["jit"])] == ["jit"]
+
+
+def test_only_what_is_known_can_be_asked_for() -> None:
+    assert [each.name for each in settings_of({}, ["jit", "work_mem"])] == ["work_mem", "jit"]
+    with pytest.raises(UsageError) as raised:
+        settings_of({}, ["wrok_mem"])
+    assert "work_mem" in str(raised.value.hint)
+
+
+def test_a_study_names_what_is_not_default_and_at_least_one_setting() -> None:
+    space = space_of(settings_of({}, ["work_mem", "jit"]), Machine(8 << 30, 2), {"fsync": "off"})
+    question = Question({"driver": "pgbench", "scale": "1"}, "tps", ("latency_p99_ms < 10 ms",))
+    fast = space.start.with_values({"work_mem": "16MB"})
+    made = document(question, space, "search-01", [space.start, fast], {"blocks": {"min": 1, "max": 1}})
+    assert made["treatments"] == [{"server.fsync": "off"}, {"server.work_mem": "16MB", "server.fsync": "off"}]
+    assert made["decide"] == {"latency_p99_ms": ["< 10 ms"]}
+    plain = space_of(settings_of({}, ["jit", "work_mem"]), Machine(8 << 30, 2), {})
+    made = document(question, plain, "x", [plain.start, plain.start.with_values({"jit": "off"})], {})
+    assert made["treatments"] == [{"server.work_mem": "4MB"}, {"server.jit": "off"}]
+    study = write_study("x", made).study
+    assert [each.name for each in study.treatments] == ["server.work_mem=4MB", "server.jit=off"]
+    assert study.design.baseline.name == "server.work_mem=4MB"
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [("< 5 ms", True), ("<= 3 ms", True), ("> 3 ms", False), (">= 4 ms", False), ("< +5 %", True)],
+)
+def test_limits_are_held_against_a_trial(condition: str, holds: bool) -> None:
+    response = Response("latency_p99_ms", "99th percentile", "ms", Better.LOWER)
+    trial = TrialRecord(1, 1, 1, "a", "", "", {}, Status.VALID, 0, 1, {"latency_p99_ms": 3.0})
+    limits = resolve([parse("latency_p99_ms", condition)], [response], ["latency_p99_ms"], compared=True)
+    assert keeps(trial, limits) is holds
+
+
+def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
+    from benchmarks.advise import Server, space_with
+    from tests.advise.test_walk import task
+
+    kept = Kept(task(Server(space_with(6), 0.1, 1)), Question({"driver": "pgbench"}, "tps"), None, "/data")
+    begin(tmp_path / "run", kept)
+    assert read(tmp_path / "run") == kept
+    with pytest.raises(PgassayError, match="exists already"):
+        begin(tmp_path / "run", kept)
+    with pytest.raises(UsageError, match="not an advice"):
+        read(tmp_path)
+    assert Configuration(kept.task.space.start.values) == read(tmp_path / "run").task.space.start

@@ -1,0 +1,72 @@
+"""The knowledge file says of every setting what a search needs, and refuses what means nothing."""
+
+import re
+
+import pytest
+
+from pgassay.advise.knowledge import Risk, Scale, Setting, known_settings, setting_of
+from pgassay.advise.space import Machine, space_of
+from pgassay.errors import UsageError
+from pgassay.study.units import canonical
+
+KNOWN = known_settings()
+
+
+@pytest.mark.parametrize("setting", KNOWN.values(), ids=lambda each: each.name)
+def test_each_setting_is_whole(setting: Setting) -> None:
+    assert setting.reason
+    assert setting.apply in ("reload", "restart")
+    assert re.fullmatch(r"runtime-config-[a-z]+", setting.section)
+    assert bool(setting.levels) == (setting.scale is Scale.ENUM)
+    assert bool(setting.risks) == (setting.risk is not Risk.SAFE), "a risk is said in words"
+    if setting.levels:
+        assert canonical(setting.default) in map(canonical, setting.levels)
+
+
+def test_what_trades_durability_is_marked() -> None:
+    assert {each.name for each in KNOWN.values() if each.risk is Risk.DURABILITY} == {
+        "fsync",
+        "full_page_writes",
+        "synchronous_commit",
+    }
+
+
+def test_the_manual_is_named() -> None:
+    assert KNOWN["work_mem"].manual.endswith("/runtime-config-resource.html#GUC-WORK-MEM")
+
+
+def test_a_table_is_laid_over_what_is_known() -> None:
+    found = setting_of("work_mem", {"high": "1GB"}, KNOWN["work_mem"])
+    assert (found.low, found.high, found.reason) == ("1MB", "1GB", KNOWN["work_mem"].reason)
+    own = setting_of("my.setting", {"default": "a", "levels": ["a", True]})
+    assert own.levels == ("a", "on")
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"hihg": "1GB"}, "hihg"),
+        ({"scale": "cubic"}, "cubic"),
+        ({"risk": "brave"}, "brave"),
+        ({"step": 1}, "step"),
+        ({"levels": "on"}, "list"),
+    ],
+)
+def test_a_wrong_table_is_refused(table: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as raised:
+        setting_of("work_mem", table, KNOWN["work_mem"])
+    assert raised.value.hint
+
+
+def test_a_stranger_needs_its_default_and_a_scale() -> None:
+    with pytest.raises(UsageError, match="is not a setting"):
+        setting_of("stranger", {"low": "1"})
+    with pytest.raises(UsageError, match="scale"):
+        setting_of("stranger", {"default": "1", "low": "1", "high": "4"})
+
+
+def test_all_of_it_makes_a_space() -> None:
+    space = space_of(KNOWN.values(), Machine(16 << 30, 4, 16), {}, allowed=["fsync"])
+    assert {each.name for each in space.dimensions} | set(space.left_out) == set(KNOWN)
+    assert "fsync" not in space.left_out
+    assert "synchronous_commit" in space.left_out

@@ -1,0 +1,97 @@
+"""Screening finds planted effects, calls placebos placebos, and is not fooled by interactions or by drift."""
+
+import random
+from collections.abc import Callable, Mapping
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from pgassay.advise import screening
+from pgassay.advise.constraints import Limits, allowed
+from pgassay.advise.knowledge import Scale, Setting, known_settings
+from pgassay.advise.screening import Standing
+from pgassay.advise.space import Configuration, Machine, Space, space_of
+from pgassay.errors import UsageError
+
+LIMITS = Limits(16 << 30, 4)
+
+
+def of(count: int) -> Space:
+    settings = [Setting(f"s{each}", "off", Scale.ENUM, levels=("off", "on")) for each in range(count)]
+    return space_of(settings, Machine(16 << 30, 4), {})
+
+
+def measured(plan: screening.Plan, value: Callable[[Configuration], float]) -> Mapping[Configuration, float]:
+    return {each: value(each) for pair in plan.pairs for each in (pair.row, pair.mirror)}
+
+
+def on(configuration: Configuration, name: str) -> bool:
+    return configuration.values[name] == "on"
+
+
+@pytest.mark.parametrize("least", range(4, 61, 4))
+def test_columns_are_balanced_and_orthogonal(least: int) -> None:
+    found = screening.matrix(least)
+    assert len(found) >= least
+    assert (found.T @ found == len(found) * np.eye(len(found))).all()
+    assert found[:, 1:].sum() == 0
+
+
+def test_a_design_that_is_too_large_is_none() -> None:
+    with pytest.raises(ValueError, match="500"):
+        screening.matrix(500)
+
+
+def test_without_noise_the_effects_come_back_and_interactions_cancel() -> None:
+    plan = screening.plan(of(7), LIMITS, seed=1)
+
+    def value(each: Configuration) -> float:
+        together = 0.3 if on(each, "s0") == on(each, "s2") else -0.3
+        return 100 * exp(0.2 * on(each, "s0") - 0.1 * on(each, "s1") + together)
+
+    found = {each.name: each for each in screening.effects(plan, measured(plan, value), margin=0.02)}
+    assert found["s0"].effect == pytest.approx(exp(0.2))
+    assert found["s1"].effect == pytest.approx(exp(-0.1))
+    assert all(found[f"s{each}"].standing is Standing.PLACEBO for each in range(2, 7))
+    assert screening.worth_searching(tuple(found.values()), 5) == ("s0", "s1")
+
+
+def test_intervals_hold_for_all_settings_together() -> None:
+    chance, wrong, studies = random.Random(5), 0, 400
+    for seed in range(studies):
+        plan = screening.plan(of(8), LIMITS, seed)
+        values = measured(plan, lambda each: exp(chance.gauss(0, 0.05) + 0.1 * on(each, "s0")))
+        found = screening.effects(plan, values, margin=0.05)
+        wrong += any(
+            log(each.low) > true or log(each.high) < true for each, true in zip(found, (0.1, *[0.0] * 7), strict=True)
+        )
+    assert wrong / studies <= 0.08
+
+
+def test_a_few_failures_cost_pairs_and_many_an_error() -> None:
+    plan = screening.plan(of(6), LIMITS, seed=2)
+    values = dict(measured(plan, lambda each: exp(0.5 * on(each, "s3"))))
+    del values[plan.pairs[0].row]
+    values[plan.pairs[1].mirror] = 0.0
+    found = {each.name: each for each in screening.effects(plan, values, margin=0.05)}
+    assert found["s3"].standing is Standing.ACTIVE
+    with pytest.raises(UsageError, match="of its 24 trials"):
+        screening.effects(plan, {}, margin=0.05)
+
+
+def test_all_levels_of_a_plan_may_be_tried() -> None:
+    space = space_of(known_settings().values(), Machine(4 << 30, 4, 16), {}, window_s=5)
+    limits = Limits(4 << 30, 64)
+    plan = screening.plan(space, limits, seed=3)
+    assert all(allowed(each, limits) for pair in plan.pairs for each in (pair.row, pair.mirror))
+    assert len(plan.pairs) == screening.rows_needed(len(space.dimensions)) >= len(space.dimensions) + screening.SPARE
+
+
+def test_the_better_levels_depend_on_which_way_is_better() -> None:
+    plan = screening.plan(of(5), LIMITS, seed=4)
+    chance = random.Random(1)
+    values = measured(plan, lambda each: exp(0.3 * on(each, "s1") - 0.3 * on(each, "s2") + chance.gauss(0, 1e-3)))
+    found = screening.effects(plan, values, margin=0.05)
+    assert screening.at_better_levels(of(5), found, higher=True).changes_from(of(5).start) == {"s1": "on"}
+    assert screening.at_better_levels(of(5), found, higher=False).changes_from(of(5).start) == {"s2": "on"}

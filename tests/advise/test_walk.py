@@ -1,0 +1,142 @@
+"""The whole way on simulated servers whose truth is known: planted settings are found, placebos are not recommended."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
+from pgassay.advise import budget
+from pgassay.advise.screening import Standing
+from pgassay.advise.space import Configuration
+from pgassay.advise.text import auto_conf, confirmed, explain, headline, inverted, render, values
+from pgassay.advise.walk import Advice, Task, walk
+from pgassay.errors import UsageError
+from pgassay.study.responses import Better, Response
+
+
+def task(server: Server, *, finalists: int = 1, higher: bool = True, budget_s: float = 1200.0) -> Task:
+    steps = budget.amounts(budget_s, TRIAL_S, len(server.space.dimensions), finalists=finalists)
+    return Task(server.space, LIMITS, steps, higher, 0.05, server.seed)
+
+
+def advice(seed: int, noise: float = 0.02, **how: int) -> tuple[Server, Task, Advice]:
+    server = Server(space_with(10), noise, seed)
+    wanted = task(server, **how)  # type: ignore[arg-type]
+    return server, wanted, walk(wanted, server)
+
+
+def test_planted_settings_are_found_and_confirmed() -> None:
+    server, wanted, found = advice(1)
+    assert confirmed(found)
+    assert found.recommended is not None
+    assert server.truth(found.recommended) > 0.6 * server.best()
+    assert placebos(server, found.recommended) == 0
+    assert sum(each.standing is Standing.PLACEBO for each in found.screened) >= 5
+    told = render(wanted, found, "tps", "runs/x")
+    assert "against the start" in told
+    assert "shrinkage: the search saw ×" in told
+    assert "risks: none" in told
+    conf = auto_conf(wanted, found, "tps")
+    kept = [each for each in found.lines if each.kept]
+    assert [line for line in conf.splitlines() if not line.startswith("#")] == [f"{e.name} = '{e.value}'" for e in kept]
+    told_values = values(wanted, found, "tps", "runs/x")
+    assert told_values["settings"] == {each.name: each.value for each in kept}
+    assert "kept" in explain(kept[0].name, wanted, found)
+
+
+def test_the_best_few_are_measured_again_where_there_is_time() -> None:
+    server, _, found = advice(2, finalists=3)
+    assert found.best is not None
+    assert confirmed(found)
+    assert server.truth(found.best) > 0.6 * server.best()
+
+
+def test_where_nothing_matters_nothing_is_recommended() -> None:
+    server = Server(space_with(8), 0.01, 3, sizes=(0.0, 0.0, 0.0, 0.0))
+    wanted = task(server)
+    found = walk(wanted, server)
+    assert not confirmed(found)
+    assert "nothing to change" in headline(found, "tps") or "no change was confirmed" in headline(found, "tps")
+    assert auto_conf(wanted, found, "tps").startswith("# pgassay advise: no change")
+    assert values(wanted, found, "tps", "x")["settings"] == {}
+
+
+def test_lower_may_be_better() -> None:
+    response = Response("latency_ms", "mean latency", "ms", Better.LOWER)
+    server = Server(space_with(6), 0.02, 4, sizes=(-0.4, -0.3, -0.3, 0.0), response=response)
+    found = walk(task(server, higher=False), server)
+    assert found.recommended is not None
+    assert server.truth(found.recommended) < -0.5
+
+
+def test_points_that_fail_do_not_stop_it() -> None:
+    def fails(configuration: Configuration) -> bool:
+        return configuration.values["s3"] == "16" and configuration.values["s1"] == "16"
+
+    server = Server(space_with(8), 0.02, 5, fails=fails)
+    with pytest.raises(UsageError, match="screening tells nothing"):
+        walk(task(server), Server(space_with(8), 0.02, 5, fails=lambda configuration: True))
+    found = walk(Task(**{**vars(task(server)), "seed": 6}), server)
+    assert found.failed > 0
+    assert found.recommended is None or not fails(found.recommended)
+
+
+def test_walked_again_it_decides_the_same() -> None:
+    assert advice(7)[2] == advice(7)[2]
+
+
+def test_an_effect_is_turned_round() -> None:
+    found = advice(1)[2].proof["start"]
+    gain, low, high = inverted(found)
+    assert gain == pytest.approx(1 / found.effect.estimate)
+    assert 1 < low < gain < high
+
+
+def test_a_small_budget_says_what_it_needs() -> None:
+    with pytest.raises(UsageError, match="too small: 15 settings need at least 1") as raised:
+        budget.amounts(300.0, 5.0, 15, finalists=1)
+    assert "--budget" in str(raised.value.hint)
+    enough = budget.amounts(1200.0, 5.0, 15, finalists=1)
+    assert enough.needed_s <= 1200.0
+    spent = 5.0 * (2 * enough.screening_pairs + enough.batches * 7) + enough.elimination_s + enough.confirmation_s
+    assert spent <= 1200.0
+    assert budget.amounts(7200.0, 5.0, 15, finalists=3).batches > enough.batches
+
+
+class Redundant(Server):
+    """Either of two settings at its far level is enough."""
+
+    def truth(self, configuration: Configuration) -> float:
+        """The true log-speed."""
+        return 0.5 if any(configuration.values[name] != "1" for name in ("s0", "s1")) else 0.0
+
+
+def test_of_two_settings_of_which_one_is_enough_one_stays() -> None:
+    server = Redundant(space_with(6), 0.02, 11)
+    found = walk(task(server), server)
+    assert found.recommended is not None
+    assert server.truth(found.recommended) == 0.5
+    assert len(found.recommended.changes_from(server.space.start)) == 1
+
+
+class Disturbed(Server):
+    """Every seventh batch has no start, and each batch lacks one trial: other programs were busy."""
+
+    batches = 0
+
+    def batch(
+        self, name: str, start: Configuration, configurations: Sequence[Configuration], seed: int
+    ) -> Mapping[Configuration, float | None]:
+        """What was not disturbed."""
+        self.batches += 1
+        found = dict(super().batch(name, start, configurations, seed))
+        found.pop(start if self.batches % 7 == 0 else configurations[-1])
+        return found
+
+
+def test_disturbed_trials_are_no_failures() -> None:
+    server = Disturbed(space_with(8), 0.02, 13)
+    found = walk(task(server), server)
+    assert found.failed == 0
+    assert found.recommended is not None
+    assert server.truth(found.recommended) > 0.5 * server.best()

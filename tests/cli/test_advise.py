@@ -1,0 +1,48 @@
+"""The command's words before anything is measured: what it explains, what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from pgassay.advise import search
+from pgassay.cli import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def refused(capsys: Captured, *words: str) -> str:
+    assert main(["advise", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_setting_is_explained_without_a_server(capsys: Captured) -> None:
+    assert main(["advise", "--explain", "synchronous_commit"]) == 0
+    shown = capsys.readouterr().out
+    assert "risk (durability): a crash loses commits" in shown
+    assert "#GUC-SYNCHRONOUS-COMMIT" in shown
+
+
+def test_an_unknown_setting_names_the_nearest(capsys: Captured) -> None:
+    assert 'did you mean "shared_buffers"?' in refused(capsys, "--explain", "share_buffers")
+
+
+def test_what_is_no_advice_is_not_gone_on_with(capsys: Captured, tmp_path: Path) -> None:
+    assert "is not an advice" in refused(capsys, "--resume", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "work_mem"], "work_mem"),
+        (["--margin", "200%"], "--margin"),
+        (["--budget", "soon"], "soon"),
+        (["-T", "5", "-t", "9"], "-T and -t"),
+    ],
+)
+def test_a_wrong_option_is_refused(capsys: Captured, words: list[str], said: str) -> None:
+    assert said in refused(capsys, *words)
+
+
+def test_without_the_optimiser_it_says_what_to_install(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    assert "pgassay[advise]" in refused(capsys, "--quick")
