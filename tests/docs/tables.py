@@ -88,6 +88,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),
     ("noise.md", "placement"): sources(read(MEASURED / "placement-cpu.jsonl.gz")),
+    ("noise.md", "pairs"): sources(read(MEASURED / "pairs-cpu.jsonl.gz")),
     ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
     ("noise.md", "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
 }

@@ -43,7 +43,9 @@ INSTEAD = {
 """Mentions of an option alone, and examples that want another record than `RUN`."""
 
 ONLY_PARSED = {
+    "advise --quick": "searches for minutes",
     "ask": "needs a captured server: tests/capture has one",
+    "bisect": "builds commits of a repository: tests/lab/test_bisection.py and tests/cli/test_bisect.py",
     "capture": "reads a server: the same",
     "compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
     "compressibility /var/lib/pgsql/data": "the same",
@@ -58,6 +60,7 @@ ONLY_PARSED = {
     "predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
     "rerun FILE": "the same",
+    "serve": "serves until it is interrupted: tests/live/test_server.py",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
     f"resume {RUN}": "the same",
     **dict.fromkeys(

@@ -34,6 +34,21 @@ primary = "tps"
 baseline = { "table.fillfactor" = 100 }
 """
 
+ADVISED = (
+    "-s",
+    "1",
+    "-c",
+    "1",
+    "-j",
+    "1",
+    "-T",
+    "1",
+    "--only",
+    "commit_delay,commit_siblings",
+    "--allow-busy",
+    "--allow-volatile",
+)
+
 Captured = pytest.CaptureFixture[str]
 
 
@@ -205,3 +220,21 @@ def test_a_disk_study_without_fio(told: Refusals, monkeypatch: pytest.MonkeyPatc
     error, hint = told("run", "disk", "--quick", "--allow-volatile", "--allow-busy", *where)
     assert error == '"fio" is not installed'
     assert "apt install fio" in hint
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "work_mem=4TB"], "no configuration of the space can be run"),
+        (["--for", "happiness"], 'nothing measures "happiness"'),
+        (["--for", "tps,latency_p99_ms"], "one objective"),
+        (["--only", "fsync"], "the space has one point"),
+        (["--budget", "1min"], "too small: 2 settings need at least"),
+        (["--keep", "happiness < 1 ms"], "happiness"),
+    ],
+)
+def test_what_cannot_be_advised_is_refused_before_a_trial(told: Refusals, words: list[str], said: str) -> None:
+    error, hint = told("advise", *ADVISED, *words, "--data-dir", str(told.journey.data))
+    assert said in error
+    assert hint
+    assert not list(told.journey.path.glob("runs/*"))

@@ -36,6 +36,8 @@ def skeleton(tmp_path: Path) -> Path:
             (tmp_path / "pgassay" / package.name / "__init__.py").touch()
     for module in ("__init__", "errors", "library", "plugins"):
         (tmp_path / "pgassay" / f"{module}.py").touch()
+    for path in (ROOT / "src" / "pgassay" / "advise").glob("*.py"):  # of which some modules have a rule of their own
+        (tmp_path / "pgassay" / "advise" / path.name).touch()
     (tmp_path / "pgassay" / "__init__.py").write_text("import pgassay.library")
     (tmp_path / ".importlinter").write_text((ROOT / ".importlinter").read_text())
     return tmp_path
@@ -57,6 +59,9 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("compressibility/cluster.py", "import pgassay.lab", "From the ground up"),
         ("postgres/files.py", "import pgassay.compressibility", "From the ground up"),
         ("lab/run.py", "import pgassay.library", "From the ground up"),
+        ("live/app.py", "import pgassay.lab", "know no lab"),
+        ("live/app.py", "import pgassay.probe", "Only the lab and the command line"),
+        ("lab/run.py", "import pgassay.live", "From the ground up"),
         ("library.py", "import pgassay.cli", "From the ground up"),
         ("newcomer/__init__.py", "", "From the ground up"),
         ("drive/image.py", "import pgassay.record", "A room knows the bench"),
@@ -64,6 +69,8 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("probe/wal.py", "import pytest", "Only tests need"),
         ("plugins.py", "import pgassay.study", "From the ground up"),
         ("analysis/effect.py", "import time", "are pure"),
+        ("advise/screening.py", "import time", "are pure"),
+        ("lab/run.py", "import pgassay.advise", "From the ground up"),
     ],
 )
 def test_a_wrong_arrow_is_found(skeleton: Path, module: str, line: str, rule: str) -> None:

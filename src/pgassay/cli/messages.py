@@ -159,6 +159,21 @@ def tell_interrupted(path: Path) -> None:
     print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)
 
 
+def tell_bisection_interrupted(path: Path) -> None:
+    """Ctrl-C during a bisection: said on standard error, not an error."""
+    print(f"pgassay: interrupted; go on with the same command and --out {path}", file=sys.stderr)
+
+
+def no_repository() -> UsageError:
+    """`bisect` without a repository, or with two."""
+    return UsageError("no git repository is named, or more than one", "name one with --git DIR")
+
+
+def commits_between(good: str, others: Sequence[str]) -> str:
+    """What `bisect --dry-run` prints: all commits that could be the one."""
+    return "".join(f"{line}\n" for line in (f"good: {good}", *(f"      {each}" for each in others)))
+
+
 def tell_calibration_interrupted(path: Path) -> None:
     """Ctrl-C during a calibration: said on standard error, not an error."""
     print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
@@ -212,3 +227,21 @@ def report_failed(path: Path, error: OSError) -> PgassayError:
 def not_above_zero(option: str) -> UsageError:
     """A size of nothing."""
     return UsageError(f"{option} must be above 0", "for example 740GB")
+
+
+def served(address: str) -> str:
+    """Where the pages are."""
+    return f"{address}\nserving until Ctrl-C; this address is the key, so keep it to yourself"
+
+
+def live_not_installed(package: str) -> PgassayError:
+    """The extra `live` is not there."""
+    return PgassayError(f"live pages need {package}, which is not installed", 'pip install "pgassay[live]"')
+
+
+def tell_live(address: str) -> None:
+    """Where a run can be watched."""
+    print(f"pgassay: live: {address}", file=sys.stderr, flush=True)
+
+
+LIVE_FAILED = "the live page could not be started, so the run goes on without it"
