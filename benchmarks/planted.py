@@ -1,16 +1,18 @@
 """Does a slow-down of known size come back whole? One of two servers does more in a transaction, and they take turns.
 
 usage: python -m benchmarks.planted [--load cpu|delay|read] [--slowdowns 0,3,10,30] [--ways usual,realtime]
-             [--windows 100] [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--out FILE]
+             [--windows 100] [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--keep] [--out FILE]
        python -m benchmarks.planted --read FILE
 
 `cpu`: each transaction calls a PL/pgSQL loop. `read`: a known share of the rows that it looks up is not in shared
 buffers, but in the page cache. `delay`: one client, and the server waits before each flush (commit_delay). By how much
 each slows the load down is measured first, on one server that lives alone and has it in some windows and not in others.
 With --competitors each block is played beside a program that takes such a share of a core all the time. Sides change
-with the block. Printed: the planned effect (of `delay`: by how long the other server's transactions last in the block),
-what the slices' tps say with a 95 % interval over blocks, the bias (its interval has the truth's own error in it), what
-they say at equal CPU of the client, and what the ratio of CPU times says.
+with the block, and the two servers exchange what is planted after half its rounds, unless --keep: so the luck of a
+server's start, which is a study's noise and not its bias, falls on both sides alike. Printed: the planned effect (of
+`delay`: by how long the other server's transactions last in the block), what the slices' tps say with a 95 % interval
+over blocks, the bias (its interval has the truth's own error in it), what they say at equal CPU of the client, and what
+the ratio of CPU times says.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from statistics import fmean, stdev
 from benchmarks.noise import client_cpu, contrasts, percent, total_cpu, tps
 from benchmarks.turns import (
     ARMS,
+    SETTLE_MS,
     WARM_UP_MS,
     Bench,
     Turn,
@@ -45,8 +48,8 @@ from pgassay.analysis.boundaries import fixed_critical
 TIMED = {"cpu": 2000, "delay": 1000, "read": 1000}
 """How much of each is planted while it is measured how much longer a transaction lasts with it."""
 CLIENTS = {"cpu": 4, "delay": 1, "read": 4}
-SETTLE_MS, WINDOW_MS = 100, 250
-"""Of a window on one server: until it has read its setting, and what is measured."""
+WINDOW_MS = 250
+"""Of a window on one server."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,7 @@ def main(words: Sequence[str] | None = None) -> None:
     add_arguments(parser, ways="usual,realtime", blocks=6, rounds=6, slice_ms=400, out="planted.jsonl")
     parser.add_argument("--windows", type=int, default=100, help="of each slow-down on one server, for the truth")
     parser.add_argument("--competitors", default="0", help="shares of a core that another program takes all the time")
+    parser.add_argument("--keep", action="store_true", help="each server keeps what is planted for the whole block")
     given = parser.parse_args(words)
     if given.read is None:
         slowdowns = [*map(float, given.slowdowns.split(","))]
@@ -192,6 +196,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 play(
                     made, given.load, way, (0, amount), note, competitor=competitor, block=block,
                     rounds=given.rounds, slice_ms=given.slice_ms, clients=CLIENTS[given.load],
+                    exchanged=not given.keep,
                 )  # fmt: skip
     print("\n".join(recovered(given.read or given.out)))
 

@@ -58,22 +58,27 @@ def between_s(turns: Sequence[Turn]) -> float:
 
 
 def table(turns: Sequence[Turn], effect: float = 0.1, studies: int = 2000) -> list[str]:
-    """A row for each load and way."""
+    """A row for each load and way; what was before is one after the other in the usual way, where that was measured."""
     lines = [
-        "| load | way | blocks measured | one after the other | in turns | minutes, before ÷ now |",
+        "| load | way | blocks measured | one after the other | in turns | before ÷ in turns |",
         "|---" * 6 + "|",
     ]
     starts_s = between_s(turns)
-    for (load, way, *_), blocks in sorted(by_cell(turns).items()):
-        found = [
+    cells = {(load, way): blocks for (load, way, *_), blocks in sorted(by_cell(turns).items())}
+    minutes = {
+        cell: [
             blocks_to_verdict(values, effect, studies) * length_s / 60
             for values, length_s in zip(
                 (sequential(blocks), contrasts(blocks, tps)), lengths_s(blocks, starts_s), strict=True
             )
         ]
+        for cell, blocks in cells.items()
+    }
+    for (load, way), found in minutes.items():
+        before = minutes.get((load, "usual"), found)[0]
         shown = [f"{each:.3g} min" if each < inf else f"none in {HORIZON} blocks" for each in found]
-        ratio = f"{found[0] / found[1]:.3g} ×" if max(found) < inf else "-"
-        lines.append(f"| {load} | {way} | {len(blocks)} | {shown[0]} | {shown[1]} | {ratio} |")
+        ratio = f"{before / found[1]:.3g} ×" if max(before, found[1]) < inf else "-"
+        lines.append(f"| {load} | {way} | {len(cells[load, way])} | {shown[0]} | {shown[1]} | {ratio} |")
     return lines
 
 

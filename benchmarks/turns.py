@@ -75,6 +75,8 @@ def planted_settings(load: str, planted: int) -> dict[str, str]:
 
 WARM_UP_MS = 1000
 """Of each player's connections, before the first round."""
+SETTLE_MS = 100
+"""Played and not counted, until each backend has read its settings anew."""
 SHUFFLE_MS = 30
 """For which a slice's processes stay where they were put: one that sleeps is moved when it wakes."""
 HUGE_PAGES = 2 * 320
@@ -140,6 +142,8 @@ class Turn:
     """The share of a core that another program takes steadily."""
     slice_ms: int = 0
     """How long the slice was asked to be; 0 in records that had one length only."""
+    exchanged: bool = False
+    """The servers have changed places: the arm's other server has what is planted now."""
 
     @property
     def tps(self) -> float:
@@ -305,38 +309,68 @@ def backends(server: Server) -> list[int]:
     return [int(pid) for (pid,) in rows]
 
 
-def play(
-    made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO, *, competitor: float = 0.0, **how: int
-) -> None:
-    """One block: `rounds` of slices of `slice_ms`; `planted` is what each arm has. Sides change with the block."""
-    block, rounds, slice_ms, clients = how["block"], how["rounds"], how["slice_ms"], how["clients"]
+def begin(
+    made: Bench, load: str, way: Way, planted: Sequence[int], played: PlayedLoad, held: ExitStack,
+    source: random.Random, *, at_home: bool,
+) -> tuple[dict[str, Server], dict[str, Player]]:  # fmt: skip
+    """Both servers, warm, and their players unless each slice makes its own; each pair begins in random order. At home
+    each arm has the clone of its name, else the other's."""
+    place_of = dict(zip(ARMS, ARMS if at_home else reversed(ARMS), strict=True))
     of = dict(zip(ARMS, planted, strict=True))
+    servers: dict[str, Server] = {}
+    players: dict[str, Player] = {}
+    for arm in source.sample(ARMS, 2):
+        servers[arm] = made.start(place_of[arm], way, planted_settings(load, of[arm]))
+        held.callback(servers[arm].stop)
+        held.callback(servers[arm].execute, f"ALTER SYSTEM RESET {planting(load)}")
+    for server in servers.values():
+        warm(server)
+    if not way.fresh:
+        for arm in source.sample(ARMS, 2):  # who connects later may find better places
+            players[arm] = held.enter_context(made.connect(servers[arm], played, way))
+            players[arm].play(duration_ms=WARM_UP_MS)
+    return servers, players
+
+
+def exchange(servers: dict[str, Server], players: dict[str, Player], load: str, planted: Sequence[int]) -> None:
+    """Each server gets what the other had, with its connections as they are, and the arms' names go with it: so the
+    luck of a server's start falls on both arms alike."""
+    one, other = ARMS
+    servers[one], servers[other] = servers[other], servers[one]
+    if players:  # else each slice makes its own
+        players[one], players[other] = players[other], players[one]
+    for arm, amount in zip(ARMS, planted, strict=True):
+        servers[arm].execute(f"ALTER SYSTEM SET {planting(load)} = {amount}")
+        servers[arm].execute("SELECT pg_reload_conf()")
+    for player in players.values():
+        player.play(duration_ms=SETTLE_MS)
+
+
+def play(
+    made: Bench, load: str, way: Way, planted: Sequence[int], note: TextIO, *,
+    competitor: float = 0.0, exchanged: bool = False, **how: int,
+) -> None:  # fmt: skip
+    """One block: `rounds` of slices of `slice_ms`; `planted` is what each arm has. Sides change with the block, and
+    with `exchanged` after half the rounds, too."""
+    block, rounds, slice_ms = how["block"], how["rounds"], how["slice_ms"]
     source = random.Random(block)
-    place_of = dict(zip(ARMS, ARMS if block % 2 else reversed(ARMS), strict=True))
     with ExitStack() as held:
-        servers = {}
-        for arm in source.sample(ARMS, 2):
-            servers[arm] = made.start(place_of[arm], way, planted_settings(load, of[arm]))
-            held.callback(servers[arm].stop)
-        played = made.played(load, way, clients, seed=block)
+        played = made.played(load, way, how["clients"], seed=block)
+        servers, players = begin(made, load, way, planted, played, held, source, at_home=block % 2 == 1)
         metronome = held.enter_context(LocalMetronome(made.cores, made.runner, made.clock, made.directory))
-        for server in servers.values():
-            warm(server)
-        players = {}
-        if not way.fresh:
-            for arm in source.sample(ARMS, 2):  # who connects later may find better places
-                players[arm] = held.enter_context(made.connect(servers[arm], played, way))
-                players[arm].play(duration_ms=WARM_UP_MS)
         held.enter_context(competing(competitor, steady=True))
         order = source.sample(ARMS, 2)
         for number in range(1, rounds + 1):
+            later = exchanged and number > rounds // 2
+            if exchanged and number == rounds // 2 + 1:
+                exchange(servers, players, load, planted)
             beat = metronome.beat().covariates()
             for position, arm in enumerate(order, start=1):
                 known = partial(Turn, load, way.name, "/".join(map(str, planted)), block, number, position, arm)
                 player = players[arm] if arm in players else made.connect(servers[arm], played, way)
                 if way.shuffled:
                     shuffle(player, backends(servers[arm]), made.cores, source)
-                more = partial(known, metronome=beat, competitor=competitor, slice_ms=slice_ms)
+                more = partial(known, metronome=beat, competitor=competitor, slice_ms=slice_ms, exchanged=later)
                 turn = _measured(more, player, servers[arm], slice_ms)
                 note.write(json.dumps(asdict(turn)) + "\n")
                 if way.fresh:

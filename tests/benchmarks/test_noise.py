@@ -26,7 +26,7 @@ from benchmarks.noise import (
 )
 from benchmarks.planted import Known, amount_for, learned, planned, recovered
 from benchmarks.time_to_verdict import between_s, lengths_s, table
-from benchmarks.turns import Turn, read
+from benchmarks.turns import Turn, exchange, read
 
 
 def turns(effect: float = 0.0, machine: float = 0.2, slices: float = 0.01, planted: str = "0/0") -> list[Turn]:
@@ -53,6 +53,34 @@ def test_turns_take_out_the_machine_and_keep_the_effect() -> None:
     assert stdev(found) == pytest.approx(0.01 * (2 / 6) ** 0.5, rel=0.4)
     assert stdev(sequential(blocks)) == pytest.approx(0.2 * 2**0.5, rel=0.4)
     assert explained(blocks, "metronome_ns") > 0.9
+
+
+class Told:
+    """A server and a player that keep what they were told."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.statements: list[str] = []
+        self.played_ms = 0
+
+    def execute(self, statement: str) -> None:
+        self.statements.append(statement)
+
+    def play(self, *, duration_ms: int) -> None:
+        self.played_ms += duration_ms
+
+
+def test_servers_exchange_what_is_planted_and_the_arms_names_go_with_it() -> None:
+    servers, players = ({arm: Told(f"{kind}-{arm}") for arm in "ab"} for kind in ("server", "player"))
+    exchange(servers, players, "delay", (0, 70))  # type: ignore[arg-type]
+    assert {arm: (servers[arm].name, players[arm].name) for arm in "ab"} == {
+        "a": ("server-b", "player-b"),
+        "b": ("server-a", "player-a"),
+    }
+    assert servers["b"].statements[0] == "ALTER SYSTEM SET commit_delay = 70"
+    assert servers["a"].statements[0] == "ALTER SYSTEM SET commit_delay = 0"
+    assert all(each.statements[1] == "SELECT pg_reload_conf()" for each in servers.values())
+    assert all(each.played_ms > 0 for each in players.values())
 
 
 def test_tables_are_made_from_records_that_may_be_compressed(tmp_path: Path) -> None:
