@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pgassay.cli import messages, serve
-from pgassay.cli._live import live_pages, require_live
+from pgassay.cli._live import address, live_pages, require_live
 from pgassay.errors import PgassayError
 from pgassay.testing.planted import make_run
 
@@ -87,3 +87,14 @@ def test_without_its_packages_it_is_refused_before_anything_runs(monkeypatch: py
     with pytest.raises(PgassayError, match="uvicorn, which is not installed") as refused:
         require_live(ASKED)
     assert refused.value.hint == 'pip install "pgassay[live]"'
+
+
+@pytest.mark.parametrize("told", ["", "{\n  "])
+def test_a_server_that_never_tells_its_address_is_not_waited_for(told: str) -> None:
+    program = f"import sys, time; sys.stdout.write({told!r}); sys.stdout.flush(); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as hanging:
+        assert hanging.stdout is not None
+        try:
+            assert address(hanging.stdout, patience_s=0.5) == ""
+        finally:
+            hanging.kill()

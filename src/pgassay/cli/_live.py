@@ -12,10 +12,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from select import select
+from time import monotonic
+from typing import IO
 
 from pgassay.cli import messages
 
-_PATIENCE_S = 10.0
+_START_S = 30.0
+"""For which a run waits for its pages; a server that takes longer hangs."""
+_END_S = 10.0
 
 
 def add_live_option(parser: argparse.ArgumentParser) -> None:
@@ -56,16 +61,15 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
         start_new_session=True,
     )  # fmt: skip
     try:
-        address = _address(served)
-        if address:
-            messages.tell_live(address)
+        if served.stdout is not None and (where := address(served.stdout)):
+            messages.tell_live(where)
         else:
             messages.warn(messages.LIVE_FAILED)
         yield
     finally:
         served.terminate()
         try:
-            served.wait(_PATIENCE_S)
+            served.wait(_END_S)
         except subprocess.TimeoutExpired:
             served.kill()
             served.wait()
@@ -73,12 +77,14 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
             served.stdout.close()
 
 
-def _address(served: "subprocess.Popen[str]") -> str:
-    """What it prints; empty if it ends before that."""
-    assert served.stdout is not None
-    text = ""
-    for line in served.stdout:
-        text += line
-        if line.startswith("}"):
+def address(told: IO[str], patience_s: float = _START_S) -> str:
+    """What the server prints on `told`; empty if it ends before that, or says nothing whole for so many seconds."""
+    text, until = "", monotonic() + patience_s
+    while select([told], [], [], max(0.0, until - monotonic()))[0]:
+        more = os.read(told.fileno(), 4096).decode()
+        text += more
+        if "\n}" in text:
             return str(json.loads(text)["url"])
+        if not more:
+            break
     return ""
