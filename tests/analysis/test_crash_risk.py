@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.crash_risk import course_of, fixed_upper, risk_of, sequence_upper
+from pgassay.analysis.crash_risk import course_of, epochs_below, fixed_upper, risk_of, sequence_upper
 
 
 def test_the_fixed_bound_is_that_of_clopper_and_pearson() -> None:
@@ -47,6 +47,7 @@ def test_over_all_looks_together_it_is_wrong_no_more_often_than_it_says(share: f
 def test_the_bounds_that_the_documentation_names() -> None:
     found = [round(100 * sequence_upper(0, epochs), 3) for epochs in (200, 1000, 10_000)]
     assert found == [1.836, 0.376, 0.038]
+    assert [epochs_below(share) for share in (0.001, 0.0003)] == [3782, 12_622]
 
 
 @given(st.integers(1, 3000), st.data())

@@ -21,6 +21,7 @@ from pgassay.study.model import Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Status
 from tests.lab.simulation import simulate, study_of
+from tests.report.cut_runs import make_cuts
 from tests.report.driven import BLOCKS, make_driven
 
 CSD = "drive.data=csd, "
@@ -156,3 +157,23 @@ def test_the_history_is_what_was_committed_and_what_was_dropped() -> None:
     assert history.drops == {"x": "failed"}
     assert history.elapsed_s == pytest.approx(39.0)
     assert history.trial_s == {trials[0].arm: 10.0, trials[1].arm: 13.0}
+
+
+def test_power_cuts_end_a_run_by_their_own_bound(tmp_path: Path) -> None:
+    """Five blocks of eight sound cuts leave a bound of 8.5 %; damage ends an arm whatever was asked."""
+    run = make_cuts(tmp_path / "run", design={"risk_below": "10%", "blocks": "5..9"})
+    study = parse(run.header.study, run.study, every_factor(), size="quick")
+    entries = [entry for entry in run.journal if entry.kind != Kind.FINISHED]
+    found = decide(study, run.header, run.trials, entries)
+    assert found.decision == Stop("every verdict is settled")
+    stricter = replace(study, design=replace(study.design, risk_below=0.01))
+    gone, last = [], decide(stricter, run.header, run.trials, entries)
+    while isinstance(last.decision, Drop):
+        gone.append(last.decision)
+        entries.append(Entry(len(entries) + 1, 0, Kind.DECISION, last.written.as_data()))
+        last = decide(stricter, run.header, run.trials, entries)
+    assert isinstance(last.decision, RunTrial)
+    assert last.decision.block == 6
+    assert all(each.reason.startswith("settled: unsafe") for each in gone)
+    assert len(gone) == 4
+    assert stricter.design.baseline.name not in {each.arm.name for each in gone}

@@ -19,7 +19,7 @@ from pgassay.lab.crash_recovery import Cut, name_page, place_page, replayed_byte
 from pgassay.lab.notes import Laps
 from pgassay.lab.power_cuts import PowerCuts, judge, responses, summed
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.record.power_cuts import CutRecord
+from pgassay.record.power_cuts import HONEST, CutRecord
 from pgassay.testing.fakes.clock import FakeClock
 
 CUT_NS = 10**12
@@ -356,6 +356,14 @@ def test_what_was_found_first_stays() -> None:
 def test_responses_are_there_only_where_cuts_are_asked_for() -> None:
     assert responses([PgbenchOptions()]) == ()
     declared = {each.name for each in responses([PgbenchOptions.from_levels({"cuts": "3"})])}
-    assert declared == set(summed([RECORD])) == set(summed([]))
-    found = summed([RECORD, replace(RECORD, verdict="no_recovery", recovery_ms=None)])
+    assert declared == set(summed([RECORD], HONEST)) == set(summed([], HONEST))
+    found = summed([RECORD, replace(RECORD, verdict="no_recovery", recovery_ms=None)], HONEST)
     assert (found["power_cuts"], found["unsafe_cuts"], found["crash_recovery_ms"]) == (2.0, 1.0, 5.0)
+
+
+def test_cuts_of_one_epoch_count_once_and_on_a_drive_that_lies_all_are_of_one() -> None:
+    cuts = [replace(RECORD, epoch=epoch, verdict=verdict) for epoch, verdict in
+            ((3, "sound"), (3, "damaged_page"), (3, "no_recovery"), (8, "sound"))]  # fmt: skip
+    found = {flush: summed(cuts, flush) for flush in ("honest", "lies", "data-first")}
+    counts = {flush: (each["cut_epochs"], each["unsafe_epochs"]) for flush, each in found.items()}
+    assert counts == {"honest": (2.0, 1.0), "lies": (1.0, 1.0), "data-first": (1.0, 1.0)}

@@ -1,6 +1,6 @@
 """Runs of the built-in study power-cut with planted cuts: sound ones, damaging ones, and some on a drive that lies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,11 +43,12 @@ def planted(arm: Arm) -> Sequence[CutRecord]:
     return cuts
 
 
-def make_cuts(path: Path, plan: Plan = planted, *, primary: str = "unsafe_cuts") -> Run:
+def make_cuts(
+    path: Path, plan: Plan = planted, *, primary: str = "unsafe_cuts", design: Mapping[str, str | int] | None = None
+) -> Run:
     """Five blocks; `plan` gives the cuts of each arm's trials."""
-    written = resolve(
-        "power-cut", read("power-cut", builtin.find("power-cut")[1]), Overrides(size="quick", primary=primary)
-    )
+    asked = Overrides(size="quick", primary=primary, design=dict(design or {}))
+    written = resolve("power-cut", read("power-cut", builtin.find("power-cut")[1]), asked)
     tps = Response("tps", "transactions per second", "1/s", Better.HIGHER)
     header = RunHeader("power-cut", "2026-01-02T03:04:05Z", 1, (*RESPONSES, tps), ("pgassay", "run"), "0.1.0")
     with RunDirectory.create(path, header, write(written), {}) as run:
@@ -63,7 +64,7 @@ def _commit(run: RunDirectory, block: int, place: int, arm: Arm, cuts: Sequence[
     record = TrialRecord(
         staging.number, block, 1, *arm.place, started_wall_ns=0, finished_wall_ns=10**9, status=Status.VALID,
         levels={name: LevelRecord(each.typed, each.canonical) for name, each in arm.levels.items()},
-        responses={**summed(cuts), "tps": 1000.0 + 10 * place + block},
+        responses={**summed(cuts, arm.levels["drive.flush"].typed), "tps": 1000.0 + 10 * place + block},
     )  # fmt: skip
     run.commit_trial(staging, record, [])
     (trial_path(run.path, staging.number) / FILE).write_bytes(encode(cuts))

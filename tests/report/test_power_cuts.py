@@ -7,6 +7,7 @@ import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
 from pgassay.analysis.crash_risk import sequence_upper
+from pgassay.analysis.messages import bound_per_cent
 from pgassay.analysis.verdicts import Kind
 from pgassay.record.reading import Run
 from pgassay.report import doubts, headline, markdown, power_cuts, published, text, verdict
@@ -142,9 +143,9 @@ def test_commits_that_may_be_lost_are_told_in_ms_and_are_no_damage(tmp_path: Pat
 @pytest.mark.parametrize("epochs", [1, 3, 9, 60, 200, 1000, 10_000])
 def test_a_bound_is_rounded_up_so_that_what_is_said_holds(epochs: int) -> None:
     exact = 100 * sequence_upper(0, epochs)
-    shown = float(power_cuts.bound_per_cent(exact / 100))
+    shown = float(bound_per_cent(exact / 100))
     assert exact <= shown <= exact * 1.01
-    assert power_cuts.bound_per_cent(1.0) == "100"
+    assert bound_per_cent(1.0) == "100"
 
 
 def test_an_arm_without_a_cut_is_not_judged(tmp_path: Path) -> None:
@@ -199,3 +200,13 @@ def test_every_claim_of_the_study_is_judged_by_cuts(run: Run) -> None:
     assert marks == [
         Mark.NOT_TESTABLE, *alone, Mark.REPRODUCED, Mark.NOT_TESTABLE, Mark.REPRODUCED, Mark.REPRODUCED, Mark.REPRODUCED
     ]  # fmt: skip
+
+
+def test_a_bound_that_was_asked_for_and_is_not_reached_is_no_verdict(tmp_path: Path) -> None:
+    run = make_cuts(tmp_path / "run", design={"risk_below": "1%"})
+    findings = Findings(run)
+    kinds = {each.verdict.kind for each in arms(findings)}
+    assert kinds == {Kind.UNSAFE, Kind.UNRESOLVED}
+    answer = " ".join(headline.headline_of(findings).sentences)
+    assert "not shown to be as safe as was asked for (below 1 % a cut)" in answer
+    assert " safe:" not in answer

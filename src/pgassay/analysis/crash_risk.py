@@ -94,6 +94,17 @@ def fixed_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
     return 1.0 if damaged >= epochs else float(beta.ppf(1.0 - alpha, damaged + 1, epochs - damaged))
 
 
+def epochs_below(share: float, alpha: float = ALPHA) -> int:
+    """The least number of epochs, all of them sound, that leaves a bound below `share`."""
+    low, high = 0, 1
+    while sequence_upper(0, high, alpha) >= share:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if sequence_upper(0, middle, alpha) < share else (middle, high)
+    return high
+
+
 def sequence_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
     """The largest share that the mixture has not rejected after so many epochs; a bound at all times together."""
     if damaged >= epochs:

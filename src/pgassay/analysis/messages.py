@@ -1,7 +1,7 @@
 """What the analysis says to people: why something was left out, and the words of verdicts and explanations."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import floor, isfinite, log10
 
 
 def no_value(block: int, treatment: str) -> str:
@@ -88,6 +88,13 @@ def duration(seconds: float) -> str:
         return f"{minutes} min"
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest} min" if rest and hours < 24 else f"{hours} h"
+
+
+def bound_per_cent(share: float) -> str:
+    """A bound in per cent: rounded up, so that what is said holds."""
+    exact = 100.0 * share
+    shown = float(f"{exact:.3g}")
+    return rounded(shown if shown >= exact else shown + 10.0 ** (floor(log10(exact)) - 2))
 
 
 def percent(effect: float) -> str:

@@ -8,6 +8,8 @@ from pgassay.cli.run import add_bench_options, add_size_options, add_study_optio
 
 BLOCKS = 5
 """The least of which a study makes a verdict; each brings a load of its own."""
+BLOCKS_MAX = 1000
+"""With `--risk-below` the bound ends the run, or its budget."""
 CUT_S = 1.0
 """What a cut takes at most on a machine with two cores, for the length of a window that nobody gave."""
 PGBENCH = "pgbench"
@@ -19,7 +21,10 @@ RATE_TPS = "200"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
-    parser.add_argument("--cuts", type=whole(1), default=200, metavar="N", help="cuts of each treatment (default: 200)")
+    parser.add_argument(
+        "--cuts", type=whole(1), default=200, metavar="N",
+        help=f"cuts of each treatment in {BLOCKS} blocks (default: 200)",
+    )  # fmt: skip
     add_size_options(parser)
     add_study_options(parser)
     add_bench_options(parser)
@@ -27,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the study with so many cuts, its load and drive replaced where they could not be cut."""
+    from pgassay.design.risk import UNSAFE
     from pgassay.study import document
     from pgassay.study.drives import DriveKind
 
@@ -47,5 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(option.startswith("load.duration=") for option in arguments.set):
         forced.append(f"load.duration={max(10, ceil(each * CUT_S))}s")
     arguments.set = [*arguments.set, *forced, *(f"{key}={value}" for key, value in usual.items() if key not in given)]
-    arguments.blocks = arguments.blocks or f"{BLOCKS}..{BLOCKS}"
+    arguments.blocks = arguments.blocks or f"{BLOCKS}..{BLOCKS if arguments.risk_below is None else BLOCKS_MAX}"
+    if arguments.risk_below is not None:
+        arguments.primary = arguments.primary or UNSAFE
     return run_document(name, written, arguments)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
+from pgassay.analysis.messages import bound_per_cent
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
@@ -32,7 +33,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  baseline    {plan.baseline}",
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
-        f"  response    {plan.primary}{_precise(plan)}{_settled_too(plan)}",
+        f"  response    {plan.primary}{_precise(plan)}{_safe(plan)}{_settled_too(plan)}",
         f"  postgres    {postgres or 'built first'}; {plan.account}",
         *unbuilt_lines(plan.unbuilt),
         f"  clusters    {_place(plan)}",
@@ -90,6 +91,14 @@ def _settled_too(plan: Plan) -> str:
 def _precise(plan: Plan) -> str:
     """How narrow the intervals are to be."""
     return "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
+
+
+def _safe(plan: Plan) -> str:
+    """How long power is cut."""
+    if plan.risk_below is None:
+        return ""
+    bound = f"below {bound_per_cent(plan.risk_below)} % a cut"
+    return f"; until a cut did damage, or damage is {bound}: {plan.risk_epochs:,} epochs without any"
 
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:

@@ -60,6 +60,11 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precision", metavar="SHARE", help="go on after a verdict until the interval is as narrow as this: 4%%"
     )
+    parser.add_argument(
+        "--risk-below",
+        metavar="SHARE",
+        help="cut power until a cut did damage, or until damage is rarer than this with 95 %% certainty: 0.1%%",
+    )
     parser.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
     parser.add_argument(
         "--plain-defaults",
@@ -225,6 +230,7 @@ def overrides(arguments: argparse.Namespace, size: str) -> "Overrides":
             ("budget", arguments.budget),
             ("resolution", arguments.resolution),
             ("precision", arguments.precision),
+            ("risk_below", arguments.risk_below),
             ("seed", arguments.seed),
             ("defaults", "plain" if arguments.plain_defaults else None),
             ("pairing", arguments.pairing),

@@ -3,7 +3,7 @@
 The journal keeps the reasons; a replay does not depend on their words (`lab.decisions.disagreements`).
 """
 
-from pgassay.analysis.messages import duration, percent, plural
+from pgassay.analysis.messages import bound_per_cent, duration, percent, plural
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED
 
 
@@ -20,6 +20,25 @@ def about(title: str, verdict: str) -> str:
 def settled(verdict: str) -> str:
     """Why an arm leaves: its verdict is settled."""
     return f"{SETTLED}: {verdict}"
+
+
+def unsafe(damaged: int, epochs: int) -> str:
+    """A verdict on power cuts: in so many epochs a cut did damage."""
+    return f"unsafe: power cuts did damage in {damaged:,} of {epochs:,} {plural('epoch', epochs)}"
+
+
+def safe(epochs: int, below: float) -> str:
+    """A verdict on power cuts: none did damage, and the bound is as low as was asked (a share)."""
+    rarer = f"so damage is rarer than {bound_per_cent(below)} % a cut"
+    return f"safe: no power cut of {epochs:,} {plural('epoch', epochs)} did damage, {rarer}"
+
+
+def not_safe_yet(epochs: int, upper: float, below: float) -> str:
+    """A verdict on power cuts: none did damage, yet the bound (a share) is not as low as was asked."""
+    return (
+        f"no power cut of {epochs:,} {plural('epoch', epochs)} did damage: below {bound_per_cent(upper)} % a cut,"
+        f" and {bound_per_cent(below)} % was asked for"
+    )
 
 
 def nothing_to_compare() -> str:

@@ -114,6 +114,11 @@ def baseline_name(study: Study) -> str:
     return next(names, study.design.baseline.name)
 
 
+def is_reference(study: Study, arm: Arm) -> bool:
+    """Are others compared with it? None are where each is judged by its own power cuts (`design.risk`)."""
+    return study.design.risk_below is None and is_baseline(study, arm)
+
+
 def own_baseline(study: Study, arm: Arm) -> Arm | None:
     """The arm with the baseline's levels, but on the drives of `arm`.
 
@@ -139,7 +144,7 @@ def _failing(study: Study, history: History) -> Decision | None:
     arms = in_play(study, history)
     lost = [arm for arm in arms if history.outcomes_in_a_row(arm.name) >= OUTCOMES_MAX]
     for arm in lost:
-        if not is_baseline(study, arm):
+        if not is_reference(study, arm):
             return Drop(arm, messages.failing(OUTCOMES_MAX), failed=True)
     for baseline in lost:
         mates = [arm for arm in arms if _same_cell(arm, baseline) and arm != baseline]
@@ -210,9 +215,9 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     arms = in_play(study, history)
     decided = {arm.name for arm in arms if arm.name in verdicts and verdicts[arm.name].settled}
     decided -= _too_coarse(study, history, verdicts)
-    open_arms = [arm for arm in arms if arm.name not in decided and not is_baseline(study, arm)]
+    open_arms = [arm for arm in arms if arm.name not in decided and not is_reference(study, arm)]
     alone = [
-        arm for arm in arms if is_baseline(study, arm) and arm.name not in decided and _has_mates(study, arm) is False
+        arm for arm in arms if is_reference(study, arm) and arm.name not in decided and _has_mates(study, arm) is False
     ]
     if not open_arms and not alone:
         return Stop(_why_done(history, decided=bool(decided)))
@@ -222,7 +227,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
             return Drop(arm, messages.settled(verdicts[arm.name].text), failed=False)
     with_baseline = [arm for arm in open_arms if BASELINE in _against(arm, verdicts)]
     for arm in arms:
-        if is_baseline(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
+        if is_reference(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
             return Drop(arm, messages.nothing_to_compare(), failed=False)
     return None
 
@@ -273,7 +278,7 @@ def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -
         return None
     left_s = design.budget_s - history.elapsed_s
     arms = in_play(study, history)
-    judged = [arm for arm in arms if arm.name in verdicts and not is_baseline(study, arm)]
+    judged = [arm for arm in arms if arm.name in verdicts and not is_reference(study, arm)]
     open_arms = [arm for arm in judged if not verdicts[arm.name].settled]  # one that others are held against may stay
     still = {arm.name: _blocks_needed(verdicts[arm.name]) for arm in open_arms}
     reach = {arm.name: _alone(study, history, _against(arm, verdicts), arm, left_s) for arm in open_arms}
@@ -297,7 +302,7 @@ def _alone(study: Study, history: History, against: Collection[str], arm: Arm, l
     """How many blocks `arm` could still get if only it and what it is compared with were run."""
     mates = [other.name for other in study.arms if other.name in against]
     if BASELINE in against:
-        mates += [other.name for other in study.arms if _same_cell(arm, other) and is_baseline(study, other)]
+        mates += [other.name for other in study.arms if _same_cell(arm, other) and is_reference(study, other)]
     block_s = history.block_s((arm.name, *mates))
     fit = left_s // block_s if block_s > 0.0 else inf
     return max(1.0, min(fit, study.design.blocks_max - history.block))
@@ -306,7 +311,7 @@ def _alone(study: Study, history: History, against: Collection[str], arm: Arm, l
 def _end(study: Study, history: History) -> Stop | None:
     design, done = study.design, history.block
     arms = in_play(study, history)
-    if done and all(is_baseline(study, arm) and _has_mates(study, arm) for arm in arms):
+    if done and all(is_reference(study, arm) and _has_mates(study, arm) for arm in arms):
         return Stop(messages.nothing_left())
     if done >= design.blocks_max:
         return Stop(messages.blocks_done(done))
@@ -340,4 +345,4 @@ def _same_cell(one: Arm, other: Arm) -> bool:
 
 def _has_mates(study: Study, baseline: Arm) -> bool:
     """False when the study has nothing to set against this baseline (a study of covariates alone)."""
-    return any(_same_cell(arm, baseline) and not is_baseline(study, arm) for arm in study.arms)
+    return any(_same_cell(arm, baseline) and not is_reference(study, arm) for arm in study.arms)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
+from pgassay.design import risk
 from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import FIXED_AFTER, FROM_RULE, Horizon, horizon_of, ruled
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, next_decision
@@ -23,7 +24,9 @@ from pgassay.record.decisions import Step, decision_of, decisions_in, horizon_in
 from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
+from pgassay.study.levels import Arm
 from pgassay.study.model import Study
+from pgassay.study.responses import Response, Status
 
 UNTOLD = 0
 """The rule of records from before rules were recorded."""
@@ -54,19 +57,37 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
             horizon = horizon_of(study, history)
             study = ruled(study, header.rule, horizon)
             line = replace(line, stage=horizon.first, horizon=horizon.last)
-        block_s = history.block_s(tuple(arm.name for arm in study.arms))
         declared = {each.name: each for each in header.responses}
-        judged = []
-        for name in dict.fromkeys((study.primary, *study.design.settle)):
-            seen = observe(trials, name)
-            found = verdicts_of(study, declared[name], seen, block_s=block_s, gone=history.drops)
-            judged.append((declared[name], found))
-        verdicts = merged(judged)
+        verdicts = _verdicts(study, trials, history, declared)
         effects = tuple(effects_of(study, declared[study.primary], observe(trials, study.primary)).values())
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
     line = replace(line, budget_used_s=round(used_s, 3))
     return Decided(decision, _worded(decision, line, _next_number(trials)), effects)
+
+
+def _verdicts(
+    study: Study, trials: Sequence[TrialRecord], history: History, declared: Mapping[str, Response]
+) -> Mapping[str, Verdict]:
+    """On each arm by its label: by its own power cuts where the design says so, else against its baseline."""
+    if study.design.risk_below is not None:
+        return risk.verdicts_of({arm.name: _cuts(arm, trials) for arm in study.arms}, study.design.risk_below)
+    block_s = history.block_s(tuple(arm.name for arm in study.arms))
+    judged = []
+    for name in dict.fromkeys((study.primary, *study.design.settle)):
+        seen = observe(trials, name)
+        found = verdicts_of(study, declared[name], seen, block_s=block_s, gone=history.drops)
+        judged.append((declared[name], found))
+    return merged(judged)
+
+
+def _cuts(arm: Arm, trials: Sequence[TrialRecord]) -> risk.Cuts:
+    """The power cuts of an arm's trials; those of a trial that others disturbed are not judged, as on the page."""
+    mine = [trial for trial in trials if trial.arm == arm.name and trial.status is not Status.INVALID]
+    epochs, damaged = (
+        round(sum(trial.responses.get(name) or 0.0 for trial in mine)) for name in (risk.EPOCHS, risk.DAMAGED)
+    )
+    return risk.Cuts(len({trial.block for trial in mine}), epochs, damaged)
 
 
 def _worded(decision: Decision, line: Written, number: int) -> Written:

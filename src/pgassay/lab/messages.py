@@ -281,6 +281,21 @@ def no_cuts(kind: str) -> UsageError:
     )
 
 
+def risk_of_another_response(primary: str, needed: str) -> UsageError:
+    """`design.risk_below` where verdicts are about something else than power cuts, or about more."""
+    return UsageError(
+        f'"design.risk_below" is about power cuts, and the study settles "{primary}"',
+        f'set responses.primary = "{needed}", and leave design.settle out',
+    )
+
+
+def risk_without_cuts() -> UsageError:
+    """`design.risk_below` where some treatment's power is never cut."""
+    return UsageError(
+        '"design.risk_below" needs power cuts in every treatment', "add --set load.cuts=100, or run pgassay cut"
+    )
+
+
 def balances_differ(count: int) -> str:
     """Likewise: rows of the ledger say otherwise."""
     return f"a transaction is there in part: {count} balances are not what the last row of the ledger for them says"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
 from pgassay.bench.places import Mount
 from pgassay.design.blocks import cells, order, rounds_of
@@ -70,8 +71,9 @@ class Plan:
 
     `trial_s` is one trial, `load_s` of it under load; `noise`, `resolution` and `precision` are shares.
     `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to
-    show that there is none. `unbuilt` are the PostgreSQLs that a run would build first; `lacking` is what this machine
-    has not, for which a run would be refused.
+    show that there is none. `risk_epochs` are the epochs with power cuts, all of them sound, that a bound of
+    `risk_below` takes of each treatment. `unbuilt` are the PostgreSQLs that a run would build first; `lacking` is what
+    this machine has not, for which a run would be refused.
     """
 
     study: str
@@ -109,6 +111,8 @@ class Plan:
     noise_source: str | None
     resolution: float
     precision: float | None
+    risk_below: float | None
+    risk_epochs: int | None
     equivalence_blocks: int | None
     difference_blocks: int | None
     block_s: float | None
@@ -131,6 +135,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     affordable = sizes.blocks_affordable or study.design.blocks_max
+    below = study.design.risk_below
     return Plan(
         study=study.name,
         title=study.title,
@@ -172,6 +177,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         noise_source=None if noise is None else noise.source,
         resolution=study.design.resolution,
         precision=study.design.precision,
+        risk_below=below,
+        risk_epochs=None if below is None else epochs_below(below),
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,

@@ -19,17 +19,23 @@ from pgassay.bench.crash_states import ALL, INDEPENDENT, NOTHING, PREFIX, Crashi
 from pgassay.bench.errors import DamagedError
 from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
 from pgassay.bench.server import Server
+from pgassay.design import risk
 from pgassay.lab import amcheck, crash_recovery, messages
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.crash_recovery import Cut
 from pgassay.lab.notes import Laps
-from pgassay.record.power_cuts import DAMAGED_FILESYSTEM, LOST_COMMITS, NEVER_SENT, SOUND, CutRecord
+from pgassay.record.power_cuts import DAMAGED_FILESYSTEM, LOST_COMMITS, NEVER_SENT, SOUND, CutRecord, epoch_of
+from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_time_ms
 
 RESPONSES = (
     Response("power_cuts", "power cuts", "count", Better.NEITHER, Scale.DIFFERENCE),
-    Response("unsafe_cuts", "power cuts that lost or damaged something", "count", Better.LOWER, Scale.DIFFERENCE),
+    Response(risk.UNSAFE, "power cuts that lost or damaged something", "count", Better.LOWER, Scale.DIFFERENCE),
+    Response(risk.EPOCHS, "epochs (times between two flushes) in which power was cut", "count", Better.NEITHER,
+             Scale.DIFFERENCE),
+    Response(risk.DAMAGED, "epochs with a power cut that lost or damaged something", "count", Better.LOWER,
+             Scale.DIFFERENCE),
     Response("crash_recovery_ms", "start after a power cut until connections are accepted, median", "ms", Better.LOWER),
     Response("crash_recovery_max_ms", "start after a power cut until connections are accepted, longest", "ms",
              Better.LOWER),
@@ -62,6 +68,16 @@ def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` where cuts are asked of a drive that cannot be cut."""
     if arm.setup.load.cuts and (arm.setup.drive.wal is not None or not arm.setup.drive.data.kind.emulated):
         raise messages.no_cuts(arm.setup.drive.data.label)
+
+
+def require_risk(study: Study, options: Sequence[LoadOptions]) -> None:
+    """Raise `UsageError` where a bound is asked for that nothing brings: no cuts, or verdicts on something else."""
+    if study.design.risk_below is None:
+        return
+    if study.primary != risk.UNSAFE or study.design.settle:
+        raise messages.risk_of_another_response(study.primary, risk.UNSAFE)
+    if not all(each.cuts for each in options):
+        raise messages.risk_without_cuts()
 
 
 def spread_s(window_s: float | None, count: int) -> float:
@@ -289,13 +305,16 @@ def during(arm: ResolvedArm, server: Server, clone: Path, seed: int) -> Iterator
     cuts.close()
 
 
-def summed(cuts: Sequence[CutRecord]) -> dict[str, float | None]:
-    """The responses of a window's cuts."""
+def summed(cuts: Sequence[CutRecord], flush: str) -> dict[str, float | None]:
+    """The responses of a window's cuts on a drive with this `drive.flush`."""
+    unsafe = [cut for cut in cuts if cut.verdict != SOUND]
     recoveries = sorted(cut.recovery_ms for cut in cuts if cut.recovery_ms is not None)
     middle = median(recoveries) if recoveries else None
     return {
         "power_cuts": float(len(cuts)),
-        "unsafe_cuts": float(sum(cut.verdict != SOUND for cut in cuts)),
+        risk.UNSAFE: float(len(unsafe)),
+        risk.EPOCHS: float(len({epoch_of(cut, flush) for cut in cuts})),
+        risk.DAMAGED: float(len({epoch_of(cut, flush) for cut in unsafe})),
         "crash_recovery_ms": middle,
         "crash_recovery_max_ms": recoveries[-1] if recoveries else None,
         "lost_commit_ms": max((cut.loss_ms for cut in cuts), default=0.0),

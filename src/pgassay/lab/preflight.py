@@ -68,6 +68,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         arm.load.check()
         require_connections(arm.setup)
         power_cuts.require(arm)
+    power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
 

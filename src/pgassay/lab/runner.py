@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pgassay.analysis.effects import Effect
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
-from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_baseline
+from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_reference
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import decide, undone
@@ -150,7 +150,7 @@ class Conductor:
         try:
             prepare(resolved, journal_preparation(self.run, resolved.site))
         except (ClusterError, QueryError, LoadError, SpaceError) as failure:
-            if is_baseline(self.resolved.study, arm):
+            if is_reference(self.resolved.study, arm):
                 raise
             return failure, (self.resolved.site.clock.monotonic_ns() - started_ns) / 1e9
         seconds = (self.resolved.site.clock.monotonic_ns() - started_ns) / 1e9

@@ -262,7 +262,7 @@ class Trial:
         found = cuts.judged(self._assignment.staging)
         with self._assignment.keeping("the power cuts"):
             self._site.disk.write_file(self._assignment.staging / cut_records.FILE, cut_records.encode(found))
-        self._notes.responses.update(power_cuts.summed(found))
+        self._notes.responses.update(power_cuts.summed(found, self._arm.setup.drive.flush))
 
     def _look_around(self, result: LoadResult) -> None:
         """What is asked once the load has ended and every counter is read."""

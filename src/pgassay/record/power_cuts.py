@@ -60,6 +60,15 @@ class CutRecord:
     """What the crash state took beside its blocks."""
 
 
+HONEST = "honest"
+"""The level of `drive.flush` whose flushes make durable what was written before."""
+
+
+def epoch_of(cut: CutRecord, flush: str) -> int:
+    """The epoch of a cut among those of its trial. Where flushes are not honest none begins anything: all are alike."""
+    return cut.epoch if flush == HONEST else 0
+
+
 def encode(cuts: Sequence[CutRecord]) -> bytes:
     """The contents of the file."""
     return "".join(json.dumps(asdict(cut)) + "\n" for cut in cuts).encode()

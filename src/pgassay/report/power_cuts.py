@@ -9,24 +9,26 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import floor, log10
 from statistics import median
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
-from pgassay.analysis.messages import plural, rounded
+from pgassay.analysis.messages import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.design.risk import UNSAFE
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
     DAMAGED_PAGE,
     DRIVE_FULL,
     ENDLESS_RECOVERY,
     HALF_TRANSACTION,
+    HONEST,
     LOST_COMMITS,
     NEVER_SENT,
     NO_RECOVERY,
     SOUND,
     CutRecord,
+    epoch_of,
     power_cuts,
 )
 from pgassay.record.values import TrialRecord
@@ -39,14 +41,13 @@ from pgassay.study.responses import Status
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-DAMAGE = "unsafe_cuts"
-PRIMARIES = (DAMAGE, "power_cuts", "lost_commit_ms")
+PRIMARIES = (UNSAFE, "power_cuts", "lost_commit_ms")
 """Primary responses whose verdicts are given here, and not by a comparison of means."""
 _SHOWN = 8
 """Kinds of damage that are listed of each treatment."""
 _RANGES = 4
 """Ranges of a torn page that a sentence names."""
-_FLUSH, _HONEST = "drive.flush", "honest"
+_FLUSH = "drive.flush"
 _SURE = f"{100 * (1 - ALPHA):.0f}"
 DID: Mapping[str, str] = {
     LOST_COMMITS: "lost commits that had been acknowledged",
@@ -78,6 +79,8 @@ class ArmCuts:
     cuts: Sequence[CutRecord]
     epochs: Sequence[tuple[int, int]]
     blocks: int
+    below: float | None = None
+    """The bound that was asked for (`design.risk_below`)."""
 
     @property
     def name(self) -> str:
@@ -101,8 +104,11 @@ class ArmCuts:
 
     @property
     def verdict(self) -> Verdict:
-        """Safe with a bound, or unsafe with the first damage."""
+        """Safe with a bound, or unsafe with the first damage; unresolved while the bound is above the one asked for."""
         risk = self.risk
+        if not self.damage and self.below is not None and risk.upper >= self.below:
+            asked = f"{bound_per_cent(self.below)} % was asked for"
+            return Verdict(Kind.UNRESOLVED, f"unresolved: {_sound(self)}, and {asked}")
         if not self.damage:
             return Verdict(Kind.SAFE, f"safe: {_sound(self)}")
         place, first = self.damage[0]
@@ -122,13 +128,6 @@ def _sound(each: ArmCuts) -> str:
     return f"{_share(each.risk)} did damage: {sure}; {lost}"
 
 
-def bound_per_cent(share: float) -> str:
-    """A bound in per cent: rounded up, so that what is said holds."""
-    exact = 100.0 * share
-    shown = float(f"{exact:.3g}")
-    return rounded(shown if shown >= exact else shown + 10.0 ** (floor(log10(exact)) - 2))
-
-
 def _evidence(cut: CutRecord) -> str:
     return cut.detail or DID.get(cut.verdict, cut.verdict)
 
@@ -146,6 +145,7 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
             [cut for _, cut in mine],
             [_epoch(trial, cut) for trial, cut in mine],
             len({trial.block for trial, _ in mine}),
+            findings.study.design.risk_below,
         )
         for arm in findings.study.arms
         if (mine := found.get(arm.place, []))
@@ -153,9 +153,9 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
 
 
 def _epoch(trial: TrialRecord, cut: CutRecord) -> tuple[int, int]:
-    """Trial and flush. Where flushes are not honest none begins anything: all cuts of a trial are alike."""
+    """Trial and flush."""
     flush = trial.levels.get(_FLUSH)
-    return (trial.number, 0 if flush is not None and flush.typed != _HONEST else cut.epoch)
+    return (trial.number, epoch_of(cut, HONEST if flush is None else flush.typed))
 
 
 def pages(each: ArmCuts) -> str:
@@ -213,17 +213,25 @@ def headline(findings: "Findings") -> Headline | None:
         return None
     text = Text()
     every = findings.once(arms)
-    said = [_safe(findings, [each for each in every if not each.damage], text)]
+    sound = [each for each in every if not each.damage]
+    said = [_safe(findings, [each for each in sound if each.verdict.settled], "safe", text)]
+    still = [each for each in sound if not each.verdict.settled]
+    said.append(_safe(findings, still, f"not shown to be as safe as was asked for{_asked(findings)}", text))
     said.append(_unsafe(findings, [each for each in every if each.damage], text))
     first, *others = filter(None, said)
     return Headline([f"on an emulated drive, {first}", *others], text.figures)
 
 
-def _safe(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> str:
+def _asked(findings: "Findings") -> str:
+    below = findings.study.design.risk_below
+    return "" if below is None else f" (below {bound_per_cent(below)} % a cut)"
+
+
+def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str, text: Text) -> str:
     if not sound:
         return ""
     parts = [_safe_part(called(findings, each), each, text, whole=not place) for place, each in enumerate(sound)]
-    return f"safe: {joined(parts)}, with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
+    return f"{word}: {joined(parts)}, with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
 
 
 def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:

@@ -22,6 +22,7 @@ from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.messages import per_cent
 from pgassay.analysis.summary import Summary
 from pgassay.analysis.verdicts import Verdict
+from pgassay.design.risk import UNSAFE
 from pgassay.report import power_cuts, words
 from pgassay.report.scaling import Processors, Scaling, describes
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
@@ -50,7 +51,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, messages.absent_levels(absent, claims.undeclared(claim, study)))
-    if claim.response == power_cuts.DAMAGE and not claim.untestable:
+    if claim.response == UNSAFE and not claim.untestable:
         return _of_cuts(findings, claim)
     if not claim.untestable and paired_claims.is_paired(claim, study):
         return _paired(findings, claim)

@@ -72,6 +72,9 @@ class Design:
     resolution: float = 0.02
     precision: float | None = None
     """A comparison that is decided goes on until its interval is as narrow as this, too; None: a verdict is enough."""
+    risk_below: float | None = None
+    """Each treatment is judged by its own power cuts: it goes on until one did damage, or until the bound on the share
+    of damaging cuts is below this (`design.risk`). None: it is compared, and cuts do not end the run."""
     blocks_min: int = 5
     blocks_max: int = 30
     budget_s: float | None = None

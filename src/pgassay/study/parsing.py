@@ -40,7 +40,7 @@ _STUDY = ("format", "title", "question", "name", "ours")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
-    "slice", "lead_in", "placement",
+    "slice", "lead_in", "placement", "risk_below",
 )  # fmt: skip
 
 
@@ -258,6 +258,7 @@ def _design(
         baseline=_baseline(table.get("baseline"), treatments, catalogue),
         resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
         precision=quantities.share("design.precision", table["precision"]) if "precision" in table else None,
+        risk_below=quantities.share("design.risk_below", table["risk_below"]) if "risk_below" in table else None,
         blocks_min=low,
         blocks_max=high,
         budget_s=quantities.seconds("[design]", table["budget"]) if "budget" in table else None,

@@ -1,0 +1,42 @@
+"""When power was cut often enough: a treatment leaves once a cut did damage, or once the bound is as low as was asked.
+
+With `design.risk_below` each treatment is judged by its own power cuts, the baseline among them, and nothing is
+compared. The bound holds whenever one looks (`analysis.crash_risk`), so every block may be the last one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from pgassay.analysis.crash_risk import epochs_below, sequence_upper
+from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.design import messages
+
+UNSAFE, EPOCHS, DAMAGED = "unsafe_cuts", "cut_epochs", "unsafe_epochs"
+"""Responses of a trial: its damaging cuts, the epochs in which power was cut, and those with a damaging cut."""
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What became of an arm's power cuts in so many blocks, by epochs."""
+
+    blocks: int = 0
+    epochs: int = 0
+    damaged: int = 0
+
+
+def verdict_of(cuts: Cuts, below: float) -> Verdict:
+    """Unsafe by one damaging cut; safe once the bound is below the share `below`; else how many blocks are missing."""
+    if cuts.damaged:
+        return Verdict(Kind.UNSAFE, messages.unsafe(cuts.damaged, cuts.epochs), against=())
+    upper = sequence_upper(0, cuts.epochs)
+    if upper < below:
+        return Verdict(Kind.SAFE, messages.safe(cuts.epochs, below), against=())
+    missing = epochs_below(below) - cuts.epochs
+    blocks = ceil(missing * cuts.blocks / cuts.epochs) if cuts.epochs else None
+    return Verdict(Kind.UNRESOLVED, messages.not_safe_yet(cuts.epochs, upper, below), blocks, against=())
+
+
+def verdicts_of(cuts: Mapping[str, Cuts], below: float) -> dict[str, Verdict]:
+    """The verdict on each arm by its label."""
+    return {arm: verdict_of(each, below) for arm, each in cuts.items()}

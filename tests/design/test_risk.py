@@ -1,0 +1,67 @@
+"""A study of power cuts with an asked bound: each arm by its own cuts, and the run ends when each is unsafe or safe."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil
+
+import pytest
+
+from pgassay.analysis.crash_risk import epochs_below, sequence_upper
+from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.design.history import History
+from pgassay.design.risk import Cuts, verdict_of, verdicts_of
+from pgassay.study.model import Study
+from pgassay.study.responses import Status
+
+from ._make import play, study
+
+BELOW = 0.1
+SAFE_AFTER = epochs_below(BELOW)
+
+
+def asked(treatments: int = 3, blocks_max: int = 30) -> Study:
+    """Of five blocks at least."""
+    plain = study(treatments, blocks_max=blocks_max)
+    return replace(plain, design=replace(plain.design, risk_below=BELOW))
+
+
+def test_one_damaging_cut_is_enough_and_none_needs_a_bound() -> None:
+    assert verdict_of(Cuts(1, 4, 1), BELOW).kind is Kind.UNSAFE
+    assert verdict_of(Cuts(5, SAFE_AFTER, 0), BELOW).kind is Kind.SAFE
+    short = verdict_of(Cuts(5, SAFE_AFTER - 1, 0), BELOW)
+    assert (short.kind, short.more_blocks) == (Kind.UNRESOLVED, 1)
+    assert verdict_of(Cuts(), BELOW).more_blocks is None, "no cut was made, so nobody knows how many a block brings"
+
+
+@pytest.mark.parametrize("below", [0.5, 0.01, 0.0003])
+def test_the_epochs_that_a_bound_needs_are_the_least(below: float) -> None:
+    needed = epochs_below(below)
+    assert sequence_upper(0, needed) < below <= sequence_upper(0, needed - 1)
+
+
+def cut_by_block(epochs: Mapping[str, int], damaged: Mapping[str, int], blocks_of: History) -> dict[str, Verdict]:
+    done = {arm: len({trial.block for trial in blocks_of.trials if trial.arm == arm}) for arm in epochs}
+    cuts = {arm: Cuts(done[arm], count * done[arm], damaged.get(arm, 0) * done[arm]) for arm, count in epochs.items()}
+    return verdicts_of(cuts, BELOW)
+
+
+def test_each_arm_leaves_by_itself_and_the_run_ends_with_the_last() -> None:
+    epochs = {"f=0": SAFE_AFTER // 8, "f=1": 10, "f=2": SAFE_AFTER // 6}
+    history, _, _, stop = play(asked(), verdicts=lambda so_far: cut_by_block(epochs, {"f=1": 1}, so_far))
+    blocks = {arm: max(trial.block for trial in history.trials if trial.arm == arm) for arm in epochs}
+    needed = {arm: ceil(SAFE_AFTER / each) for arm, each in epochs.items()}
+    assert blocks == {**needed, "f=1": 5}, "the baseline stays for its own sake, not for the others"
+    assert stop is not None
+    assert stop.reason == "every verdict is settled"
+
+
+def test_a_baseline_that_keeps_failing_takes_nobody_with_it() -> None:
+    epochs = {"f=0": 0, "f=1": SAFE_AFTER, "f=2": SAFE_AFTER}
+    history, _, _, stop = play(
+        asked(),
+        lambda trial: Status.OUTCOME if trial.arm.name == "f=0" else Status.VALID,
+        verdicts=lambda so_far: cut_by_block(epochs, {}, so_far),
+    )
+    assert sum(trial.arm == "f=1" for trial in history.trials) == 5
+    assert stop is not None
+    assert stop.reason == "every verdict is settled"
