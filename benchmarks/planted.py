@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from benchmarks.noise import client_cpu, contrasts, percent, total_cpu, tps
+from benchmarks.planted_loads import planted_settings, planting
 from benchmarks.turns import (
     ARMS,
     SETTLE_MS,
@@ -36,8 +37,6 @@ from benchmarks.turns import (
     Way,
     add_arguments,
     lines_of,
-    planted_settings,
-    planting,
     play,
     read,
     set_up,
