@@ -53,7 +53,7 @@ def test_statements_of_both_are_joined_and_values_stand_in_the_order_of_their_nu
     (transaction,) = load.logged.transactions
     assert (transaction.statements, transaction.commits) == ((2, 1), 1)
     assert transaction.parameters == ((("7", "it's"), ("5", None)),)
-    assert (load.logged.calls, load.logged.calls_by_minute, load.logged.processes_most) == (2, ((0, 2),), 1)
+    assert (load.logged.calls, load.logged.calls_by_minute, load.logged.processes) == (2, ((0, 2),), 1)
 
 
 def test_a_transaction_with_an_unknown_query_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -66,12 +66,15 @@ def test_a_log_alone_is_a_load_that_can_be_played(tmp_path: Path) -> None:
     server = FakeServer(the_extensions=[])
     found = taken(server, Request(5.0, with_literals=True, logs=logged(tmp_path))).capture
     assert found.load is not None
+    assert found.load.logged is not None
     assert not any("pg_stat_statements" in sql for sql in server.asked)
     first = found.load.statements[0]
     assert (first.text, first.calls, first.exec_ms, first.parameters) == (SELECT, 1, 2.0, (("7", "it's"),))
     text = script(capture_of(first), first, Random(0))
     assert "customer_id = E'7' AND status = E'it\\x27s';" in text
-    assert "log: 2 calls in 1 s, at most 1 processes at once; 1 transactions" in summary(found, tmp_path / "x.capture")
+    for most, said in ((None, "1 s; 1 transactions"), (3, "1 s, at most 3 processes at once; 1 transactions")):
+        logged_most = replace(found.load, logged=replace(found.load.logged, processes_most=most))
+        assert f"log: 2 calls in {said}" in summary(replace(found, load=logged_most), tmp_path / "x.capture")
     files.write(found, tmp_path, "x.capture")
     assert files.read(tmp_path).load == found.load
 
@@ -109,22 +112,25 @@ def test_an_observed_unique_key_is_new_in_an_insert(tmp_path: Path) -> None:
     [
         (("Dauer: 0.123 ms  Anweisung: SELECT 1",), "2026-11-23 01:29:46.500 UTC [77] ", "not in English"),
         ((), "bob: ", 'do not begin with log_line_prefix "%m \\[%p\\] ": bob: LOG'),
+        ((), "[77] ", "tell no time"),
         (("checkpoint starting: time",), "2026-11-23 01:29:46.500 UTC [77] ", "holds no statement"),
     ],
 )
 def test_a_log_that_cannot_be_read_says_why(tmp_path: Path, messages: tuple[str, ...], prefix: str, said: str) -> None:
+    found = logged(tmp_path, *messages, prefix=prefix)
     with pytest.raises(CaptureError, match=said):
-        read(logged(tmp_path, *messages, prefix=prefix))
+        read(LogFiles(found.paths, ("[%p] ",)) if prefix == "[77] " else found)
 
 
 def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) -> None:
     found = logged(tmp_path)
     path = found.paths[0]
-    path.write_text(f"bob: LOG:  statement: SELECT 1\n{path.read_text()}2026-11-23 01:29:4", encoding="utf-8")
+    first = "bob 2026-11-23 01:29:46 UTC: LOG:  statement: SELECT 1"
+    path.write_text(f"{first}\n{path.read_text()}2026-11-23 01:29:4", encoding="utf-8")
     said = list(logs.warnings_of(read(found)))
-    assert said[0] == "1 of 6 lines of the log could not be read; the first: bob: LOG:  statement: SELECT 1"
+    assert said[0] == f"1 of 6 lines of the log could not be read; the first: {first}"
     assert "last line is not whole" in said[1]
-    assert list(logs.warnings_of(read(LogFiles(found.paths, (logs.DEFAULT_PREFIX, "%u: "))))) == said[1:]
+    assert list(logs.warnings_of(read(LogFiles(found.paths, (logs.DEFAULT_PREFIX, "%u %t: "))))) == said[1:]
 
 
 def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(
@@ -132,6 +138,9 @@ def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(
 ) -> None:
     assert main(["capture", "host=/nowhere", "--log", str(tmp_path / "gone")]) == 2
     assert "is no file" in capsys.readouterr().err
+    found = logged(tmp_path).paths[0]
+    assert main(["capture", "host=/nowhere", "--log", str(found), "--without-load"]) == 2
+    assert "--log and --without-load cannot be used together" in capsys.readouterr().err
     with pytest.raises(UsageError, match="no escape %z"):
         LogFiles(logged(tmp_path).paths, ("%z",)).check()
 

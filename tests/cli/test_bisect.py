@@ -96,6 +96,7 @@ def test_ctrl_c_says_how_to_go_on(blocks: FakeBlocks, capsys: pytest.CaptureFixt
         (["--git", "."], "is not a git repository"),
         (["--set", "build.source=git:pg"], "no git repository is named, or more than one"),
         (["--good", "v4"], "are the same commit"),
+        (["--live"], "bisect and --live cannot be used together"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(

@@ -5,12 +5,12 @@ A moment is a step of the record's disk or a call of a bench's fake. What is pla
 
 import errno
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.counters import Sample
+from pgassay.bench.counters import Reading, Sample
 from pgassay.bench.errors import DriveError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.load import LoadResult
@@ -237,10 +237,10 @@ class MachineSampling(Sampler):
         self.closed = True
         machine.samplings.append(self)
 
-    def start(self) -> None:
+    def start(self, tell: Callable[[Reading], None] | None = None) -> None:
         self._machine.moment("sampling start")
         self.closed = False
-        super().start()
+        super().start(tell)
 
     def stop(self) -> tuple[Sample, ...]:
         self._machine.moment("sampling stop")

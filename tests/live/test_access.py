@@ -27,6 +27,13 @@ def test_a_wrong_cookie_opens_nothing(stranger: TestClient) -> None:
     assert stranger.get("/").status_code == 403
 
 
+@pytest.mark.parametrize("other", ['theme={"dark": true}', "odd", "a=b=c", "=", 'x="'])
+def test_cookies_of_other_programs_on_this_machine_lock_nobody_out(stranger: TestClient, other: str) -> None:
+    cookies = f"{other}; pgassay-{PORT}={TOKEN}; {other}"
+    assert stranger.get("/", headers={"cookie": cookies}).status_code == 200
+    assert stranger.get("/", headers={"cookie": f"{other}; x-pgassay-{PORT}={TOKEN}"}).status_code == 403
+
+
 def test_the_token_becomes_a_cookie_that_no_script_reads_and_leaves_the_address(stranger: TestClient) -> None:
     answer = stranger.get("/compare", params={"token": TOKEN, "run": "x"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/compare?run=x")

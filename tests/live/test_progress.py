@@ -18,8 +18,11 @@ from pgassay.live.seconds import Seconds
 from pgassay.live.stream import events
 from pgassay.live.summary import FINISHED, INTERRUPTED
 from pgassay.record import glance
+from pgassay.record.decisions import Decision, Step
 from pgassay.record.directory import RunDirectory
 from pgassay.record.glance import Glance
+from pgassay.record.journal import Kind
+from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
 
 
@@ -79,6 +82,18 @@ def test_before_the_first_look_there_is_no_verdict(tmp_path: Path) -> None:
         assert told.note == "no verdict before block 5: 0 whole blocks so far"
         run.begin_trial(1, {"block": 3, "attempt": 1, "arm": "x"})
         assert Watched(run.path).progress().note == "no verdict before block 5: 2 whole blocks so far"
+        for arm, block in (("y", 3), ("x", 4)):
+            run.decide(Decision(Step.NEXT, "", 0.0, 0.0, arm, block=block).as_data())
+            note = Watched(run.path).progress().note
+            assert note == f"no verdict before block 5: {block - 1} whole blocks so far"
+
+
+def test_a_block_that_was_cut_short_is_not_whole(tmp_path: Path, path: Path) -> None:
+    header, study = Run.open(path).header, (path / "study.toml").read_text()
+    with RunDirectory.create(tmp_path / "new", header, study, {}) as run:
+        run.begin_trial(1, {"block": 5, "attempt": 1, "arm": "x"})
+        run.interrupted("signal")
+    assert Watched(run.path).progress().note == "no verdict before block 5: 4 whole blocks so far"
 
 
 def test_a_damaged_study_ends_no_page(path: Path) -> None:
@@ -195,6 +210,14 @@ def test_a_record_that_is_damaged_meanwhile_is_told_and_no_end(path: Path) -> No
     assert "line 1 of journal.jsonl" in fault[1]["text"]
     (path / "journal.jsonl").write_bytes(whole)
     assert told_of(path, lambda: None, 1)[0][0] == "progress"
+
+
+def test_a_journal_that_nobody_of_ours_wrote_ends_no_stream(path: Path) -> None:
+    with RunDirectory.open(path) as run:
+        run.journal.append(Kind.TRIAL_STARTED, {"number": ["not", "one"]})
+    ((name, fault),) = told_of(path, lambda: None, 1)
+    assert name == "fault"
+    assert "TypeError" in fault["text"]
 
 
 def test_a_run_that_is_moved_away_ends_no_stream(path: Path) -> None:

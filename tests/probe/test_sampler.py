@@ -57,11 +57,13 @@ def test_a_series_holds_what_is_cheap_and_the_edges_hold_all() -> None:
     quick = Counted(clock, "quick", readings=3)
     slow = FakeReader(clock, "slow", gauges={"size": 3.0}, per_second=False)
     sampler = Sampler([quick, slow], clock, interval_s=0.02)
-    sampler.start()
+    told: list[Reading] = []
+    sampler.start(told.append)
     sampler.start()
     sampler.read_all()
     assert quick.enough.wait(PATIENCE_S)
     samples = sampler.stop()
+    assert {reading.source for reading in told} == {"quick"}, "readings at the edges are not told"
     assert sampler.stop() == samples, "a second stop tells the same"
     assert [sample.value for sample in samples if sample.source == "slow"] == [3.0]
     cheap = [sample for sample in samples if sample.source == "quick"]

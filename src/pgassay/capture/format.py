@@ -110,8 +110,8 @@ class Logged:
     calls: int
     calls_by_minute: tuple[tuple[int, int], ...] = ()
     processes: int = 0
-    processes_most: int = 0
-    """The most at once."""
+    processes_most: int | None = None
+    """The most at once; None where the log does not say when they end."""
     pauses: int = 0
     """Between two transactions of a process; `pause_ms` is their sum."""
     pause_ms: float = 0.0

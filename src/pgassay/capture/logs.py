@@ -76,7 +76,7 @@ class Summary:
     other_calls: int
     other_transactions: int
     sessions: int
-    sessions_most: int
+    sessions_most: int | None
     pauses: int
     pause_ms: float
     records: int
@@ -118,6 +118,8 @@ def read(files: LogFiles, own_prefix: str, database: str, *, with_values: bool) 
         raise messages.unreadable_log(str(error)) from None
     summary: Summary = msgspec.json.decode(found, type=Summary)
     if any(is_query(each.text) for each in summary.statements):
+        if not summary.first_us:
+            raise messages.log_without_times()
         return summary
     if summary.foreign:
         raise messages.log_in_another_language()

@@ -83,6 +83,14 @@ def log_without_statements() -> CaptureError:
     )
 
 
+def log_without_times() -> CaptureError:
+    """A prefix without a time."""
+    return CaptureError(
+        "the log's lines tell no time, so how often a statement ran cannot be known",
+        "add %m to log_line_prefix (a reload suffices), and capture a log written since",
+    )
+
+
 def unread_lines(count: int, records: int, first: str) -> str:
     """A warning: lines of the log that were not understood."""
     return f"{count} of {records} lines of the log could not be read; the first: {first}"

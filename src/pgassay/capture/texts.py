@@ -57,8 +57,9 @@ def summary(capture: Capture, path: Path) -> str:
 
 def _logged(found: Logged) -> str:
     committed = sum(each.commits for each in found.transactions)
+    most = "" if found.processes_most is None else f", at most {found.processes_most} processes at once"
     return (
-        f"log: {found.calls} calls in {found.window_s:.0f} s, at most {found.processes_most} processes at once;"
+        f"log: {found.calls} calls in {found.window_s:.0f} s{most};"
         f" {committed} transactions of several statements, of {len(found.transactions)} kinds"
     )
 

@@ -1,26 +1,29 @@
 """`--live`: the pages of a run beside it, by a server of their own that ends with the run.
 
 It reads the record alone. It is in a group of its own, so that Ctrl-C reaches the run first; killed with the run it is
-not, and shows what became of it until nobody watches.
+not, and shows what became of it until nobody watches. A server that does not come up is told, and stops no run.
 """
 
 import argparse
 import json
 import os
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from select import select
-from time import monotonic
+from tempfile import TemporaryFile
 from typing import IO
 
 from pgassay.cli import messages
+from pgassay.errors import PgassayError
 
-_START_S = 30.0
-"""For which a run waits for its pages; a server that takes longer hangs."""
+READY_S = 30.0
+"""So long a server may take until it tells its address; the run waits for it."""
 _END_S = 10.0
+_PIECE_BYTES = 4096
 
 
 def add_live_option(parser: argparse.ArgumentParser) -> None:
@@ -56,35 +59,55 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
         "--beside",
         str(os.getpid()),
     ]
-    served = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    try:
-        if served.stdout is not None and (where := address(served.stdout)):
-            messages.tell_live(where)
-        else:
-            messages.warn(messages.LIVE_FAILED)
-        yield
-    finally:
-        served.terminate()
+    with TemporaryFile() as errors:
+        served = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
         try:
-            served.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            served.kill()
-            served.wait()
-        if served.stdout is not None:
-            served.stdout.close()
+            try:
+                messages.tell_live(_address(served, errors))
+            except PgassayError as failure:
+                _end(served)
+                messages.warn(failure.message, failure.hint)
+            yield
+        finally:
+            _end(served)
 
 
-def address(told: IO[str], patience_s: float = _START_S) -> str:
-    """What the server prints on `told`; empty if it ends before that, or says nothing whole for so many seconds."""
-    text, until = "", monotonic() + patience_s
-    while select([told], [], [], max(0.0, until - monotonic()))[0]:
-        more = os.read(told.fileno(), 4096).decode()
-        text += more
-        if "\n}" in text:
-            return str(json.loads(text)["url"])
-        if not more:
-            break
-    return ""
+def _end(served: "subprocess.Popen[bytes]") -> None:
+    """End it; calling it twice is harmless."""
+    served.terminate()
+    try:
+        served.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        served.kill()
+        served.wait()
+    if served.stdout is not None:
+        served.stdout.close()
+
+
+def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
+    """What it prints; raises `PgassayError` where it ends before that, takes too long, or prints something else."""
+    assert served.stdout is not None
+    output, text, until_s = served.stdout.fileno(), b"", time.monotonic() + READY_S
+    news = select.poll()
+    news.register(output, select.POLLIN)
+    while b"}" not in text:
+        if not news.poll(1000 * max(0.0, until_s - time.monotonic())):
+            raise messages.live_silent(READY_S)
+        piece = os.read(output, _PIECE_BYTES)
+        if not piece:
+            raise messages.live_ended(_last_words(errors))
+        text += piece
+    try:
+        return str(json.loads(text)["url"])
+    except (ValueError, KeyError, TypeError):
+        raise messages.live_ended(text.decode(errors="replace").strip()) from None
+
+
+def _last_words(errors: IO[bytes]) -> str:
+    """Its error message, or the last line of whatever else it wrote."""
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").splitlines()
+    said = (line.removeprefix(messages.ERROR) for line in lines if line.startswith(messages.ERROR))
+    return next(said, lines[-1] if lines else "")

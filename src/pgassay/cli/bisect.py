@@ -66,8 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.postgres.builds.commits import between
     from pgassay.record.directory import unused_path
 
-    if arguments.reboot_between_blocks:
-        raise messages.excluded("bisect", "--reboot-between-blocks")
+    for option in ("reboot_between_blocks", "live"):
+        if getattr(arguments, option):
+            raise messages.excluded("bisect", f"--{option.replace('_', '-')}")
     folder = _repository(arguments)
     commits = between(LocalRunner(choose()), folder, arguments.good, arguments.bad)
     name, document = read_study(arguments)

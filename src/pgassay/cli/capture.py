@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     window_s = parse_time_s(arguments.window)
     named = None
     if arguments.log is not None:
+        if arguments.without_load:
+            raise messages.excluded("--log", "--without-load")
         named = LogFiles(tuple(map(Path, arguments.log.split(","))), tuple(arguments.log_line_prefix))
         named.check()
     request = Request(window_s, arguments.data, not arguments.without_load, arguments.with_literals, named)

@@ -244,4 +244,16 @@ def tell_live(address: str) -> None:
     print(f"pgassay: live: {address}", file=sys.stderr, flush=True)
 
 
-LIVE_FAILED = "the live page could not be started, so the run goes on without it"
+ERROR = "pgassay: error: "
+"""What an error of ours begins with where it is not coloured."""
+_WITHOUT_PAGE = "the run goes on without the page; pgassay serve shows it, too"
+
+
+def live_silent(patience_s: float) -> PgassayError:
+    """Its server neither works nor ends."""
+    return PgassayError(f"the live page's server told no address within {patience_s:g} s", _WITHOUT_PAGE)
+
+
+def live_ended(why: str) -> PgassayError:
+    """Its server could not begin; `why` is what it said, if anything."""
+    return PgassayError(f"the live page's server could not begin{f': {why}' if why else ''}", _WITHOUT_PAGE)

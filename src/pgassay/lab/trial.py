@@ -9,19 +9,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
+from pgassay.bench.counters import Reading, Sample
 from pgassay.bench.errors import BenchError, ClusterError, DamagedError, HostError, QueryError, SpaceError
 from pgassay.bench.factor import Readable, Stage
 from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.lab import amcheck, checks, compression, failures, host_stage, maintenance, page_space, power_cuts, regime
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.glances import Told
 from pgassay.lab.notes import Assignment, Notes, Window
 from pgassay.lab.settings import mode_of
 from pgassay.lab.start_state import settle
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
+from pgassay.record import glance
 from pgassay.record import power_cuts as cut_records
 from pgassay.record.glance import Glance
 from pgassay.record.values import LevelRecord, TrialRecord
@@ -112,11 +112,10 @@ class Trial:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
         notes, server, options = self._notes, self._server, self._arm.setup.load
         with notes.laps("measure"):
-            readers = self._site.probes(server, self._clone)
-            sampling = self._site.sampling([Told(each, self._note) for each in readers])
+            sampling = self._site.sampling(self._site.probes(server, self._clone))
             closing: dict[str, float | None] = {}
             try:
-                sampling.start()
+                sampling.start(self._tell)
                 warm_up = self._warm_up()
                 before = sampling.read_all()
                 with power_cuts.during(self._arm, self._server, self._clone, self._assignment.seed) as cuts:
@@ -136,9 +135,14 @@ class Trial:
             self._keep_cuts(cuts)
             self._look_around(result)
 
-    def _note(self, glance: Glance) -> None:
+    def _tell(self, reading: Reading) -> None:
+        """For those who watch: WAL, waits and the device, of all that is read."""
+        if reading.source in glance.SOURCES:
+            self._note(Glance(reading.monotonic_ns, reading.wall_ns, reading.source, reading.values))
+
+    def _note(self, told: Glance) -> None:
         """For those who watch."""
-        self._site.note(self._assignment.staging, glance)
+        self._site.note(self._assignment.staging, told)
 
     def maintain(self) -> None:
         """Where it is asked for, time a CHECKPOINT (unless one closed the window) and a VACUUM."""

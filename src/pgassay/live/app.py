@@ -25,7 +25,7 @@ from pgassay.live.access import Guard
 from pgassay.live.catalogue import PAGE, Catalogue, Query
 from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
-from pgassay.live.progress import Watched
+from pgassay.live.progress import KILLED, RUNNING, Watched
 from pgassay.live.reports import Reports
 from pgassay.live.summary import OPEN, Listed
 from pgassay.record import stopping
@@ -99,7 +99,7 @@ class _Site:
     def _state(self, run: Listed) -> str:
         if run.state != OPEN:
             return run.state
-        return "running" if holder(self._catalogue.root / run.path) else "ended without a word"
+        return RUNNING if holder(self._catalogue.root / run.path) else KILLED
 
     def _run(self, request: Request) -> tuple[Listed, Path]:
         found = self._catalogue.run(request.path_params["identity"])

@@ -27,10 +27,11 @@ _VERSION = 1
 """Of the index's form; one of another form is made anew."""
 _COLUMNS = "identity, path, study, title, started_utc, versions, host, state, trials, blocks, why"
 _TABLE = f"""
-CREATE TABLE runs ({_COLUMNS}, raw, signature, words, PRIMARY KEY (identity)) WITHOUT ROWID;
-CREATE INDEX newest ON runs (started_utc DESC, path);
+CREATE TABLE IF NOT EXISTS runs ({_COLUMNS}, raw, signature, words, PRIMARY KEY (identity)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS newest ON runs (started_utc DESC, path);
 PRAGMA user_version = {_VERSION};
 """
+"""Another server of the same directory may have made it a moment ago."""
 
 
 @dataclass(frozen=True)

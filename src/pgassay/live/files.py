@@ -1,7 +1,7 @@
 """The files of a run, to look through and to download: nothing above the run's directory, whatever a path says.
 
 What a path names is resolved with all its links first, and only then compared with the run's own place. A file is sent
-as it was long when it was asked for: one that grows meanwhile is cut there.
+up to the length that it had when it was asked for.
 """
 
 import os

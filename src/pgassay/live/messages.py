@@ -27,7 +27,7 @@ def no_directory(path: Path) -> UsageError:
 
 
 def not_kept(path: Path, reason: str) -> PgassayError:
-    """The index can be kept neither where it belongs nor in memory."""
+    """The index cannot be kept where it belongs."""
     return PgassayError(f'could not keep the index of runs in "{path}": {reason}', "set XDG_CACHE_HOME")
 
 

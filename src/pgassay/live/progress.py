@@ -24,7 +24,7 @@ from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.study.responses import Status
 
-RUNNING, KILLED = "running", "ended without a word"
+RUNNING, KILLED = "running", "ended unexpectedly"
 SAID_MAX = 200
 """The last ones of the journal's lines are shown."""
 _SAID: Mapping[str, str] = {
@@ -88,14 +88,14 @@ class Watched:
             run = Run.open(self.path, leave_out=True)
             state = state_of(run)
             places = list(_places(run, going=state == RUNNING))
-            blocks = max((each.block for each in places), default=0)
-            key = (blocks, state, sum(each.state not in ("running", "given up") for each in places) == 0)
+            whole = _whole(run, places)
+            key = (whole, state, sum(each.state not in ("running", "given up") for each in places) == 0)
             if self._answered[0] != key:
                 self._answered = (key, *_answer(run))
             _, answer, most = self._answered
             return Progress(
                 state=state,
-                note=_note(blocks, state, places),
+                note=_note(whole, state),
                 doing=_doing(run, places, state),
                 blocks_max=most,
                 answer=answer,
@@ -107,7 +107,7 @@ class Watched:
 
 
 def state_of(run: Run) -> str:
-    """Finished, interrupted, running, or ended without a word."""
+    """Finished, interrupted, running, or ended unexpectedly."""
     last = run.journal[-1].kind
     if last == Kind.FINISHED:
         return FINISHED
@@ -128,10 +128,20 @@ def _answer(run: Run) -> tuple[Answer, int]:
         return Answer((messages.report_failed(failure),)), 0
 
 
-def _note(blocks: int, state: str, places: Sequence[Place]) -> str:
+def _whole(run: Run, places: Sequence[Place]) -> int:
+    """How many blocks are whole: the last one that was begun is where something else was decided after its trials."""
+    begun = max((each.block for each in places), default=0)
+    started = max((each.seq for each in run.journal if each.kind == Kind.TRIAL_STARTED), default=0)
+    later = [each.data for each in run.journal if each.kind == Kind.DECISION and each.seq > started]
+    ended = any(
+        each.get("step") == Step.STOP or (each.get("step") in (Step.NEXT, Step.BLOCK) and each.get("block") != begun)
+        for each in later
+    )
+    return begun if ended else max(0, begun - 1)
+
+
+def _note(whole: int, state: str) -> str:
     """Below the first look there is no verdict, whatever the numbers look like."""
-    going = {each.block for each in places if each.state == "running"}
-    whole = blocks - 1 if blocks in going else blocks
     if state == FINISHED or whole >= FIRST_LOOK:
         return ""
     return messages.no_verdict_yet(FIRST_LOOK, whole)

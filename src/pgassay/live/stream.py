@@ -11,6 +11,7 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 
 from pgassay.errors import PgassayError
+from pgassay.live import messages
 from pgassay.live.catalogue import signature
 from pgassay.live.progress import Watched
 from pgassay.live.seconds import Seconds
@@ -55,6 +56,8 @@ def _progress(watched: Watched) -> bytes:
         return event("progress", watched.progress())
     except (PgassayError, OSError) as failure:
         return event("fault", {"text": str(failure)})
+    except Exception as failure:  # others may have written the record, and a page that goes on is worth more
+        return event("fault", {"text": messages.report_failed(failure)})
 
 
 def event(name: str, value: object) -> bytes:

@@ -66,7 +66,8 @@ def _unreadable(known: Listed, why: str) -> Listed:
 
 def _read(known: Listed, run: Run) -> Listed:
     last = run.journal[-1].kind
-    blocks = [block for each in run.journal if isinstance(block := each.data.get("block"), int)]
+    named = (each.data.get("block") for each in run.journal)
+    blocks = [each for each in named if isinstance(each, int) and each <= len(run.journal)]  # each has a line at least
     study = run.study.get("study", {})
     return Listed(
         known.identity,

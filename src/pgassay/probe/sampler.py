@@ -7,7 +7,7 @@ crash, pg_stat_reset), so its difference is None, never negative; the "differenc
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.probe import Reader
@@ -47,12 +47,12 @@ class Sampler:
                 self._readings.extend(readings)
             return readings
 
-    def start(self) -> None:
-        """Begin the series; harmless when it has begun."""
+    def start(self, tell: Callable[[Reading], None] | None = None) -> None:
+        """Begin the series; harmless when it has begun. `tell` gets every reading of it at once, in another thread."""
         if self._interval_s is None or self._thread is not None:
             return
         self._ended.clear()
-        self._thread = threading.Thread(target=self._run, args=(self._interval_s,), name="sampler", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self._interval_s, tell), name="sampler", daemon=True)
         self._thread.start()
 
     def rest(self) -> None:
@@ -81,16 +81,18 @@ class Sampler:
             for reader in self._readers:
                 reader.close()
 
-    def _run(self, interval_s: float) -> None:
+    def _run(self, interval_s: float, tell: Callable[[Reading], None] | None) -> None:
         step_ns = round(interval_s * 1e9)
         due_ns = self._clock.monotonic_ns()
         while True:
             with self._lock:
                 if self._ended.is_set():
                     return
-                for reader in self._readers:
-                    if reader.per_second:
-                        self._readings.extend(reader.read())
+                found = [each for reader in self._readers if reader.per_second for each in reader.read()]
+                self._readings.extend(found)
+            if tell is not None:
+                for each in found:
+                    tell(each)
             due_ns = next_due_ns(due_ns, self._clock.monotonic_ns(), step_ns)
             if self._ended.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9)):
                 return

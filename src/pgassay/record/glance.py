@@ -12,6 +12,8 @@ from pathlib import Path
 import msgspec
 
 FILE = "now.jsonl"
+SOURCES = frozenset({"wal", "waits", "diskstats"})
+"""What is told of all that is sampled; servers that take turns tell of their turns."""
 READ_BYTES_MAX = 1 << 22
 """So much is read at a time."""
 
