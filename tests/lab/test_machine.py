@@ -7,20 +7,23 @@ from typing import Any
 
 import pytest
 
+from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
 from pgassay.bench.places import Mount
-from pgassay.cli.plan import forecast_lines
+from pgassay.cli.plan import forecast_lines, until_safe
 from pgassay.design.blocks import rounds_of
+from pgassay.design.plan import plan as size_up
 from pgassay.lab.arms import resolve
 from pgassay.lab.machine import best_slice_s, known_noise, known_trial_s, known_turns, setting_of, user_file
 from pgassay.lab.pairing import settled
-from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways
+from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways, risk_forecast
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
 from pgassay.record.disk import RealDisk
 from pgassay.study.model import Design, Study
+from tests.design._make import study as blocks_study
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, study_of
 
@@ -168,3 +171,27 @@ def test_a_plan_says_its_forecasts_a_line_a_way() -> None:
     assert "servers in turns: about ±2.1 % (between ±1.1 and 5.1 %) after 5 blocks; calibrated 2026-01-02" in lines[1]
     few = forecast_lines([WayForecast(REALTIME, 3, None, None, None, "calibrated")])
     assert "host.scheduling=realtime: too few blocks for an interval after 3 blocks" in few[0]
+
+
+def test_a_plan_says_how_many_cuts_a_bound_takes_and_what_ends_the_run_before() -> None:
+    below, each, trial_s, first_s = 0.01, 40, 60.0, 30.0
+    asked = blocks_study(2, blocks_max=1000)
+    asked = replace(asked, design=replace(asked.design, risk_below=below))
+    found = risk_forecast(asked, [each, each + 5], size_up(asked, trial_s, preparation_s=first_s), first_s)
+    assert found is not None
+    assert (found.blocks - 1) * each < epochs_below(below) <= found.cuts == found.blocks * each
+    assert found.time_s == first_s + found.blocks * 2 * trial_s
+    assert found.ends_first is None
+    told = until_safe(found)
+    assert f"{epochs_below(below):,} epochs without any, {found.cuts:,} cuts in {found.blocks} blocks, " in told
+    short = replace(asked, design=replace(asked.design, blocks_max=7))
+    ended = risk_forecast(short, [each], size_up(short, None), 0.0)
+    assert ended is not None
+    assert (ended.time_s, ended.ends_first) == (None, 7)
+    assert until_safe(ended).endswith("blocks; the run ends before, after 7 blocks")
+
+
+def test_a_plan_of_another_question_has_no_bound() -> None:
+    asked = blocks_study(2)
+    assert risk_forecast(asked, [0, 0], size_up(asked, None), 0.0) is None
+    assert until_safe(None) == ""

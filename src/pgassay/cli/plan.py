@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TextIO
 
 from pgassay.analysis.messages import bound_per_cent
-from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, WayForecast
+from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import scale_model, words
@@ -33,7 +33,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  baseline    {plan.baseline}",
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
-        f"  response    {plan.primary}{_precise(plan)}{_safe(plan)}{_settled_too(plan)}",
+        f"  response    {plan.primary}{_precise(plan)}{until_safe(plan.risk)}{_settled_too(plan)}",
         f"  postgres    {postgres or 'built first'}; {plan.account}",
         *unbuilt_lines(plan.unbuilt),
         f"  clusters    {_place(plan)}",
@@ -93,12 +93,15 @@ def _precise(plan: Plan) -> str:
     return "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
 
 
-def _safe(plan: Plan) -> str:
+def until_safe(risk: RiskForecast | None) -> str:
     """How long power is cut."""
-    if plan.risk_below is None:
+    if risk is None:
         return ""
-    bound = f"below {bound_per_cent(plan.risk_below)} % a cut"
-    return f"; until a cut did damage, or damage is {bound}: {plan.risk_epochs:,} epochs without any"
+    bound = f"below {bound_per_cent(risk.below)} % a cut"
+    time = "" if risk.time_s is None else f", {words.duration(risk.time_s)}"
+    least = f"{risk.epochs:,} epochs without any, {risk.cuts:,} cuts in {words.counted(risk.blocks, 'block')}{time}"
+    ends = "" if risk.ends_first is None else f"; the run ends before, after {words.counted(risk.ends_first, 'block')}"
+    return f"; until a cut did damage, or damage is {bound}: {least}{ends}"
 
 
 def _listed(title: str, names: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ With `design.risk_below` each treatment is judged by its own power cuts, the bas
 compared. The bound holds whenever one looks (`analysis.crash_risk`), so every block may be the last one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -35,6 +35,14 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
     missing = epochs_below(below) - cuts.epochs
     blocks = ceil(missing * cuts.blocks / cuts.epochs) if cuts.epochs else None
     return Verdict(Kind.UNRESOLVED, messages.not_safe_yet(cuts.epochs, upper, below), blocks, against=())
+
+
+def blocks_until_safe(below: float, cuts: Sequence[int]) -> int:
+    """Blocks until the bound of each arm is below the share, where none of its `cuts` in a block does damage.
+
+    Each cut is taken to fall into an epoch of its own, as nearly all do where flushes are honest.
+    """
+    return ceil(epochs_below(below) / min(cuts))
 
 
 def verdicts_of(cuts: Mapping[str, Cuts], below: float) -> dict[str, Verdict]:

@@ -7,7 +7,9 @@ from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
 from pgassay.bench.places import Mount
 from pgassay.design.blocks import cells, order, rounds_of
+from pgassay.design.plan import Plan as Sizes
 from pgassay.design.plan import plan as size_up
+from pgassay.design.risk import blocks_until_safe
 from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
 from pgassay.lab.arms import ResolvedStudy
@@ -55,6 +57,22 @@ class WayForecast:
 
 
 @dataclass(frozen=True)
+class RiskForecast:
+    """What it takes to show that damage by a power cut is rarer than the share `below`, while no cut does any.
+
+    `epochs` and `cuts` are those of each treatment, the cuts those of whole blocks. `time_s` is None where a trial's
+    length is not known. `ends_first` is what ends the run before that: the most blocks that there may be.
+    """
+
+    below: float
+    epochs: int
+    blocks: int
+    cuts: int
+    time_s: float | None
+    ends_first: int | None
+
+
+@dataclass(frozen=True)
 class Elsewhere:
     """Another drive of the study, and the room that it needs and has."""
 
@@ -71,9 +89,8 @@ class Plan:
 
     `trial_s` is one trial, `load_s` of it under load; `noise`, `resolution` and `precision` are shares.
     `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to
-    show that there is none. `risk_epochs` are the epochs with power cuts, all of them sound, that a bound of
-    `risk_below` takes of each treatment. `unbuilt` are the PostgreSQLs that a run would build first; `lacking` is what
-    this machine has not, for which a run would be refused.
+    show that there is none. `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the
+    PostgreSQLs that a run would build first; `lacking` is what this machine has not, for which a run would be refused.
     """
 
     study: str
@@ -111,8 +128,7 @@ class Plan:
     noise_source: str | None
     resolution: float
     precision: float | None
-    risk_below: float | None
-    risk_epochs: int | None
+    risk: RiskForecast | None
     equivalence_blocks: int | None
     difference_blocks: int | None
     block_s: float | None
@@ -135,7 +151,6 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     affordable = sizes.blocks_affordable or study.design.blocks_max
-    below = study.design.risk_below
     return Plan(
         study=study.name,
         title=study.title,
@@ -177,8 +192,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         noise_source=None if noise is None else noise.source,
         resolution=study.design.resolution,
         precision=study.design.precision,
-        risk_below=below,
-        risk_epochs=None if below is None else epochs_below(below),
+        risk=risk_forecast(study, [arm.setup.load.cuts for arm in resolved.arms], sizes, first_s),
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
@@ -187,6 +201,26 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         scale_model=study.model,
         warnings=tuple(sizes.warnings),
         lacking=resolved.site.lacking.messages,
+    )
+
+
+def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: float) -> RiskForecast | None:
+    """How long power is cut until the bound that was asked for is reached, with so many `cuts` of each arm in a block.
+
+    `first_s` is what is prepared once.
+    """
+    design = study.design
+    if design.risk_below is None:
+        return None
+    blocks = max(design.blocks_min, blocks_until_safe(design.risk_below, cuts))
+    allowed = sizes.blocks_affordable or design.blocks_max
+    return RiskForecast(
+        below=design.risk_below,
+        epochs=epochs_below(design.risk_below),
+        blocks=blocks,
+        cuts=blocks * min(cuts),
+        time_s=None if sizes.block_s is None else first_s + blocks * sizes.block_s,
+        ends_first=allowed if allowed < blocks else None,
     )
 
 
