@@ -1,6 +1,7 @@
 """How fast power is cut: `python -m benchmarks.power_cuts [--scale 13] [--cuts 120] [--blocks 4] [--data-dir D]`.
 
-    python -m benchmarks.power_cuts --run RUN     # the first part, of a finished run
+    python -m benchmarks.power_cuts --run RUN         # the first part, of a finished run
+    python -m benchmarks.power_cuts --summary RUN     # what docs/power-cut/ keeps of a long run, as JSON
 
 First the cuts of one load on a drive with a protected cache and on one with a volatile cache: cuts a second, what each
 step takes, and how long the drive stands still. Then what it costs to write down what is not durable: the same load
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import cut_summary
 from benchmarks.ratios import interval
 from pgassay.record.power_cuts import SOUND, CutRecord, power_cuts
 from pgassay.record.reading import Run
@@ -110,6 +112,7 @@ def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, help="a finished run, instead of one made now")
+    parser.add_argument("--summary", type=Path, metavar="RUN", help="print the summary of a run, and measure nothing")
     parser.add_argument("--scale", type=int, default=13)
     parser.add_argument("--cuts", type=int, default=120)
     parser.add_argument("--duration", type=int, default=60, metavar="SECONDS", help="window of the load that is cut")
@@ -118,6 +121,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=10, help="windows of the second part")
     parser.add_argument("--data-dir", type=Path)
     given = parser.parse_args()
+    if given.summary:
+        print(cut_summary.encode(cut_summary.summary_of(Run.open(given.summary))))
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found = Run.open(given.run) if given.run else None

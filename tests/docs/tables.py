@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from benchmarks import cut_summary
 from benchmarks.noise import lengths, sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import read
@@ -84,6 +85,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("loads.md", "loads"): loads(),
     ("factors.md", "factors"): factors(),
     ("noise.md", "validity"): validity(),
+    ("power-cut.md", "long runs"): cut_summary.long_runs(DOCS / "power-cut"),
     ("noise.md", "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
     ("noise.md", "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),
