@@ -2,6 +2,7 @@
 
 usage: python -m benchmarks.planted [--load cpu|delay|read] [--slowdowns 0,3,10,30] [--ways usual,realtime]
              [--windows 100] [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--keep] [--out FILE]
+       python -m benchmarks.planted --learn --load cpu --ways usual --windows 400 --out FILE
        python -m benchmarks.planted --read FILE
 
 `cpu`: each transaction calls a PL/pgSQL loop. `read`: a known share of the rows that it looks up is not in shared
@@ -25,6 +26,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from math import hypot, log, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 from benchmarks.noise import client_cpu, contrasts, percent, total_cpu, tps
 from benchmarks.planted_loads import planted_settings, planting
@@ -65,9 +67,12 @@ class Known:
     """The standard errors of `effects`, or of `lasts_us` relative to `transaction_us`."""
 
 
-def on_one_server(made: Bench, load: str, way: Way, slowdowns: Sequence[float], windows: int) -> Known:
+def on_one_server(
+    made: Bench, load: str, way: Way, slowdowns: Sequence[float], windows: int, before: Known | None = None
+) -> Known:
     """What is planted, window by window on one server with the same connections: in each of so many rounds every amount
-    once, in random order. So neither the start of a server nor the machine's wandering is in the ratio."""
+    once, in random order. So neither the start of a server nor the machine's wandering is in the ratio. With `before`
+    its amounts are taken, to know the same truth better."""
     source = random.Random(1)
     server = made.start("a", way, planted_settings(load, 0))
     try:
@@ -82,10 +87,13 @@ def on_one_server(made: Bench, load: str, way: Way, slowdowns: Sequence[float], 
                 played = player.play(duration_ms=WINDOW_MS)
                 return (played.drained_ns - played.opened_ns) / 1e3 / played.transactions
 
-            first = [(lasted_us(0), lasted_us(TIMED[load])) for _ in range(10)]
-            base_us = fmean(base for base, _ in first)
-            scale = Known(base_us, fmean(timed - base for base, timed in first) / TIMED[load])
-            amounts = [0, *(amount_for(load, each / 100, scale) for each in slowdowns if each)]
+            if before is None:
+                first = [(lasted_us(0), lasted_us(TIMED[load])) for _ in range(10)]
+                base_us = fmean(base for base, _ in first)
+                scale = Known(base_us, fmean(timed - base for base, timed in first) / TIMED[load])
+                amounts = [0, *(amount_for(load, each / 100, scale) for each in slowdowns if each)]
+            else:
+                scale, amounts = before, [*map(int, before.effects)]
             rounds = [
                 {amount: lasted_us(amount) for amount in source.sample(amounts, len(amounts))} for _ in range(windows)
             ]
@@ -147,15 +155,11 @@ def recovered(path: Path) -> list[str]:
         "|---" * 10 + "|",
     ]
     calibrations = [each for each in lines_of(path) if "round_us" in each]
-    names = [each.name for each in fields(Known)]
     cells: dict[tuple[str, str, float, int], dict[int, list[Turn]]] = defaultdict(lambda: defaultdict(list))
     for turn in read(path):
         cells[turn.load, turn.way, turn.competitor, int(turn.planted.partition("/")[2])][turn.block].append(turn)
     for (load, way, competitor, amount), blocks in sorted(cells.items()):
-        last = [each for each in calibrations if (each.get("calibrated", load), each.get("way", way)) == (load, way)][
-            -1
-        ]
-        known = Known(**{name: last[name] for name in names if name in last})
+        known = known_of(calibrations, load, way)
         every = [turn for turns in blocks.values() for turn in turns]
         truth = [planned(load, amount, known, turns) for turns in blocks.values()]
         found = contrasts(blocks, tps)
@@ -171,6 +175,22 @@ def recovered(path: Path) -> list[str]:
     return lines
 
 
+def known_of(calibrations: Sequence[Mapping[str, Any]], load: str, way: str) -> Known:
+    """The truth that a file's lines have of a load and way: the last one, or the file's."""
+    mine = [each for each in calibrations if (each.get("calibrated", load), each.get("way", way)) == (load, way)]
+    return Known(**{each.name: mine[-1][each.name] for each in fields(Known) if each.name in mine[-1]})
+
+
+def learn(given: argparse.Namespace) -> None:
+    """Learn the truth of a file's amounts again, in other windows, and add it to the file."""
+    calibrations = [each for each in lines_of(given.out) if "round_us" in each]
+    with set_up(given, append=True) as (made, ways, note):
+        for way in ways:
+            before = known_of(calibrations, given.load, way.name)
+            found = on_one_server(made, given.load, way, (), given.windows, before)
+            note.write(json.dumps({"calibrated": given.load, "way": way.name, **asdict(found)}) + "\n")
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Calibrate, plant, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -180,8 +200,11 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--windows", type=int, default=100, help="of each slow-down on one server, for the truth")
     parser.add_argument("--competitors", default="0", help="shares of a core that another program takes all the time")
     parser.add_argument("--keep", action="store_true", help="each server keeps what is planted for the whole block")
+    parser.add_argument("--learn", action="store_true", help="only the truth, for the amounts that --out already has")
     given = parser.parse_args(words)
-    if given.read is None:
+    if given.learn:
+        learn(given)
+    elif given.read is None:
         slowdowns = [*map(float, given.slowdowns.split(","))]
         with set_up(given, append=False) as (made, ways, note):
             known = {}

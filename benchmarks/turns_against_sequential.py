@@ -1,13 +1,15 @@
 """Do servers in turns estimate the same effects as longer trials one after the other?
 
 usage: python -m benchmarks.turns_against_sequential [--questions synchronous_commit,wal_compression,fillfactor,…]
-             [--blocks 6] [--long-s 20] [--long-blocks 5] [--out FILE] [--data-dir DIR]
+             [--ways alternate,sequential] [--placement free] [--blocks 6] [--long-s 20] [--long-blocks 5]
+             [--out FILE] [--data-dir DIR]
        python -m benchmarks.turns_against_sequential --read FILE
 
 Each question is run twice on a real server: in turns, in slices of a quarter of a second, and one after the other, in
 trials of --long-s seconds that begin anew each. For each treatment, against the question's baseline: both effects on
 transactions per second with 95 % intervals (t over blocks), and the one ÷ the other with its interval (Welch). They
-agree where that holds 1. Run it on a machine that nothing else uses: only trials one after the other need that. The
+agree where that holds 1. In turns servers are placed as --placement says, one after the other as the scheduler does.
+Run it on a machine that nothing else uses: only trials one after the other need that. The
 page sizes are built first (some minutes each), unless the cache has them.
 """
 
@@ -46,9 +48,11 @@ class Speed:
     treatment: str
     block: int
     tps: float
+    placement: str = "paired"
+    """Of servers in turns (`design.placement`); the first records were made before it was asked for."""
 
 
-def study(question: str, way: str, blocks: int, long_s: int) -> pgassay.WrittenStudy:
+def study(question: str, way: str, blocks: int, long_s: int, placement: str = "free") -> pgassay.WrittenStudy:
     """A question as it is played in one of the ways; precision is not asked for, so that all blocks are played."""
     apart = way == "sequential"
     if question in STUDIES:
@@ -61,6 +65,7 @@ def study(question: str, way: str, blocks: int, long_s: int) -> pgassay.WrittenS
             blocks=f"{blocks}..{blocks}",
             budget="1h",
             precision="0.1%",
+            placement=placement,
         )
     return pgassay.build_study({
         "study": {"format": 1, "title": question, "question": f"What does {question} change?"},
@@ -72,15 +77,15 @@ def study(question: str, way: str, blocks: int, long_s: int) -> pgassay.WrittenS
         "responses": {"primary": "tps"},
         "design": {
             "pairing": way, "resolution": "2%", "precision": "0.1%", "blocks": {"min": blocks, "max": blocks},
-            "budget": "1h",
+            "budget": "1h", "placement": placement,
         },
     })  # fmt: skip
 
 
-def played(question: str, way: str, run: pgassay.Run) -> list[Speed]:
+def played(question: str, way: str, run: pgassay.Run, placement: str) -> list[Speed]:
     """The valid trials of a run."""
     rows = run.trials().filter(pl.col("status") == "valid").select("treatment", "block", "tps").iter_rows()
-    return [Speed(question, way, str(treatment), int(block), float(tps)) for treatment, block, tps in rows]
+    return [Speed(question, way, str(treatment), int(block), float(tps), placement) for treatment, block, tps in rows]
 
 
 def contrasts(speeds: Sequence[Speed], treatment: str, baseline: str) -> list[float]:
@@ -114,21 +119,27 @@ def welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
 
 
 def table(speeds: Sequence[Speed]) -> list[str]:
-    """A row for each question's treatment."""
+    """A row for each treatment and placement of servers in turns, of questions that were played both ways."""
     lines = [
-        "| question | treatment | blocks | in turns | one after the other | turns ÷ one after the other | agree |",
+        "| treatment | placed | blocks | in turns | one after the other | turns ÷ one after the other | agree |",
         "|---" * 7 + "|",
     ]
-    asked: dict[str, dict[str, list[Speed]]] = defaultdict(lambda: defaultdict(list))
+    asked: dict[tuple[str, str], list[Speed]] = defaultdict(list)
+    apart: dict[str, list[Speed]] = defaultdict(list)
     for each in speeds:
-        asked[each.question][each.way].append(each)
-    for question, ways in asked.items():
+        if each.way == WAYS[0]:
+            asked[each.question, each.placement].append(each)
+        else:
+            apart[each.question].append(each)
+    for (question, placement), mine in asked.items():
+        if question not in apart:
+            continue
         baseline = baseline_of(question)
-        for treatment in sorted({each.treatment for each in ways[WAYS[0]]} - {baseline}):
-            turns, apart = (contrasts(ways[way], treatment, baseline) for way in WAYS)
-            mean, half = welch(turns, apart)
+        for treatment in sorted({each.treatment for each in mine} - {baseline}):
+            turns, other = (contrasts(found, treatment, baseline) for found in (mine, apart[question]))
+            mean, half = welch(turns, other)
             lines.append(
-                f"| {question} | {treatment} | {len(turns)}, {len(apart)} | {interval(turns)} | {interval(apart)} |"
+                f"| {treatment} | {placement} | {len(turns)}, {len(other)} | {interval(turns)} | {interval(other)} |"
                 f" {exp(mean):.3f} [{exp(mean - half):.3f}, {exp(mean + half):.3f}] |"
                 f" {'yes' if abs(mean) <= half else 'no'} |"
             )
@@ -144,13 +155,14 @@ def measure(given: argparse.Namespace, questions: Mapping[str, None]) -> None:
     """Each question both ways, kept as each run ends."""
     with given.out.open("a", encoding="utf-8") as note:
         for question in questions:
-            for way in WAYS:
+            for way in given.ways.split(","):
                 blocks = given.blocks if way == "alternate" else given.long_blocks
+                asked = study(question, way, blocks, given.long_s, given.placement)
                 with tempfile.TemporaryDirectory() as place:
-                    run = pgassay.run(
-                        study(question, way, blocks, given.long_s), Path(place) / "run", data_dir=given.data_dir
+                    run = pgassay.run(asked, Path(place) / "run", data_dir=given.data_dir)
+                    note.writelines(
+                        json.dumps(asdict(each)) + "\n" for each in played(question, way, run, given.placement)
                     )
-                    note.writelines(json.dumps(asdict(each)) + "\n" for each in played(question, way, run))
                 note.flush()
 
 
@@ -161,6 +173,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--long-s", type=int, default=20)
     parser.add_argument("--long-blocks", type=int, default=5)
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--placement", choices=("paired", "free"), default="free", help="of servers in turns")
     parser.add_argument("--out", type=Path, default=Path("turns-against-sequential.jsonl"), help="the raw records")
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--read", type=Path)

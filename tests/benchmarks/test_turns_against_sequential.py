@@ -1,5 +1,6 @@
 """What benchmarks/turns_against_sequential asks of a server, and what it makes of the speeds."""
 
+from dataclasses import replace
 from math import exp, log
 from random import Random
 
@@ -42,10 +43,17 @@ def test_a_question_is_asked_both_ways_of_the_same_treatments(question: str) -> 
 def test_ways_agree_where_their_effects_do() -> None:
     (row,) = table(speeds(apart=0.1))[2:]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[:3] == ["synchronous_commit", "server.synchronous_commit=off", "6, 6"]
+    assert cells[:3] == ["server.synchronous_commit=off", "paired", "6, 6"]
     assert float(cells[3].split(" %")[0]) == pytest.approx(10.0, abs=1.5)
     assert cells[6] == "yes"
     assert table(speeds(apart=0.5))[2].endswith("| no |")
+    assert table([each for each in speeds(apart=0.1) if each.way == WAYS[0]])[2:] == []
+
+
+def test_each_placement_of_servers_in_turns_has_a_row() -> None:
+    made = speeds(apart=0.1)
+    free = [replace(each, placement="free", tps=each.tps * 1.5) for each in made if each.way == WAYS[0]]
+    assert [row.split("|")[2].strip() for row in table([*made, *free])[2:]] == ["paired", "free"]
 
 
 def test_a_block_without_one_of_both_is_left_out() -> None:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from benchmarks import cut_summary
-from benchmarks.noise import lengths, sources, spectra
+from benchmarks import cut_summary, time_to_verdict, turns_against_sequential
+from benchmarks.noise import identical, lengths, sources, spectra
 from benchmarks.planted import recovered
-from benchmarks.turns import read
+from benchmarks.turns import lines_of, read
 from pgassay.bench.factor import Factor, Stage
 from pgassay.cli.man import EXIT_STATUSES, VARIABLES
 from pgassay.design.validity import RULES
@@ -70,6 +70,11 @@ def described(title: str, rows: Mapping[str, str], *, as_code: bool) -> list[str
     return [*lines, *(row((code(name) if as_code else name, meaning)) for name, meaning in rows.items())]
 
 
+def against_sequential(path: Path) -> list[str]:
+    """Of questions that were asked in turns and one after the other."""
+    return turns_against_sequential.table([turns_against_sequential.Speed(**each) for each in lines_of(path)])
+
+
 MEASURED = DOCS / "noise"
 """Raw records of benchmarks, from which tables are made."""
 
@@ -91,8 +96,14 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("noise.md", "lengths"): lengths(read(MEASURED / "lengths.jsonl.gz")),
     ("noise.md", "placement"): sources(read(MEASURED / "placement-cpu.jsonl.gz")),
     ("noise.md", "pairs"): sources(read(MEASURED / "pairs-cpu.jsonl.gz")),
+    ("noise.md", "identical-quiet"): identical(read(MEASURED / "identical-quiet.jsonl.gz")),
+    ("noise.md", "identical-bursts"): identical(read(MEASURED / "identical-bursts.jsonl.gz")),
+    ("noise.md", "minutes-quiet"): time_to_verdict.table(read(MEASURED / "identical-quiet.jsonl.gz")),
+    ("noise.md", "minutes-bursts"): time_to_verdict.table(read(MEASURED / "identical-bursts.jsonl.gz")),
+    ("noise.md", "turns-against-sequential"): against_sequential(MEASURED / "turns-against-sequential.jsonl.gz"),
     ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
     ("noise.md", "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
+    ("noise.md", "planted-slices"): recovered(MEASURED / "planted-slices.jsonl.gz"),
 }
 """Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
 

@@ -111,6 +111,25 @@ def test_auto_comes_to_one_of_the_two() -> None:
     assert settled(plain) == (plain, ())
 
 
+@pytest.mark.parametrize(
+    ("script", "asked", "placed"),
+    [
+        ("select-only", {}, "paired"),
+        ("simple-update", {}, "free"),
+        ("select-only,simple-update@9", {}, "free"),
+        ("select-only", {"placement": "free"}, "free"),
+        ("simple-update", {"placement": "paired"}, "paired"),
+    ],
+)
+def test_servers_are_paired_with_their_load_only_where_nothing_is_written(
+    script: str, asked: dict[str, str], placed: str
+) -> None:
+    load = {"driver": "pgbench", "scale": "1", "checkpoint": "wal", "duration": "8s", "script": script}
+    document = {"factors": {"server.jit": ["on", "off"]}, "load": load, "design": {"pairing": "alternate", **asked}}
+    found, _ = settled(resolve(parse("x", document, every_factor()), fake_site()))
+    assert found.study.design.placement == placed
+
+
 def test_why_servers_take_no_turns_is_no_reason_to_distrust_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """It once stood among the remarks, which a disk study reads as "while other programs were running"."""
     monkeypatch.setattr(run, "surroundings", lambda bench, mount: ())
@@ -180,7 +199,7 @@ def test_words_and_lengths_are_checked(key: str, value: str) -> None:
 def test_lengths_are_read() -> None:
     design = study_of(design={"slice": "500ms", "lead_in": "0"}).design
     assert (design.slice_s, design.slice_asked, design.lead_in_s, design.slice_calibrated) == (0.5, True, 0.0, False)
-    assert (design.placement, study_of(design={"placement": "free"}).design.placement) == ("paired", "free")
+    assert (design.placement, study_of(design={"placement": "free"}).design.placement) == ("auto", "free")
     calibrated = study_of(design={"slice": "auto"}).design
     assert (calibrated.slice_s, calibrated.slice_calibrated) == (Design.slice_s, True)
     assert parse("x", {"factors": {"table.fillfactor": ["100", "90"]}}, every_factor()).design.slice_s == Design.slice_s

@@ -123,6 +123,11 @@ class LoadOptions(Options):
     """What the server may have, where a factor of the host limits it; no option of the load itself."""
 
     @property
+    def reads_only(self) -> bool:
+        """Is it known to write nothing, so that no transaction waits for a flush?"""
+        return False
+
+    @property
     def transactions(self) -> int | None:
         """Of each client, instead of a duration; a driver that can count them declares it as an option."""
         return None

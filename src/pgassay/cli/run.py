@@ -78,9 +78,9 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--placement",
-        choices=("paired", "free"),
-        help="in turns: each thread of the load on one CPU with its clients' backends, where that comes out even"
-        " (default: paired), or all where the scheduler puts them",
+        choices=("auto", "paired", "free"),
+        help="in turns: each thread of the load on one CPU with its clients' backends, where that comes out even, or"
+        " all where the scheduler puts them (default: auto, paired where no treatment writes)",
     )
     parser.add_argument(
         "--slice",

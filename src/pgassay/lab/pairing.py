@@ -18,7 +18,7 @@ from pgassay.lab.machine import best_slice_s
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
-from pgassay.study.model import ALTERNATE, SEQUENTIAL
+from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
 from pgassay.study.regime import UNPINNED
 from pgassay.study.units import parse_memory
 
@@ -40,7 +40,8 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
 
 def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; slices as long as
-    calibrated where that was asked for and this load was.
+    calibrated where that was asked for and this load was; servers in turns in pairs with their load only where no
+    treatment writes: one that waits less for flushes would gain more by pairs than it does elsewhere (docs/noise.md).
 
     Raises `UsageError` where it asks for `alternate` by name and that cannot be.
     """
@@ -49,7 +50,9 @@ def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     if design.pairing == ALTERNATE and reasons:
         raise messages.no_turns(reasons)
     pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
-    slice_s = None
+    placement, slice_s = design.placement, None
+    if placement == AUTO and pairing == ALTERNATE:
+        placement = PAIRED if all(arm.setup.load.reads_only for arm in resolved.arms) else FREE
     if design.slice_calibrated and pairing == ALTERNATE:
         slice_s = best_slice_s(resolved, resolved.arms[0].drive.mount())
     found = replace(
@@ -58,6 +61,7 @@ def settled(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
         slice_s=slice_s or design.slice_s,
         slice_asked=design.slice_asked or slice_s is not None,
         slice_calibrated=False,
+        placement=placement,
     )
     if found == design:
         return resolved, reasons

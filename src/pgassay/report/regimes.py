@@ -9,6 +9,7 @@ from math import isfinite
 
 from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
+from pgassay.study.model import PAIRED
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, WORDS, WORK
 from pgassay.study.responses import Status
 from pgassay.study.work import TRANSACTION, Work
@@ -30,7 +31,16 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
         else:
             found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
         found += [str(trial.regime.get("defaults", "")) for trial in members]
-    return tuple(dict.fromkeys(text for text in (*found, *_huge_pages(trials)) if text))
+    return tuple(dict.fromkeys(text for text in (*found, *_placement(trials), *_huge_pages(trials)) if text))
+
+
+def _placement(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """Pairs take out a part of what a CPU-bound server pays elsewhere, and so a part of what it is compared by."""
+    if any(trial.status is Status.VALID and trial.regime.get("placement") == PAIRED for trial in trials):
+        yield (
+            "clients on the same CPU as their backends (placement = paired: a CPU-bound treatment is faster so than"
+            " where the scheduler places both)"
+        )
 
 
 def _huge_pages(trials: Sequence[TrialRecord]) -> Iterator[str]:

@@ -22,7 +22,7 @@ AUTO = "auto"
 PAIRINGS = (SEQUENTIAL, ALTERNATE, AUTO)
 PAIRED = "paired"
 FREE = "free"
-PLACEMENTS = (PAIRED, FREE)
+PLACEMENTS = (AUTO, PAIRED, FREE)
 SLICE_S_MIN, SLICE_S_MAX = 0.2, 10.0
 
 
@@ -101,9 +101,10 @@ class Design:
     holds it: it is resolved before."""
     lead_in_s: float = 0.05
     """How long a server plays unmeasured at the beginning of its turn, in seconds."""
-    placement: str = PAIRED
+    placement: str = AUTO
     """In turns: `paired`: each thread of the load shares one CPU with its clients' backends, where that comes out even;
-    `free`: each runs where the scheduler puts it."""
+    `free`: each runs where the scheduler puts it; `auto`: paired where no treatment writes (see `lab.pairing`). A run
+    in turns never holds `auto`: it is resolved before."""
 
 
 @dataclass(frozen=True)

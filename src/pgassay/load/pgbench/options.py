@@ -50,10 +50,11 @@ READ_BYTES = f"SELECT atttypmod - 4 + {BESIDE_FILLER} {_FILLER}"
 READ_STORAGE = (
     f"SELECT CASE attstorage WHEN 'p' THEN 'plain' WHEN 'e' THEN 'toasted' ELSE attstorage::text END {_FILLER}"
 )
+SELECT_ONLY = "select-only"
 BUILTINS = {
     "tpcb-like": "<builtin: TPC-B (sort of)>",
     "simple-update": "<builtin: simple update>",
-    "select-only": "<builtin: select only>",
+    SELECT_ONLY: "<builtin: select only>",
 }
 """pgbench's own scripts, and what its summary calls them (the same in 13 to 18)."""
 LEDGER = "ledger"
@@ -188,6 +189,11 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions):
         summary="the scripts that are run: tpcb-like, simple-update, select-only, ledger, or files with weights",
     )
     cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
+
+    @property
+    def reads_only(self) -> bool:
+        """True of select-only alone: what a script of one's own does is not read."""
+        return {script.name for script in self.scripts} == {SELECT_ONLY}
 
     @property
     def custom(self) -> bool:
