@@ -12,6 +12,11 @@ pub enum Meaning<'a> {
     Foreign,
 }
 
+/// More rows of a portal that was counted when it began.
+const FETCH: &[u8] = b"execute fetch from ";
+/// What may follow a duration and is no statement of its own; auto_explain's is logged by itself.
+const UNCOUNTED: [&[u8]; 3] = [FETCH, b"fastpath function call: ", b"plan:"];
+
 /// The meaning of a message of severity LOG.
 pub fn meaning(message: &[u8]) -> Meaning<'_> {
     if let Some(rest) = message.strip_prefix(b"duration: ") {
@@ -44,7 +49,7 @@ fn timed(rest: &[u8]) -> Meaning<'_> {
     }
     match statement(tail) {
         Some((kind, text)) => Meaning::Event { kind, text, duration_ms },
-        None if tail.starts_with(b"plan:") => Meaning::Other, // auto_explain's: the statement is logged by itself
+        None if UNCOUNTED.iter().any(|known| tail.starts_with(known)) => Meaning::Other,
         None => Meaning::Foreign,
     }
 }
@@ -54,12 +59,12 @@ fn statement(message: &[u8]) -> Option<(Kind, &[u8])> {
     if let Some(text) = message.strip_prefix(b"statement: ") {
         return Some((Kind::Statement, text));
     }
+    if message.starts_with(FETCH) {
+        return None;
+    }
     let named = [(&b"execute "[..], Kind::Execute), (b"parse ", Kind::Parse), (b"bind ", Kind::Bind)];
     named.into_iter().find_map(|(word, kind)| {
         let rest = message.strip_prefix(word)?;
-        if rest.starts_with(b"fetch from ") {
-            return None; // more rows of a portal that was counted when it began
-        }
         find(rest, b": ").map(|at| (kind, &rest[at + 2..]))
     })
 }

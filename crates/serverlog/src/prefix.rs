@@ -82,20 +82,6 @@ impl Prefix {
         Ok(Self(pieces))
     }
 
-    /// Does it tell sessions apart?
-    pub fn has_session(&self) -> bool {
-        self.has(b"cp")
-    }
-
-    /// Does it tell the time?
-    pub fn has_time(&self) -> bool {
-        self.has(b"mnt")
-    }
-
-    fn has(&self, escapes: &[u8]) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Escape(each) if escapes.contains(each)))
-    }
-
     /// What the line's prefix tells, the word of its severity, and the message; None for a line with another prefix.
     pub(crate) fn read<'a>(&self, line: &'a [u8]) -> Option<(Fields<'a>, &'a [u8], &'a [u8])> {
         let mut tries = TRIES;

@@ -45,12 +45,12 @@ impl Format {
     }
 }
 
-/// The first eleven columns hold no newline.
+/// The first eleven columns hold no newline; the user's name is quoted or missing.
 fn is_csv(line: &[u8]) -> bool {
     let mut fields = line.split(|byte| *byte == b',');
-    let time = fields.next().unwrap_or_default();
-    let ends = crate::time::timestamp(time).is_some_and(|(_, used)| used == time.len());
-    ends && fields.count() >= 11
+    let (time, user) = (fields.next().unwrap_or_default(), fields.next().unwrap_or(b"none"));
+    let is_time = crate::time::timestamp(time).is_some_and(|(_, used)| used == time.len());
+    is_time && (user.is_empty() || user.starts_with(b"\"")) && fields.count() >= 10
 }
 
 /// What was read, and what could not be.

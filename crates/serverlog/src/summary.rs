@@ -86,8 +86,8 @@ pub struct Summary {
     pub other_transactions: u64,
     /// Sessions with a call.
     pub sessions: u64,
-    /// The most sessions at once that had not ended, as far as their ends are logged.
-    pub sessions_most: u64,
+    /// The most sessions at once that had not ended; None where no end of one is logged.
+    pub sessions_most: Option<u64>,
     /// Pauses between a session's transactions: how many, and their sum in ms.
     pub pauses: u64,
     /// See `pauses`.
@@ -134,6 +134,10 @@ struct Collector {
     slab: Vec<Session>,
     free: Vec<usize>,
     begun: u64,
+    /// Without `log_disconnections` a session that has ended looks like a silent one.
+    ends_are_logged: bool,
+    /// Sessions at once.
+    most: u64,
     text: Vec<u8>,
     places: Vec<Place>,
 }
@@ -149,6 +153,8 @@ pub fn summarize(reader: &mut Reader, database: &[u8], keeps_values: bool) -> io
         slab: Vec::new(),
         free: Vec::new(),
         begun: 0,
+        ends_are_logged: false,
+        most: 0,
         text: Vec::new(),
         places: Vec::new(),
     };
@@ -169,6 +175,7 @@ impl Collector {
         match event.kind {
             Kind::Parse | Kind::Bind | Kind::Connect => return,
             Kind::Disconnect => {
+                self.ends_are_logged = true;
                 if let Some(place) = self.sessions.remove(&event.session) {
                     self.free.push(place);
                 }
@@ -178,15 +185,27 @@ impl Collector {
         }
         self.found.first_us = Some(self.found.first_us.map_or(time_us, |first| first.min(time_us)));
         self.found.last_us = Some(self.found.last_us.map_or(time_us, |last| last.max(time_us)));
+        if self.is_alone(event) {
+            return self.with(&mut Session::default(), event);
+        }
         let place = self.session(&event.session);
         let mut session = std::mem::take(&mut self.slab[place]);
         session.seen_us = time_us;
-        match event.kind {
-            Kind::Duration => self.lasted(&mut session, event),
-            Kind::Error => self.failed(&mut session, event),
-            _ => self.called(&mut session, event),
-        }
+        self.with(&mut session, event);
         self.slab[place] = session;
+    }
+
+    /// Belongs to no session that is known: the prefix names none, or a background process failed.
+    fn is_alone(&self, event: &Event) -> bool {
+        event.session.is_empty() || (event.kind == Kind::Error && !self.sessions.contains_key(&event.session))
+    }
+
+    fn with(&mut self, session: &mut Session, event: &Event) {
+        match event.kind {
+            Kind::Duration => self.lasted(session, event),
+            Kind::Error => self.failed(session, event),
+            _ => self.called(session, event),
+        }
     }
 
     /// Its place; a new session may drop those that were silent for longest.
@@ -214,7 +233,7 @@ impl Collector {
         self.slab[place] = Session::default();
         self.sessions.insert(name.to_vec(), place);
         self.found.sessions += 1;
-        self.found.sessions_most = self.found.sessions_most.max(self.sessions.len() as u64);
+        self.most = self.most.max(self.sessions.len() as u64);
         place
     }
 
@@ -347,6 +366,7 @@ impl Collector {
 
     fn finish(self, tally: &Tally) -> Summary {
         let mut found = self.found;
+        found.sessions_most = self.ends_are_logged.then_some(self.most);
         for each in &mut found.statements {
             each.parameters = each.sample.kept().iter().flatten().cloned().collect();
         }

@@ -64,6 +64,7 @@ proptest! {
             let found = summarize(&mut reader, b"", true).unwrap();
             prop_assert!(found.events <= found.records);
         }
+        fs::remove_file(&path).unwrap();
     }
 
     #[test]

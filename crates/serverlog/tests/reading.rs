@@ -68,7 +68,14 @@ fn messages_of_all_kinds_are_told_apart() {
         let (events, tally) = read(&format!("{HEAD}LOG:  {message}\n"), "%m [%p] ");
         assert_eq!((shown(&events[0]), tally.unread), (wanted, 0), "{message}");
     }
-    for other in ["checkpoint starting: time", "execute fetch from p: SELECT 1", "duration: 1.0 ms  plan:\n\tx"] {
+    let others = [
+        "checkpoint starting: time",
+        "execute fetch from p: SELECT 1",
+        "duration: 1.0 ms  execute fetch from p: SELECT 1",
+        "duration: 1.0 ms  fastpath function call: \"lo_open\" (OID 952)",
+        "duration: 1.0 ms  plan:\n\tx",
+    ];
+    for other in others {
         let (events, tally) = read(&format!("{HEAD}LOG:  {other}\n"), "%m [%p] ");
         assert_eq!((events.len(), tally.records, tally.foreign), (0, 1, 0), "{other}");
     }
@@ -183,9 +190,44 @@ fn transactions_are_sequences_with_the_values_of_each() {
     let shape = &found.transactions[0];
     assert_eq!((shape.statements.as_slice(), shape.commits, shape.rollbacks), (&[0, 1][..], 4, 2));
     assert_eq!(shape.parameters[0], vec![vec![Some("0".into()), Some("x7".into())], vec![]]);
-    assert_eq!((found.transactions.len(), found.sessions, found.sessions_most), (1, 3, 3));
+    assert_eq!((found.transactions.len(), found.sessions, found.sessions_most), (1, 3, None));
     assert_eq!(found.minutes.values().sum::<u64>(), 15);
     assert!(shape.pause_ms > 0.0 && found.pause_ms > 0.0);
+}
+
+#[test]
+fn sessions_at_once_are_told_only_where_their_ends_are_logged() {
+    let line = |session: u32, word: &str, message: &str| {
+        format!("2026-11-23 01:29:46.500 UTC [{session}] {word}:  {message}\n")
+    };
+    let mut text = String::new();
+    for session in 1..=3 {
+        text += &line(session, "LOG", "statement: SELECT 1");
+        text += &line(session, "LOG", "disconnection: session time: 0:00:00.1");
+    }
+    text += &line(99, "FATAL", "password authentication failed for user \"bob\"");
+    let found = summary(&text);
+    assert_eq!((found.sessions, found.sessions_most), (3, Some(1)));
+}
+
+#[test]
+fn a_prefix_without_a_session_tells_no_transactions() {
+    let line = |message: &str| format!("2026-11-23 01:29:46.500 UTC LOG:  {message}\n");
+    let text: String = ["BEGIN", "BEGIN", "SELECT 1", "SELECT 2, 3", "COMMIT", "COMMIT"]
+        .map(|each| line(&format!("duration: 1.0 ms  statement: {each}")))
+        .concat();
+    let log = Log::new(text.as_bytes());
+    let found = summarize(&mut log.reader(&["%m "], None), b"", true).unwrap();
+    let calls: Vec<_> = found.statements.iter().map(|each| (each.text.as_str(), each.calls)).collect();
+    assert_eq!(calls, [("SELECT $1", 1), ("SELECT $1, $2", 1)]);
+    assert_eq!((found.transactions.len(), found.pauses, found.sessions), (0, 0, 0));
+}
+
+#[test]
+fn commas_behind_a_time_are_no_csvlog_yet() {
+    let text = "2026-11-23 01:29:46.500 UTC,bob,7,LOG:  statement: SELECT 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12\n";
+    let (events, tally) = read(text, "%m,%u,%p,");
+    assert_eq!((events.len(), tally.unread), (1, 0));
 }
 
 #[test]
