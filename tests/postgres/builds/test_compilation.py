@@ -1,8 +1,12 @@
 """Which folders a source has to build: those with a Makefile, and the catalog's where it installs (from 17 on)."""
 
+import os
 from pathlib import Path
+from typing import Any
 
-from pgassay.postgres.builds.compilation import INCLUDE, folders_of
+import pytest
+
+from pgassay.postgres.builds.compilation import INCLUDE, count_objects, folders_of
 
 
 def tree(folder: Path, catalog: str) -> Path:
@@ -18,3 +22,21 @@ def test_the_catalog_is_installed_where_it_has_something_to_install(tmp_path: Pa
     old = tree(tmp_path / "15", "# 'make reformat-dat-files' is a convenience target\nreformat-dat-files:\n")
     assert folders_of(new) == ["src/backend", "contrib/amcheck", INCLUDE]
     assert folders_of(old) == ["src/backend", "contrib/amcheck"]
+
+
+def test_a_folder_that_configure_removes_while_objects_are_counted_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a/one.o", "b/two.o", "b/two.c", "conf14748.dir/three.o"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    listed = os.scandir
+
+    def removing(path: Any) -> Any:
+        if Path(path).name.startswith("conf"):
+            (Path(path) / "three.o").unlink()
+            Path(path).rmdir()
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", removing)
+    assert count_objects(tmp_path) == 2
