@@ -20,7 +20,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks wheel FORCE
+.PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format clean locks wheel site
+.PHONY: FORCE
 .PHONY: lint-quick mypy clippy rust-tests rust fast-tests tests-without-server system-tests slow-tests checks
 
 help:  ## this list
@@ -61,6 +62,9 @@ fuzz: setup  ## fuzz the flash model and its traces with CASES (100000) random s
 
 wheel: setup  ## a wheel for others (abi3, manylinux, the programs inside) and an sdist, into dist/
 	@scripts/wheel $(VENV) dist
+
+site: setup  ## the documentation as pages, into target/site; RUNS=DIR shows runs of yours in the gallery
+	@scripts/site $(VENV) target/site $(RUNS)
 
 lint: setup  ## ruff, rustfmt, import rules, clippy
 	$(SUBMAKE) lint-quick
@@ -157,4 +161,5 @@ locks: $(STAMPS)/python  ## write the lock files anew from pyproject.toml; UPGRA
 	$(COMPILE) pyproject.toml --group dev --output-file requirements.lock
 	$(COMPILE) pyproject.toml --group dev --extra embedded --constraint requirements.lock \
 	  --output-file requirements-embedded.lock
+	$(COMPILE) --group site --constraint requirements.lock --output-file requirements-docs.lock
 	echo uv | $(COMPILE) - --output-file requirements-uv.lock

@@ -1,4 +1,5 @@
-# What every set-up script shares: messages in PostgreSQL's manner, and root's rights where this user has them.
+# What every set-up script shares: messages in PostgreSQL's manner, pip's index for uv, and root's rights
+# where this user has them.
 # Sourced, never run.
 
 say() { printf 'pgassay: %s\n' "$1" >&2; }
@@ -6,6 +7,12 @@ say() { printf 'pgassay: %s\n' "$1" >&2; }
 fail() { # fail ERROR HINT
   printf 'pgassay: error: %s\npgassay: hint: %s\n' "$1" "$2" >&2
   exit 2
+}
+
+use_index_of_pip() { # use_index_of_pip VENV: uv does not read pip's settings, where a company's mirror is usually named
+  local index
+  index=$("$1/bin/python" -m pip config get global.index-url 2>/dev/null) || index=${PIP_INDEX_URL:-}
+  if [[ -n $index && -z ${UV_DEFAULT_INDEX:-} ]]; then export UV_DEFAULT_INDEX=$index; fi
 }
 
 # A sudo that would ask for a password is used only where somebody sits at the terminal to type it.

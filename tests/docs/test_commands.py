@@ -19,6 +19,8 @@ from tests.importing.made import hammerdb, pgbench
 from tests.report import cacherun, scaled
 
 RUN = "runs/fillfactor-20260102T030405Z"
+FIRST = "runs/first"
+"""What docs/tutorial.md calls its run."""
 STANDS_FOR = {
     "COMMAND": "run", "RUN": RUN, "STUDY": "fillfactor", "FILE": "results.csv", "DIR": "cluster", "NAME": "mine",
     "NAME=A": "server.work_mem=4MB", "NAME=B": "server.work_mem=64MB", "KIND": "csd", "SIZE": "20GB",
@@ -30,6 +32,7 @@ STANDS_FOR = {
 INSTEAD = {
     "run --discard-snapshots": "run fillfactor --discard-snapshots",
     "simulate FILE": "simulate load.toml",
+    f"run fillfactor --quick --budget 5min --allow-busy --out {FIRST}": "run fillfactor --quick --out runs/next",
     "studies NAME": "studies fillfactor",
     "export RUN --capsule FILE": f"export {RUN} --capsule run.capsule",
     "export RUN --as cache-csv": "export runs/cache --as cache-csv",
@@ -102,6 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     (folder / "runs").mkdir()
     planted.make_run(folder / RUN, discarded=False)
+    planted.make_run(folder / FIRST, discarded=False)
     cacherun.make_run(folder / "runs/cache")
     scaled.make_scaled(folder / "runs/scaling")
     shutil.copytree(folder / "runs/scaling", folder / "runs/imported")

@@ -42,6 +42,12 @@ def test_the_locks_meet_what_is_asked() -> None:
     assert {name: embedded.get(name) for name in plain} == plain
 
 
+def test_the_lock_of_the_site_meets_what_is_asked_and_holds_nothing_else_than_the_others() -> None:
+    site, plain = (pins((ROOT / name).read_text()) for name in ("requirements-docs.lock", "requirements.lock"))
+    assert unmet(PROJECT["dependency-groups"]["site"], site) == []
+    assert {name: pinned for name, pinned in site.items() if plain.get(name, pinned) != pinned} == {}
+
+
 def test_every_pin_has_a_hash() -> None:
     for path in ROOT.glob("requirements*.lock"):
         blocks = re.split(r"^(?=[\w.-]+==)", path.read_text(), flags=re.MULTILINE)[1:]

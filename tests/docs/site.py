@@ -1,0 +1,191 @@
+"""The pages of the documentation's site: the repository's own as they are, and those that are made from the code.
+
+`python -m tests.docs.site DIR [RUNS]` writes them into DIR in the repository's shape, so that every link between them
+holds on the site as it does in the repository; the gallery shows the newest run of each study below RUNS.
+`python -m tests.docs.site --check SITE` looks through what mkdocs has built: nothing is loaded from elsewhere.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pgassay
+from pgassay.cli._program import actions_of, program, subcommands_of, walk
+from pgassay.errors import PgassayError
+from pgassay.study import builtin, document
+from tests.docs.as_published import MODELS, WHOLE
+from tests.docs.pages import ROOT
+from tests.docs.tables import code, row
+
+OWN = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+"""Pages beside those of docs/."""
+FILES = ("LICENSE", "CITATION.cff", "docs/images", "examples")
+"""What the pages point at."""
+LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
+PICTURES = {"fillfactor": ("docs/images/report.png", "the first screen of the report of `make demo`, a real run")}
+"""What is kept of real runs of the built-in studies."""
+
+
+def made() -> dict[str, str]:
+    """The pages that are made from the code alone, by their path on the site."""
+    return {"reference/options.md": _text(options()), "reference/library.md": _text(library())}
+
+
+def options() -> Iterator[str]:
+    """Every command with its options, as its parser has them."""
+    yield from ("# Every option", "", "Made from the parsers, as `--help` and the manual pages are.")
+    for _, summary, parser in subcommands_of(program()):
+        yield from ("", f"## {parser.prog}", "", summary)
+        for each in walk(parser):
+            if each is not parser:
+                yield from ("", f"### {each.prog}", "", each.description or "")
+            usage = " ".join(each.format_usage().removeprefix("usage: ").split())
+            yield from ("", "```prose", usage, "```")
+            rows = [row((_names(action), _help(each, action))) for action in actions_of(each)]
+            yield from (["", row(("option", "meaning")), "|---|---|", *rows] if rows else [])
+
+
+def library() -> Iterator[str]:
+    """A place for each name of the library, which mkdocstrings fills from the sources."""
+    yield from ("# The library's names", "")
+    yield "What `import pgassay` offers; [the library](../docs/library.md) shows it at work."
+    for name in pgassay.__all__:
+        yield from ("", f"::: pgassay.library.{name}")
+
+
+def gallery(runs: Path | None) -> Iterator[str]:
+    """An entry for each built-in study: question, what it varies, its findings, and what real runs are kept of it."""
+    yield from ("# Gallery", "", "Every built-in study. Figures are read from records of real runs; none is typed in.")
+    newest = _newest(runs) if runs else {}
+    for name in builtin.names():
+        read = document.read(name, builtin.find(name)[1])
+        varied = [each for each in document.names_in(read) if each not in read.get("fixed", {})]
+        yield from ("", f"## {name}", "", f"*{read['study']['question']}*", "")
+        yield f"- varies {', '.join(map(code, varied))}"
+        yield f"- decides by {code(read['responses']['primary'])}"
+        yield f"- run it: `pgassay run {name}`" + (" (`--quick` for a first look)" if "quick" in read else "")
+        claims = [each["text"] for each in read.get("claims", [])]
+        yield from ([f"- findings of its authors that a run judges: {len(claims)}"] if claims else [])
+        yield from _kept(name, newest.get(name))
+        if claims:
+            yield from ("", "<details><summary>The findings</summary><ul>")
+            yield from (f"<li>{_escaped(text)}</li>" for text in claims)
+            yield "</ul></details>"
+
+
+def _kept(name: str, run: Path | None) -> Iterator[str]:
+    """The run's verdicts; else the picture or the plan that the repository keeps; else that there is none."""
+    plans = [each for each in (*WHOLE, *MODELS) if each.study == name]
+    for planned in plans:
+        size = f"a scale model of {planned.scale_to}" if planned.scale_to else "as published"
+        yield f"- plan by a real dry run, {size}: {len(planned.plan['arms'])} arms ([more](../docs/as-published.md))"
+    if run:
+        yield from ("", f"A run of it, `{_escaped(run.name)}`:", "")
+        yield from (row(("treatment", "condition", "verdict", "interval", "blocks")), "|---|---|---|---|---|")
+        for each in pgassay.Run.open(run).verdicts().iter_rows(named=True):
+            interval = " to ".join("–" if each[end] is None else f"{each[end]:.4g}" for end in ("low", "high"))
+            cells = (each["treatment"], each["condition"], each["text"], interval, str(each["blocks"]))
+            yield row([_escaped(cell) for cell in cells])
+    elif name in PICTURES:
+        path, said = PICTURES[name]
+        yield from ("", f"![{said}](../{path}){{ width=420 loading=lazy }}", "", f"{said[0].upper()}{said[1:]}.")
+    else:
+        yield f"- record: the repository keeps none of a run of `{name}`"
+
+
+def _newest(runs: Path) -> dict[str, Path]:
+    """The last started run of each study below a folder; what is no record, or has no trial yet, is passed over."""
+    found: dict[str, tuple[str, Path]] = {}
+    for path in (each.parent for each in sorted(runs.glob("*/run.json"))):
+        try:
+            trials = pgassay.Run.open(path).trials().height
+        except PgassayError as error:
+            print(f"pgassay: {path.name} is not in the gallery: {error.message}", file=sys.stderr)
+            continue
+        head = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        if trials:
+            found[head["study"]] = max(found.get(head["study"], ("", path)), (head["started_utc"], path))
+    return {study: path for study, (_, path) in found.items()}
+
+
+def write(folder: Path, runs: Path | None = None) -> None:
+    """Put all pages and what they point at into a folder of their own, which is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for path in [ROOT / name for name in (*OWN, *FILES)] + sorted((ROOT / "docs").glob("*.md")):
+        target = folder / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(path, target)
+    for name, text in {**made(), "reference/gallery.md": _text(gallery(runs))}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+class _Loads(HTMLParser):
+    """What a page loads by itself; a link that a reader may follow is not that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "link" and given.get("rel") not in {"canonical", "prev", "next"}:
+            self.found.append(given.get("href", ""))
+        self.found.append(given.get(LOADED.get(tag, ""), ""))
+
+
+def loaded_from_elsewhere(page: str) -> list[str]:
+    """The addresses on other machines that a page would load."""
+    loads = _Loads()
+    loads.feed(page)
+    return [each for each in loads.found if re.match(r"(?:https?:)?//", each)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pages, or look through the built ones; returns the exit status."""
+    parser = argparse.ArgumentParser(description="the pages of the documentation's site")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("runs", type=Path, nargs="?")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args(arguments)
+    if not given.check:
+        write(given.folder, given.runs)
+        return 0
+    pages = sorted(given.folder.rglob("*.html"))
+    faults = [(page, each) for page in pages for each in loaded_from_elsewhere(page.read_text(encoding="utf-8"))]
+    for page, each in faults:
+        print(f"pgassay: error: {page} would load {each}", file=sys.stderr)
+    return 2 if faults or not pages else 0
+
+
+def _names(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else ",".join(map(str, action.choices or ()))
+    value = value or action.dest
+    if not action.option_strings:
+        return code(value)
+    return ", ".join(map(code, action.option_strings)) + ("" if action.nargs == 0 else f" {code(value)}")
+
+
+def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    return _escaped((action.help or "") % {**vars(action), "prog": parser.prog})
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("*", "\\*")
+
+
+def _text(lines: Iterator[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
