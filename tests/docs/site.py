@@ -60,7 +60,8 @@ def library() -> Iterator[str]:
 
 def gallery(runs: Path | None) -> Iterator[str]:
     """An entry for each built-in study: question, what it varies, its findings, and what real runs are kept of it."""
-    yield from ("# Gallery", "", "Every built-in study. Figures are read from records of real runs; none is typed in.")
+    yield from ("# Gallery", "")
+    yield "Every built-in study. Verdicts are read from the records of given runs; without any, none is shown."
     newest = _newest(runs) if runs else {}
     for name in builtin.names():
         read = document.read(name, builtin.find(name)[1])
