@@ -25,16 +25,24 @@ class Cuts:
     damaged: int = 0
 
 
+def kind_of(damaged: int, upper: float, below: float | None) -> Kind:
+    """Unsafe by one damaging cut; else safe, but unresolved while the bound is not below the share asked for."""
+    if damaged:
+        return Kind.UNSAFE
+    return Kind.SAFE if below is None or upper < below else Kind.UNRESOLVED
+
+
 def verdict_of(cuts: Cuts, below: float) -> Verdict:
-    """Unsafe by one damaging cut; safe once the bound is below the share `below`; else how many blocks are missing."""
-    if cuts.damaged:
-        return Verdict(Kind.UNSAFE, messages.unsafe(cuts.damaged, cuts.epochs), against=())
-    upper = sequence_upper(0, cuts.epochs)
-    if upper < below:
-        return Verdict(Kind.SAFE, messages.safe(cuts.epochs, below), against=())
+    """What is said of an arm where this share was asked for; unresolved, with how many blocks are missing."""
+    upper = sequence_upper(cuts.damaged, cuts.epochs)
+    kind = kind_of(cuts.damaged, upper, below)
+    if kind is Kind.UNSAFE:
+        return Verdict(kind, messages.unsafe(cuts.damaged, cuts.epochs), against=())
+    if kind is Kind.SAFE:
+        return Verdict(kind, messages.safe(cuts.epochs, below), against=())
     missing = epochs_below(below) - cuts.epochs
     blocks = ceil(missing * cuts.blocks / cuts.epochs) if cuts.epochs else None
-    return Verdict(Kind.UNRESOLVED, messages.not_safe_yet(cuts.epochs, upper, below), blocks, against=())
+    return Verdict(kind, messages.not_safe_yet(cuts.epochs, upper, below), blocks, against=())
 
 
 def blocks_until_safe(below: float, cuts: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
 from pgassay.analysis.messages import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design.risk import UNSAFE
+from pgassay.design.risk import UNSAFE, kind_of
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
     DAMAGED_PAGE,
@@ -105,14 +105,13 @@ class ArmCuts:
     @property
     def verdict(self) -> Verdict:
         """Safe with a bound, or unsafe with the first damage; unresolved while the bound is above the one asked for."""
-        risk = self.risk
-        if not self.damage and self.below is not None and risk.upper >= self.below:
-            asked = f"{bound_per_cent(self.below)} % was asked for"
-            return Verdict(Kind.UNRESOLVED, f"unresolved: {_sound(self)}, and {asked}")
-        if not self.damage:
-            return Verdict(Kind.SAFE, f"safe: {_sound(self)}")
-        place, first = self.damage[0]
-        return Verdict(Kind.UNSAFE, f"unsafe: {_share(risk)} did damage, the first at cut {place}: {_evidence(first)}")
+        kind = kind_of(len(self.damage), self.risk.upper, self.below)
+        if kind is Kind.UNSAFE:
+            place, first = self.damage[0]
+            found = f"{_share(self.risk)} did damage, the first at cut {place}: {_evidence(first)}"
+            return Verdict(kind, f"unsafe: {found}")
+        asked = "" if self.below is None else f", and {bound_per_cent(self.below)} % was asked for"
+        return Verdict(kind, f"safe: {_sound(self)}" if kind is Kind.SAFE else f"unresolved: {_sound(self)}{asked}")
 
 
 def _share(risk: Risk) -> str:
