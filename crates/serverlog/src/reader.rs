@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::events::{Event, Kind};
 use crate::message::{Meaning, Part, find, meaning, part};
 use crate::parameters::of_detail;
@@ -54,7 +56,7 @@ fn is_csv(line: &[u8]) -> bool {
 }
 
 /// What was read, and what could not be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Of all logs.
     pub bytes: u64,

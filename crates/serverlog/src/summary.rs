@@ -94,20 +94,9 @@ pub struct Summary {
     pub pause_ms: f64,
     /// Calls by minute, from the first on, as pairs of the minute's number and its calls.
     pub minutes: BTreeMap<i64, u64>,
-    /// Bytes read.
-    pub bytes: u64,
-    /// See [`Tally`].
-    pub records: u64,
-    /// See [`Tally`].
-    pub events: u64,
-    /// See [`Tally`].
-    pub unread: u64,
-    /// See [`Tally`].
-    pub foreign: u64,
-    /// See [`Tally`].
-    pub torn: u64,
-    /// See [`Tally`].
-    pub first_unread: String,
+    /// What was read, and what could not be.
+    #[serde(flatten)]
+    pub tally: Tally,
 }
 
 #[derive(Default)]
@@ -373,10 +362,7 @@ impl Collector {
         for each in &mut found.transactions {
             each.parameters = each.sample.kept().to_vec();
         }
-        let tally = tally.clone();
-        (found.bytes, found.records, found.events) = (tally.bytes, tally.records, tally.events);
-        (found.unread, found.foreign, found.torn) = (tally.unread, tally.foreign, tally.torn);
-        found.first_unread = tally.first_unread;
+        found.tally = tally.clone();
         found
     }
 }

@@ -62,7 +62,7 @@ proptest! {
         for format in [None, Some(serverlog::Format::Csv), Some(serverlog::Format::Json)] {
             let mut reader = Reader::new(vec![path.clone()], format, prefixes.clone());
             let found = summarize(&mut reader, b"", true).unwrap();
-            prop_assert!(found.events <= found.records);
+            prop_assert!(found.tally.events <= found.tally.records);
         }
         fs::remove_file(&path).unwrap();
     }
