@@ -131,10 +131,15 @@ def test_two_that_differ_are_told_apart() -> None:
     )
 
 
+def test_an_estimate_in_times_has_its_interval_in_times() -> None:
+    case = Case(TPS, "server.synchronous_commit=on", [judged("server.synchronous_commit=off", 2.21, 2.13, 2.29)])
+    assert said(case)[0].endswith("throughput is 2.21 times as high (95 % interval 2.13 to 2.29 times)")
+
+
 def test_what_is_not_crash_safe_is_never_recommended() -> None:
     case = Case(TPS, "server.fsync=on", [judged("server.fsync=off", 3.0, 2.9, 3.1)], unsafe=["server.fsync=off"])
     assert said(case) == [
-        "server.fsync=off is better than on: throughput is 3 times as high (95 % interval ×2.9 to ×3.1)",
+        "server.fsync=off is better than on: throughput is 3 times as high (95 % interval 2.9 to 3.1 times)",
         "server.fsync=off is not crash-safe: measured here, and never recommended",
     ]
 

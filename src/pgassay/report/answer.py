@@ -216,11 +216,17 @@ def _widest(case: Case, text: Text) -> str:
 def _interval(effect: Effect, response: Response, text: Text) -> str:
     """The interval in words; the first of a headline says how sure it is.
 
-    Without signs where both ends go the estimate's way, which the sentence names: `29.2 to 30.3 %` of what is less.
+    without signs where both ends go the estimate's way, which the sentence names: `29.2 to 30.3 %` of what is less.
+    Of an estimate in times the ends are times too.
     """
     if not effect.informative:
         return "how much is not known"
-    span = _span(effect.low, effect.high, effect.scale, response, text, f"{response.name} {effect.place.name}")
+    what = f"{response.name} {effect.place.name}"
+    if _in_times(effect):
+        ends = [(effect.low, f"{what}, low"), (effect.high, f"{what}, high")]
+        span = " to ".join(text.number(rounded(value), value, name) for value, name in ends) + " times"
+    else:
+        span = _span(effect.low, effect.high, effect.scale, response, text, what)
     return f"{text.certainty()}{span}"
 
 

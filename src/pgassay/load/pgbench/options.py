@@ -21,6 +21,7 @@ from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
 from pgassay.load.options import AGE, CORES, CutOptions, PgbenchClientOptions
+from pgassay.load.pgbench.reading import only_reads
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
 
@@ -88,6 +89,15 @@ class Script:
     def echo(self) -> str:
         """How pgbench's summary names it."""
         return BUILTINS.get(self.name) or str(self.path)
+
+
+def _file_only_reads(script: Script) -> bool:
+    if script.builtin:
+        return False
+    try:
+        return only_reads(script.path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
@@ -192,8 +202,8 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions):
 
     @property
     def reads_only(self) -> bool:
-        """True of select-only alone: what a script of one's own does is not read."""
-        return {script.name for script in self.scripts} == {SELECT_ONLY}
+        """True of select-only, and of files whose text says so for certain."""
+        return all(script.name == SELECT_ONLY or _file_only_reads(script) for script in self.scripts)
 
     @property
     def custom(self) -> bool:

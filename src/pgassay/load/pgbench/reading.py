@@ -1,0 +1,63 @@
+"""Does a script of one's own only read? Told by its text alone, and only where that is certain; pure.
+
+Servers in turns are paired with their clients where no treatment writes (docs/noise.md). A script only reads if each of
+its statements begins like a query, has no word that writes or locks rows, and calls only those of PostgreSQL's
+functions that are named here: a function of one's own may write. What is not known for certain counts as writing.
+"""
+
+import re
+
+_TOKEN = re.compile(
+    r"""--[^\n]*|/\*.*?\*/                                  # comments
+    |[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$   # strings
+    |(?<!:):[A-Za-z_]\w*                                   # variables of pgbench
+    |(?P<word>[A-Za-z_]\w*|"(?:[^"]|"")*")(?P<called>\s*\()?
+    |(?P<end>;)""",
+    re.VERBOSE | re.DOTALL,
+)
+_META = re.compile(r"^[ \t]*\\(\w+)(?:.*\\\n)*.*$", re.MULTILINE)
+_RESULT = re.compile(r"\\[ag]set\b[^\n]*")
+"""`\\gset` and `\\aset` end a statement, so it counts as a semicolon."""
+_QUIET_COMMANDS = {"set", "sleep", "if", "elif", "else", "endif", "startpipeline", "syncpipeline", "endpipeline"}
+"""Commands of pgbench that reach no server and start no program."""
+_FIRST = re.compile("select|values|table|with|show|set|reset|begin|start|commit|end|rollback|abort")
+_WRITING = re.compile("insert|update|delete|merge|into|share")
+_BEFORE_PARENTHESES = re.compile(
+    r"""select|values|table|with|from|where|and|or|not|on|using|in|any|all|some|exists|as|over|filter|within|group|by|
+    having|limit|offset|union|except|intersect|join|lateral|case|when|then|else|between|like|ilike|is|distinct|
+    materialized|row|array|cast|numeric|decimal|varchar|char|bit|float|timestamp|timestamptz|time|interval""",
+    re.VERBOSE,
+)
+_FUNCTIONS = re.compile(
+    r"""count|sum|avg|min|max|stddev|variance|bool_and|bool_or|every|array_agg|string_agg|json_agg|jsonb_agg|
+    percentile_cont|percentile_disc|row_number|rank|dense_rank|ntile|lag|lead|first_value|last_value|
+    abs|ceil|floor|round|trunc|mod|power|sqrt|ln|exp|sign|random|width_bucket|
+    length|lower|upper|substr|substring|position|trim|btrim|ltrim|rtrim|left|right|lpad|rpad|replace|split_part|
+    strpos|concat|concat_ws|format|md5|regexp_replace|regexp_match|starts_with|
+    now|clock_timestamp|date_trunc|date_part|extract|age|to_char|to_date|to_timestamp|to_number|make_date|
+    make_interval|coalesce|nullif|greatest|least|generate_series|unnest|array_length|cardinality|
+    json_build_object|jsonb_build_object|to_json|to_jsonb|row_to_json|pg_sleep""",
+    re.VERBOSE,
+)
+"""Functions of PostgreSQL that write nothing; pg_catalog, where they are, comes first in every search_path."""
+
+
+def only_reads(script: str) -> bool:
+    """Does this script, in pgbench's language, certainly write nothing and lock no row?"""
+    if any(found[1].lower() not in _QUIET_COMMANDS for found in _META.finditer(script) if not _RESULT.match(found[0])):
+        return False
+    sql = _RESULT.sub(";", script)
+    sql = _META.sub("", sql)
+    first, statements = True, 0
+    for found in _TOKEN.finditer(sql):
+        if found["end"]:
+            first = True
+        elif found["word"]:
+            word = found["word"].lower()
+            if _WRITING.fullmatch(word) or (first and not _FIRST.fullmatch(word)):
+                return False
+            if found["called"] and not (_BEFORE_PARENTHESES.fullmatch(word) or _FUNCTIONS.fullmatch(word)):
+                return False
+            statements += first
+            first = False
+    return statements > 0

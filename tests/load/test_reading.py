@@ -1,0 +1,65 @@
+"""Scripts of one's own that certainly only read are known as such; every other counts as writing."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
+from pgassay.load.pgbench.reading import only_reads
+
+READS = (
+    "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
+    "\\set aid random(1, 100000 * :scale)\nBEGIN;\nSELECT sum(v) FROM t WHERE id IN (:aid, :aid + 1);\nEND;\n",
+    "\\set a \\\n  random(1, 10)\nSELECT :a::int;",
+    "select count(*) filter (where note = 'delete; it''s') from t -- update t set a = 1\n;",
+    "SELECT max(id) AS top FROM t \\gset\nSELECT * FROM t WHERE id = :top;",
+    "WITH x AS (SELECT 1) SELECT * FROM x;",
+    "SELECT $$insert into t$$, E'it\\'s; delete', \"update\" FROM t;",
+    "/* merge */ VALUES (1), (2);",
+)
+WRITES = (
+    "",
+    "\\set aid 1",
+    "UPDATE t SET a = 1;",
+    "SELECT 1;\nINSERT INTO t VALUES (1);",
+    "WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone;",
+    "SELECT * FROM t WHERE id = :id FOR UPDATE;",
+    "SELECT * FROM t WHERE id = :id FOR KEY SHARE;",
+    "SELECT a INTO other FROM t;",
+    "SELECT pay_invoice(:id);",
+    "SELECT nextval('s');",
+    'SELECT "sum"(1);',
+    "CALL month_end();",
+    "\\shell touch file\nSELECT 1;",
+    "SELECT 1 \\gset\nDELETE FROM t;",
+    "DO $$ BEGIN NULL; END $$;",
+)
+
+
+@pytest.mark.parametrize("script", READS)
+def test_queries_only_read(script: str) -> None:
+    assert only_reads(script)
+
+
+@pytest.mark.parametrize("script", WRITES)
+def test_what_writes_or_may_write_does_not_only_read(script: str) -> None:
+    assert not only_reads(script)
+
+
+@given(
+    before=st.lists(st.sampled_from(READS)), after=st.lists(st.sampled_from(READS)), write=st.sampled_from(WRITES[2:])
+)
+def test_one_statement_that_writes_is_enough(before: list[str], after: list[str], write: str) -> None:
+    assert not only_reads("\n".join((*before, write, *after)))
+
+
+def test_a_load_of_own_queries_reads_only_and_a_missing_file_is_not_known_to(tmp_path: Path) -> None:
+    reads, writes = tmp_path / "reads.sql", tmp_path / "writes.sql"
+    reads.write_text(READS[0])
+    writes.write_text(WRITES[2])
+    assert PgbenchOptions(scripts=parse_scripts(f"{reads}@3,select-only")).reads_only
+    assert not PgbenchOptions(scripts=parse_scripts(f"{reads},{writes}")).reads_only
+    assert not PgbenchOptions(scripts=parse_scripts(f"{tmp_path / 'missing.sql'}")).reads_only
+    assert not PgbenchOptions(scripts=parse_scripts("simple-update")).reads_only
