@@ -55,6 +55,19 @@ def test_a_study_of_many_comparisons_still_fits(crossed: Findings, monkeypatch: 
     assert f"… and {99 - told} more" in shown
 
 
+def test_doubts_are_cut_before_the_last_verdicts(crossed: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tuple(VerdictRow(f"a={i}", f"+{i}.0 %", "equivalent", "equivalent within ±5 %", "5 blocks") for i in (1, 2))
+    monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, blocks=lambda _: (Verdicts(rows),)))
+    monkeypatch.setattr(text, "_headline", lambda _: [["  said"]] * 11)
+    monkeypatch.setattr(text, "reasons", lambda _: ["one", "two", "three"])
+    monkeypatch.setattr("pgassay.report.doubts.reasons", lambda _: ["first", "second " * 30])
+    shown = text.brief(crossed, (*ENDING, "record: run"))
+    assert fits(shown)
+    assert "+1.0 %" in shown
+    assert "+2.0 %" in shown
+    assert "  first\n  … and 1 more\n" in shown
+
+
 def test_what_all_comparisons_share_is_said_once(crossed: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tuple(VerdictRow(f"a={i}, b=1", "–", "unresolved", "unresolved: needs more", "1 block") for i in range(3))
     monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, blocks=lambda _: (Verdicts(rows),)))

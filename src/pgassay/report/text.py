@@ -22,8 +22,8 @@ LINES, COLUMNS = 30, 100
 HEADLINE = "headline"
 """The section whose sentences come first."""
 _INDENT = "  "
-_LEAST = 2
-"""Items of a part that are shown as long as another part has more."""
+_LEAST, _VERDICTS_LEAST = 2, 4
+"""Items of a part that are shown as long as another part has more; of verdicts what is said once for all is one."""
 
 
 def render(findings: "Findings") -> str:
@@ -42,13 +42,13 @@ def brief(findings: "Findings", ending: Sequence[str] = ()) -> str:
     why = [each for each in map(_wrapped, reasons(findings)) if each not in said]
     parts = [
         _Part(findings.study.title, _headline(findings), least=LINES),
-        _Part(_subject(findings), said),
+        _Part(_subject(findings), said, least=_VERDICTS_LEAST),
         _Part("Why", why, least=3),
         _Part("What to distrust", [_wrapped(each) for each in doubts.reasons(findings)]),
     ]
     parts = [part for part in parts if part.items or part is parts[0]]
     while sum(part.height for part in parts) + len(ending) > LINES:
-        spare = [part for part in parts if len(part.items) > part.least] or parts[1:]
+        spare = [part for part in parts if len(part.items) > part.least] or parts[:0:-1]
         longest = max(spare, key=lambda part: (len(part.items) > 1, part.height))
         if len(longest.items) < 2:
             break
