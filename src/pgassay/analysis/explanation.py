@@ -1,7 +1,7 @@
 """Which costs changed with the response, in one sentence, which also says when none did.
 
 An association and no proof: the sentence says "with", never "because". A cost counts as moved when its interval, valid
-for all costs together, leaves out no effect and it moved by more than `LEAST`.
+for all costs together, leaves out no effect, it moved by more than `LEAST`, and it is not `negligible`.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,9 @@ from pgassay.study.responses import Better, Response, Scale
 
 LEAST = 0.01
 """Costs that moved by less than this share explain nothing that a study could see."""
+
+TRACE_BYTES, TRACE = 1.0, 0.001
+"""Less than a byte of a transaction, or less than one of anything in a thousand transactions, is no cost of them."""
 
 SHOWN = 3
 """At most this many costs are named; the table has them all."""
@@ -40,7 +43,7 @@ def explain(
     by_name = {response.name: response for response in responses}
     others = (cost for cost in costs if cost.response != effect.response)
     mine = [cost for cost in others if cost.place == effect.place and cost.response in by_name]
-    moved = sorted((cost for cost in mine if moved_surely(cost)), key=size, reverse=True)
+    moved = sorted((cost for cost in mine if moved_surely(cost, by_name[cost.response])), key=size, reverse=True)
     response = by_name[effect.response]
     head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"
     if not mine and not effect.refused:
@@ -72,14 +75,21 @@ def _differs(effect: Effect) -> bool:
     return effect.blocks >= FIRST_LOOK and effect.bounded and (effect.low > effect.none or effect.high < effect.none)
 
 
-def moved_surely(cost: Effect) -> bool:
-    """Does its interval leave out no effect, and is it more than `LEAST`?"""
-    if not _differs(cost):
+def moved_surely(cost: Effect, response: Response) -> bool:
+    """Does its interval leave out no effect, is it more than `LEAST`, and of an amount that anybody pays for?"""
+    if not _differs(cost) or negligible(cost, response):
         return False
     if cost.scale is Scale.RATIO:
         return abs(log(cost.estimate)) >= log(1.0 + LEAST)
     whole = abs(cost.baseline_mean)
     return abs(cost.estimate) >= LEAST * whole if isfinite(whole) else True
+
+
+def negligible(cost: Effect, response: Response) -> bool:
+    """Is it next to nothing of a transaction with either treatment: the WAL that a server writes when nobody does?"""
+    other = cost.baseline_mean * cost.estimate if cost.scale is Scale.RATIO else cost.baseline_mean + cost.estimate
+    least = TRACE_BYTES if response.unit in ("B", "bytes") else TRACE
+    return max(abs(cost.baseline_mean), abs(other)) < least
 
 
 def size(cost: Effect) -> float:

@@ -14,6 +14,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import negligible
 from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
@@ -188,6 +189,8 @@ def _moved(findings: "Findings", effect: Effect) -> bool:
         effect, findings.responses[effect.response], resolution=design.resolution, blocks_max=design.blocks_max
     ).kind
     if kind not in (Kind.BETTER, Kind.WORSE) or not effect.informative:
+        return False
+    if negligible(effect, findings.responses[effect.response]):
         return False
     return effect.scale is Scale.DIFFERENCE or abs(log(effect.estimate)) > log(1.0 + design.resolution)
 

@@ -44,7 +44,7 @@ def changes(findings: "Findings") -> Iterator[str]:
         if cost.response == findings.study.primary:  # the verdict says it, and it is not its own reason
             continue
         known = moved.get(cost.response)
-        if moved_surely(cost) and (known is None or size(cost) > size(known)):
+        if moved_surely(cost, findings.responses[cost.response]) and (known is None or size(cost) > size(known)):
             moved[cost.response] = cost
     for cost in sorted(moved.values(), key=lambda cost: (cost.response not in _FIRST, -size(cost))):
         response = findings.responses[cost.response]
