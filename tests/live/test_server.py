@@ -1,6 +1,7 @@
 """`pgassay serve` as it is called: what it prints, whom it answers, what it refuses, and how it ends."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import httpx2
 import pytest
 
 from pgassay.cli import main, serve
-from pgassay.live.server import listening
+from pgassay.live.server import _runs, listening
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +35,17 @@ def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
         served.send_signal(signal.SIGINT)
         _, errors = served.communicate(timeout=60)
     assert (served.returncode, errors) == (0, "")
+
+
+def test_a_process_that_ended_and_is_not_waited_for_runs_no_more() -> None:
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("no /proc here")
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # a zombie from here on
+        assert Path(f"/proc/{ended.pid}").exists()
+        assert not _runs(ended.pid)
+    assert not _runs(ended.pid)
+    assert _runs(os.getpid())
 
 
 def test_it_listens_to_this_machine_alone() -> None:

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from pgassay.live import messages
 from pgassay.record import stopping
 from pgassay.record.directory import RunDirectory
+from pgassay.record.disk import RealDisk
 from pgassay.testing.planted import make_run
 from tests.live.served import PORT, address, client
 
@@ -54,6 +55,13 @@ def test_stop_leaves_a_file_that_the_lab_looks_for(browser: TestClient, run: Pat
     answer = browser.post(f"{address('one')}stop", data={"writing": writing(browser)}, headers=ORIGIN)
     assert (answer.status_code, answer.headers["location"]) == (303, f"{address('one')}live")
     assert (run / stopping.FILE).exists()
+
+
+def test_a_directory_of_that_name_asks_nothing_and_stays(run: Path) -> None:
+    (run / stopping.FILE).mkdir()
+    assert not stopping.is_asked(RealDisk(), run)
+    stopping.forget(RealDisk(), run)
+    assert (run / stopping.FILE).is_dir()
 
 
 def test_abort_is_a_signal_to_who_holds_the_lock(browser: TestClient, run: Path, killed: list[tuple[int, int]]) -> None:

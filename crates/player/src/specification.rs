@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rustix::thread::CpuSet;
 use serde::Deserialize;
 
 use crate::error::PlayerError;
@@ -116,6 +117,9 @@ impl Specification {
         if read.max_tries == 0 {
             return refuse("a transaction needs at least one try");
         }
+        if let Some(cpu) = read.pair_on.iter().find(|cpu| **cpu >= CpuSet::MAX_CPU) {
+            return refuse(&format!("cannot pair on a CPU of the number {cpu}"));
+        }
         Ok(read)
     }
 
@@ -158,6 +162,7 @@ mod tests {
             LEAST.replace("\"database\"", "\"rate_tps\": -1, \"database\""),
             LEAST.replace("\"database\"", "\"max_tries\": 0, \"database\""),
             LEAST.replace("SELECT 1;\"", "SELECT 1;\", \"weight\": 0"),
+            LEAST.replace("\"database\"", "\"pair_on\": [0, 1024], \"database\""),
         ] {
             assert!(Specification::parse(&wrong).is_err(), "{wrong}");
         }

@@ -104,6 +104,15 @@ class _Watched:
 
 def _outlive(pid: int, server: uvicorn.Server, watched: _Watched) -> None:
     """End the server when the process is gone and nobody has watched for a while since."""
-    while Path(f"/proc/{pid}").exists() or time.monotonic() - watched.last_s < ALONE_S:
+    while _runs(pid) or time.monotonic() - watched.last_s < ALONE_S:
         time.sleep(_LOOK_S)
     server.should_exit = True
+
+
+def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
+    """Is it there, and more than a zombie: ended, and only not yet waited for?"""
+    try:
+        state = (processes / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+    except OSError:
+        return False
+    return state.split()[:1] != ["Z"]

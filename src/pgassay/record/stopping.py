@@ -21,11 +21,11 @@ def ask(run: Path) -> None:
 
 
 def is_asked(disk: Disk, run: Path) -> bool:
-    """Was it asked?"""
-    return disk.exists(run / FILE)
+    """Was it asked? A directory of that name is none of ours, and asks nothing."""
+    return disk.exists(run / FILE) and not disk.is_directory(run / FILE)
 
 
 def forget(disk: Disk, run: Path) -> None:
     """As if nobody had asked."""
-    if disk.exists(run / FILE):
+    if is_asked(disk, run):
         disk.remove(run / FILE)
