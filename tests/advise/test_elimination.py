@@ -3,7 +3,15 @@
 import pytest
 
 from pgassay import library
-from pgassay.advise.elimination import Compared, judged, left_out_in_turn, put_back_in_turn, reduced, restored
+from pgassay.advise.elimination import (
+    Compared,
+    judged,
+    kept_together,
+    left_out_in_turn,
+    put_back_in_turn,
+    reduced,
+    restored,
+)
 from pgassay.advise.space import Configuration
 from pgassay.analysis.verdicts import Kind, Verdict
 
@@ -43,3 +51,9 @@ def test_of_two_lines_that_do_the_same_one_is_put_back() -> None:
     )
     assert {each.name: each.kept for each in found} == {"a": False, "b": True}
     assert restored(START, lines, {}, higher=True) == lines
+
+
+def test_lines_that_are_missed_only_together_stay_together() -> None:
+    lines = judged(BEST, START, {START.with_values({"a": "2"}): compared(Kind.WORSE)})
+    assert {each.name: each.together for each in kept_together(lines)} == {"a": True, "b": False}
+    assert reduced(START, kept_together(lines)) == BEST

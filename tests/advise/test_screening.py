@@ -1,7 +1,7 @@
 """Screening finds planted effects, calls placebos placebos, and is not fooled by interactions or by drift."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import exp, log
 
 import numpy as np
@@ -22,8 +22,8 @@ def of(count: int) -> Space:
     return space_of(settings, Machine(16 << 30, 4), {})
 
 
-def measured(plan: screening.Plan, value: Callable[[Configuration], float]) -> Mapping[Configuration, float]:
-    return {each: value(each) for pair in plan.pairs for each in (pair.row, pair.mirror)}
+def measured(plan: screening.Plan, value: Callable[[Configuration], float]) -> list[dict[Configuration, float | None]]:
+    return [{each: value(each) for each in (pair.row, pair.mirror)} for pair in plan.pairs]
 
 
 def on(configuration: Configuration, name: str) -> bool:
@@ -69,15 +69,40 @@ def test_intervals_hold_for_all_settings_together() -> None:
     assert wrong / studies <= 0.08
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_settings_have_intervals_that_hold_too(count: int) -> None:
+    """They have fewer different pairs than rows: each repeat is measured again, in another batch."""
+    chance, wrong, studies = random.Random(7), 0, 400
+    for seed in range(studies):
+        plan = screening.plan(of(count), LIMITS, seed)
+        values: dict[int, dict[Configuration, float | None]] = {}
+        for batch in screening.in_batches(plan.pairs, 3):
+            wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
+            assert len(wanted) == len(set(wanted)) <= 6
+            once = {each: exp(chance.gauss(0, 0.05)) for each in wanted}
+            values.update({i: {each: once[each] for each in (plan.pairs[i].row, plan.pairs[i].mirror)} for i in batch})
+        found = screening.effects(plan, [values[index] for index in range(len(plan.pairs))], margin=0.05)
+        wrong += any(each.low > 1.0 or each.high < 1.0 for each in found)
+    assert wrong / studies <= 0.08
+
+
+@pytest.mark.parametrize("count", range(1, 20))
+def test_batches_take_every_pair_once_and_no_more_than_planned(count: int) -> None:
+    plan = screening.plan(of(count), LIMITS, seed=8)
+    batches = screening.in_batches(plan.pairs, 3)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(plan.pairs)))
+    assert len(batches) <= screening.batches_needed(count, 3) + 1
+
+
 def test_a_few_failures_cost_pairs_and_many_an_error() -> None:
     plan = screening.plan(of(6), LIMITS, seed=2)
-    values = dict(measured(plan, lambda each: exp(0.5 * on(each, "s3"))))
-    del values[plan.pairs[0].row]
-    values[plan.pairs[1].mirror] = 0.0
+    values = measured(plan, lambda each: exp(0.5 * on(each, "s3")))
+    del values[0][plan.pairs[0].row]
+    values[1][plan.pairs[1].mirror] = 0.0
     found = {each.name: each for each in screening.effects(plan, values, margin=0.05)}
     assert found["s3"].standing is Standing.ACTIVE
     with pytest.raises(UsageError, match="of its 24 trials"):
-        screening.effects(plan, {}, margin=0.05)
+        screening.effects(plan, [{} for _ in plan.pairs], margin=0.05)
 
 
 def test_all_levels_of_a_plan_may_be_tried() -> None:

@@ -6,10 +6,11 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
+from pgassay.advise.elimination import Compared
 from pgassay.advise.screening import Standing
 from pgassay.advise.space import Configuration
 from pgassay.advise.text import auto_conf, confirmed, explain, headline, inverted, render, values
-from pgassay.advise.walk import Advice, Task, walk
+from pgassay.advise.walk import Advice, Task, promising, walk
 from pgassay.errors import UsageError
 from pgassay.study.responses import Better, Response
 
@@ -140,3 +141,62 @@ def test_disturbed_trials_are_no_failures() -> None:
     assert found.failed == 0
     assert found.recommended is not None
     assert server.truth(found.recommended) > 0.5 * server.best()
+
+
+class TwiceRedundant(Server):
+    """Of each of two pairs either setting is enough, and both pairs are needed."""
+
+    def truth(self, configuration: Configuration) -> float:
+        """The true log-speed."""
+        far = {name for name in ("s0", "s1", "s2", "s3") if configuration.values[name] != "1"}
+        return 0.4 * bool(far & {"s0", "s1"}) + 0.4 * bool(far & {"s2", "s3"})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_that_go_together_are_not_lost(seed: int) -> None:
+    server = TwiceRedundant(space_with(6), 0.02, 20 + seed)
+    found = walk(task(server, budget_s=2400.0), server)
+    assert found.recommended is not None
+    assert server.truth(found.recommended) == pytest.approx(0.8)
+
+
+def test_what_was_seen_once_is_worth_less_than_what_came_back_and_the_start_is_no_winner_by_habit() -> None:
+    start, luck, sound, poor = (space_with(6).start.with_values({"s0": each}) for each in ("1", "2", "4", "8"))
+    found = promising({start: [0.0] * 4, luck: [0.3], sound: [0.26, 0.26, 0.26], poor: [-0.1, -0.1]})
+    assert [each for each, _ in found] == [sound, luck, start, poor]
+    assert dict(found)[luck] == 0.3
+
+
+class One(Server):
+    """A single setting, which matters."""
+
+    def truth(self, configuration: Configuration) -> float:
+        """The true log-speed."""
+        return 0.5 * (configuration.values["s0"] == "16")
+
+
+def test_a_space_of_one_setting_has_its_advice() -> None:
+    server = One(space_with(1), 0.02, 31)
+    found = walk(task(server), server)
+    assert found.recommended is not None
+    assert server.truth(found.recommended) == 0.5
+
+
+class Faint(Server):
+    """An effect so small that five blocks do not resolve it."""
+
+    def study(
+        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float
+    ) -> Mapping[Configuration, Compared]:
+        """Verdicts beside much noise."""
+        quiet, self.noise = self.noise, 0.5
+        found = super().study(name, baseline, arms, seed, 0.0)
+        self.noise = quiet
+        return found
+
+
+def test_what_was_not_resolved_is_said_with_its_interval() -> None:
+    server = Faint(space_with(6), 0.02, 41)
+    told = headline(walk(task(server), server), "tps")
+    assert "no change was confirmed to help: " in told
+    assert "a longer --budget may resolve it" in told

@@ -1,10 +1,9 @@
 """How many trials each step of an advice gets; a budget in which nothing could be proved is refused, with the least."""
 
 from dataclasses import dataclass
-from math import ceil
 
 from pgassay.advise import messages
-from pgassay.advise.screening import rows_needed
+from pgassay.advise.screening import batches_needed, rows_needed
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""
@@ -36,9 +35,9 @@ def amounts(budget_s: float, trial_s: float, settings: int, *, finalists: int) -
     """The steps within a budget; raises `UsageError` where it is too small, and says what it needs."""
     pairs = rows_needed(settings)
     searched = min(settings, LINES_MAX)
-    screening = 2 * pairs + ceil(pairs / PAIRS_A_BATCH)
+    screening = 2 * pairs + batches_needed(settings, PAIRS_A_BATCH)
     search = _BATCHES_MIN * (BATCH + 1)
-    elimination = BLOCKS_MIN * (searched + 2 + 2 + searched + 2)  # in turn, the rest, put back in turn
+    elimination = BLOCKS_MIN * (searched + 2 + 2 + searched + 2 + 2)  # in turn, the rest, put back in turn, the rest
     finals = BLOCKS_MIN * (finalists + 1) if finalists > 1 else 0
     confirmation = BLOCKS_MIN * _PROOF_ARMS
     needed_s = trial_s * (screening + search + finals + elimination + confirmation)

@@ -3,7 +3,8 @@
 Backward elimination by the lab's own verdicts, which hold for all lines together: the chance that a setting without any
 effect stays is at most that of the family (5 %). What is equivalent or not resolved goes back to the start. Two lines
 of which either one is enough would both go: so the rest is set against the whole, and where it is worse, each line that
-went is put back alone, and the one that is shown to help most stays.
+went is put back alone, and the one that is shown to help most stays. Where that does not make up for the rest, or none
+is shown to help alone, all of them stay, and it is said that they were only shown to help together.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ class Line:
     start: str
     without: Compared | None
     kept: bool
+    together: bool = False
+    """Was it kept only because all lines that would have gone are missed together?"""
 
 
 def left_out_in_turn(best: Configuration, start: Configuration) -> dict[str, Configuration]:
@@ -67,6 +70,11 @@ def restored(
     chosen = max(helps, key=lambda name: helps[name] if higher else -helps[name])
     found = (replace(each, kept=each.kept or each.name == chosen) for each in lines)
     return tuple(sorted(found, key=lambda each: not each.kept))
+
+
+def kept_together(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """All lines, those that went by themselves kept as a group."""
+    return tuple(each if each.kept else replace(each, kept=True, together=True) for each in lines)
 
 
 def reduced(start: Configuration, lines: tuple[Line, ...]) -> Configuration:

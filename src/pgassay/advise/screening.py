@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, isfinite, log, sqrt
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ from pgassay.advise.space import Configuration, Space, index_of
 from pgassay.analysis.boundaries import fixed_critical
 
 Floats = npt.NDArray[np.float64]
+Measured: TypeAlias = Sequence[Mapping[Configuration, float | None]]
+"""Of each pair of a plan the values of its row and its mirror; None for what failed, nothing for what was disturbed."""
 SPARE = 5
 """Rows more than settings, at least: by these the noise is known."""
 _ORDER_MAX = 200
@@ -100,6 +103,29 @@ def rows_needed(settings: int) -> int:
     return len(matrix(settings + SPARE))
 
 
+def batches_needed(settings: int, most: int) -> int:
+    """Batches of at most so many pairs; few settings have fewer different pairs than rows, and repeat them."""
+    rows = rows_needed(settings)
+    return max(-(-rows // most), -(-rows // (1 << (settings - 1))))
+
+
+def in_batches(pairs: Sequence["Pair"], most: int) -> tuple[tuple[int, ...], ...]:
+    """Numbers of the pairs, batch by batch, such that no batch has a configuration twice.
+
+    So each pair has trials of its own: two that shared them would count as two and be one.
+    """
+    found: list[list[int]] = []
+    for number, pair in enumerate(pairs):
+        mine = {pair.row, pair.mirror}
+        for batch in found:
+            if len(batch) < most and not any(mine & {pairs[each].row, pairs[each].mirror} for each in batch):
+                batch.append(number)
+                break
+        else:
+            found.append([number])
+    return tuple(map(tuple, found))
+
+
 def plan(space: Space, limits: Limits, seed: int) -> Plan:
     """The pairs in random order, every setting on a random column; levels are modest enough to be tried together.
 
@@ -139,12 +165,11 @@ def _at(
     return start.with_values({name: levels[name][sign > 0] for name, sign in zip(names, signs, strict=True)})
 
 
-def effects(
-    plan: Plan, values: Mapping[Configuration, float], *, margin: float, level: float = 0.95
-) -> tuple[Screened, ...]:
+def effects(plan: Plan, values: Measured, *, margin: float, level: float = 0.95) -> tuple[Screened, ...]:
     """What the measured values (any positive response) say of each setting; raises `UsageError` where too many failed.
 
-    `margin` is the share within which an effect does not matter. Intervals hold for all settings together.
+    `values` has an entry for each pair of the plan. `margin` is the share within which an effect does not matter.
+    Intervals hold for all settings together.
     """
     count = len(plan.names)
     x, y = _pairwise(plan, values)
@@ -152,7 +177,7 @@ def effects(
         x, y = _one_by_one(plan, values)
     freedom = len(x) - x.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
-        known = sum(_usable(values, each) for pair in plan.pairs for each in (pair.row, pair.mirror))
+        known = sum(len(_usable(mine, (pair.row, pair.mirror))) for pair, mine in zip(plan.pairs, values, strict=True))
         raise messages.screening_failed(2 * len(plan.pairs) - known, 2 * len(plan.pairs))
     inverse = np.linalg.inv(x.T @ x)
     estimates = inverse @ x.T @ y
@@ -168,18 +193,28 @@ def effects(
     return tuple(found)
 
 
-def _pairwise(plan: Plan, values: Mapping[Configuration, float]) -> tuple[Floats, Floats]:
+def _pairwise(plan: Plan, values: Measured) -> tuple[Floats, Floats]:
     """Signs of the pairs of which both have a value, and their log-ratios."""
-    kept = [each for each in plan.pairs if _usable(values, each.row) and _usable(values, each.mirror)]
-    x = np.array([each.signs for each in kept], dtype=float).reshape(len(kept), len(plan.names))
-    return x, np.array([log(values[each.row] / values[each.mirror]) for each in kept])
+    signs, ratios = [], []
+    for pair, mine in zip(plan.pairs, values, strict=True):
+        found = _usable(mine, (pair.row, pair.mirror))
+        if len(found) == 2:
+            signs.append(pair.signs)
+            ratios.append(log(found[pair.row] / found[pair.mirror]))
+    return np.array(signs, dtype=float).reshape(len(signs), len(plan.names)), np.array(ratios)
 
 
-def _one_by_one(plan: Plan, values: Mapping[Configuration, float]) -> tuple[Floats, Floats]:
+def _one_by_one(plan: Plan, values: Measured) -> tuple[Floats, Floats]:
     """The same of each value by itself, with a column for what is common, where failures left too few pairs."""
-    signed = [(signs, each) for pair in plan.pairs for signs, each in pair.signed if _usable(values, each)]
+    signed = [
+        (signs, found[each])
+        for pair, mine in zip(plan.pairs, values, strict=True)
+        for found in [_usable(mine, (pair.row, pair.mirror))]
+        for signs, each in pair.signed
+        if each in found
+    ]
     x = np.array([[*(each / 2 for each in signs), 1.0] for signs, _ in signed], dtype=float)
-    return x.reshape(len(signed), len(plan.names) + 1), np.array([log(values[each]) for _, each in signed])
+    return x.reshape(len(signed), len(plan.names) + 1), np.array([log(value) for _, value in signed])
 
 
 def _standing(low: float, high: float, margin: float) -> Standing:
@@ -188,9 +223,12 @@ def _standing(low: float, high: float, margin: float) -> Standing:
     return Standing.ACTIVE if low > 0 or high < 0 else Standing.OPEN
 
 
-def _usable(values: Mapping[Configuration, float], configuration: Configuration) -> bool:
-    value = values.get(configuration)
-    return value is not None and isfinite(value) and value > 0
+def _usable(
+    values: Mapping[Configuration, float | None], wanted: Sequence[Configuration]
+) -> dict[Configuration, float]:
+    """Those of the wanted that have a value that a logarithm takes."""
+    known = {each: value for each in wanted if (value := values.get(each)) is not None}
+    return {each: value for each, value in known.items() if isfinite(value) and value > 0}
 
 
 def worth_searching(screened: Sequence[Screened], most: int) -> tuple[str, ...]:

@@ -88,9 +88,13 @@ def headline(advice: Advice, objective: str) -> str:
     if advice.best is None:
         return "nothing to change: no setting of this space was shown to matter for this load"
     if not confirmed(advice):
-        found = advice.proof.get("start")
-        seen = f": {objective} {ratio_interval(*inverted(found))}" if found else ""
-        return f"no change was confirmed to help{seen}"
+        found = advice.proof.get("start") or advice.chosen
+        if found is None:
+            return "no change was confirmed to help"
+        what = "all lines of the search together" if advice.recommended is None else "what was left of the lines"
+        more = "; a longer --budget may resolve it" if found.verdict.kind is Kind.UNRESOLVED else ""
+        seen = ratio_interval(*inverted(found))
+        return f"no change was confirmed to help: {what} made {objective} {seen} against the start{more}"
     kept = sum(each.kept for each in advice.lines)
     return f"{counted(kept, 'line')}: {objective} {ratio_interval(*inverted(advice.proof['start']))} against the start"
 
@@ -140,7 +144,7 @@ def values(task: Task, advice: Advice, objective: str, folder: str) -> dict[str,
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
-                "without": _compared(each.without) if each.without else None,
+                "together": each.together, "without": _compared(each.without) if each.without else None,
             }
             for each in advice.lines
         ],
@@ -176,6 +180,8 @@ def _risky(task: Task, line: Line) -> bool:
 
 
 def _gain(line: Line, objective: str) -> str:
+    if line.together:
+        return f"kept with the other lines that are missed only together; alone {_without(line)}"
     if line.without is None or line.without.verdict.kind is Kind.FAILED:
         return "without it the server fails"
     return f"{objective} {ratio_interval(*inverted(line.without))} with it"

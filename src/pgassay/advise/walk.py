@@ -12,7 +12,16 @@ from typing import Protocol
 from pgassay.advise import budget, messages, screening
 from pgassay.advise.budget import Amounts
 from pgassay.advise.constraints import Limits, allowed, within
-from pgassay.advise.elimination import Compared, Line, judged, left_out_in_turn, put_back_in_turn, reduced, restored
+from pgassay.advise.elimination import (
+    Compared,
+    Line,
+    judged,
+    kept_together,
+    left_out_in_turn,
+    put_back_in_turn,
+    reduced,
+    restored,
+)
 from pgassay.advise.screening import Screened
 from pgassay.advise.search import Search
 from pgassay.advise.space import Configuration, Space
@@ -20,8 +29,8 @@ from pgassay.analysis.verdicts import Kind
 
 Values = Mapping[Configuration, float | None]
 Tell = Callable[[str], None]
-_IN_TURN, _REST = 0.5, 0.1
-"""Of the elimination's time: leaving out each line, setting what is left against the whole; the rest is to put back."""
+_IN_TURN, _REST, _BACK = 0.4, 0.1, 0.4
+"""Of the elimination's time: leaving out each line, setting what is left against the whole (twice), putting back."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen."""
 
@@ -83,18 +92,17 @@ def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> 
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(messages.screens(len(plan.names), 2 * len(plan.pairs)))
     values = _screen(task, plan, laboratory)
-    known = {each: value for each, value in values.items() if value is not None}
-    screened = screening.effects(plan, known, margin=task.margin)
+    screened = screening.effects(plan, values, margin=task.margin)
     names = screening.worth_searching(screened, budget.LINES_MAX)
     fixed = tuple(each.name for each in task.space.dimensions if each.name not in plan.names)
-    failed = sum(value is None for value in values.values())
+    failed = len({each for pair in values for each, value in pair.items() if value is None})
     nothing = Advice(screened, fixed, (), None, None, 0, failed, None, None, {})
     if not names:
         return nothing
     tell(messages.searches(names))
     measured = _search(task, screened, names, values, laboratory)
     failed += sum(None in each for each in measured.values())
-    ranked = _ranked(measured)
+    ranked = promising(measured)
     if not ranked:
         return nothing
     best, gain = _finalist(task, ranked, laboratory)
@@ -120,29 +128,37 @@ def _minimal(
     laboratory: Laboratory,
     share_s: float,
 ) -> tuple[Line, ...]:
-    """The lines, one of those that went put back where all of them together are missed."""
+    """The lines, those that went put back as far as all of them together are missed: one, or else all of them."""
+
+    def missed(left: tuple[Line, ...], name: str, seed: int) -> bool:
+        rest = reduced(task.space.start, left)
+        if rest == best:
+            return False
+        again = laboratory.study(name, best, [rest], seed, share_s * _REST) if rest != task.space.start else {}
+        found = whole if rest == task.space.start else again.get(rest)
+        return found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
+
+    if sum(not each.kept for each in lines) < 2 or not missed(lines, "reduction", task.seed + 4):
+        return lines
     rest = reduced(task.space.start, lines)
-    if sum(not each.kept for each in lines) < 2:
-        return lines
-    if rest == task.space.start:
-        missed = whole
-    else:
-        missed = laboratory.study("reduction", best, [rest], task.seed + 4, share_s * _REST).get(rest)
-    if missed is None or missed.verdict.kind not in (Kind.WORSE, Kind.FAILED):
-        return lines
     arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
-    found = laboratory.study("restoration", rest, [*arms, best], task.seed + 5, share_s * (1 - _IN_TURN - _REST))
-    return restored(rest, lines, found, higher=task.higher)
+    found = laboratory.study("restoration", rest, [*arms, best], task.seed + 5, share_s * _BACK)
+    more = restored(rest, lines, found, higher=task.higher)
+    if more == lines or missed(more, "reduction-again", task.seed + 6):
+        return kept_together(lines)
+    return more
 
 
-def _screen(task: Task, plan: screening.Plan, laboratory: Laboratory) -> Values:
-    """Values of all rows and mirrors, relative to the start of their batch."""
-    found: dict[Configuration, float | None] = {}
-    for number, first in enumerate(range(0, len(plan.pairs), budget.PAIRS_A_BATCH), start=1):
-        pairs = plan.pairs[first : first + budget.PAIRS_A_BATCH]
-        wanted = [each for pair in pairs for each in (pair.row, pair.mirror)]
-        found.update(_measured(task, f"screening-{number:02d}", wanted, task.seed + 100 + number, laboratory))
-    return found
+def _screen(task: Task, plan: screening.Plan, laboratory: Laboratory) -> tuple[Values, ...]:
+    """Values of each pair's row and mirror, relative to the start of their batch."""
+    found: dict[int, Values] = {}
+    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=1):
+        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
+        values = _measured(task, f"screening-{number:02d}", wanted, task.seed + 100 + number, laboratory)
+        for index in batch:
+            pair = plan.pairs[index]
+            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
+    return tuple(found[index] for index in range(len(plan.pairs)))
 
 
 def _measured(
@@ -168,7 +184,7 @@ def _measured(
 
 
 def _search(
-    task: Task, screened: Sequence[Screened], names: Sequence[str], values: Values, laboratory: Laboratory
+    task: Task, screened: Sequence[Screened], names: Sequence[str], values: screening.Measured, laboratory: Laboratory
 ) -> dict[Configuration, list[float | None]]:
     """What the search measured: gains as log-ratios, None for what failed."""
     space = task.space.narrowed(names)
@@ -178,8 +194,9 @@ def _search(
         return sign * log(value) if value else None
 
     search = Search(space, task.limits, task.seed)
-    for configuration, value in values.items():
-        search.tell(configuration, gain(value))
+    for pair in values:
+        for configuration, value in pair.items():
+            search.tell(configuration, gain(value))
     usual = {name: each for name, each in task.space.rule_of_thumb.values.items() if name in names}
     first = [
         within(space.dimensions, each, task.limits)
@@ -192,7 +209,7 @@ def _search(
     for number in range(1, task.amounts.batches + 1):
         batch = [each for each in dict.fromkeys(first) if each != space.start] if number == 1 else []
         if number == task.amounts.batches:
-            batch = [each for each, _ in _ranked(found)[:_AGAIN]]
+            batch = [each for each, _ in promising(found)[:_AGAIN]]
         while len(batch) < (_AGAIN if number == task.amounts.batches and batch else budget.BATCH):
             batch.append(search.ask([*batch, space.start]))
         new = _measured(task, f"search-{number:02d}", batch, task.seed + 200 + number, laboratory)
@@ -202,11 +219,16 @@ def _search(
     return found
 
 
-def _ranked(measured: Mapping[Configuration, Sequence[float | None]]) -> list[tuple[Configuration, float]]:
-    """Mean gains, the best first; those that were measured again go first, and what ever failed is left out."""
+def promising(measured: Mapping[Configuration, Sequence[float | None]]) -> list[tuple[Configuration, float]]:
+    """Mean gains, the most promising first; what ever failed is left out.
+
+    A gain that was seen once is half luck, so each counts n ÷ (n + 1) of its mean: the shrinkage of a mean whose noise
+    is as large as the differences that are searched for.
+    """
     worked = {each: [one for one in gains if one is not None] for each, gains in measured.items() if None not in gains}
-    means = [(each, sum(gains) / len(gains)) for each, gains in worked.items()]
-    return sorted(means, key=lambda each: (-len(worked[each[0]]), -each[1]))
+    means = {each: sum(gains) / len(gains) for each, gains in worked.items() if gains}
+    shrunken = {each: mean * len(worked[each]) / (len(worked[each]) + 1) for each, mean in means.items()}
+    return sorted(means.items(), key=lambda each: -shrunken[each[0]])
 
 
 def _finalist(
