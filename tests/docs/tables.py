@@ -104,6 +104,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("noise.md", "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
     ("noise.md", "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
     ("noise.md", "planted-slices"): recovered(MEASURED / "planted-slices.jsonl.gz"),
+    ("noise.md", "planted-competitors"): recovered(MEASURED / "planted-competitors.jsonl.gz"),
 }
 """Page and marker to the lines between `<!-- MARKER: begin … -->` and `<!-- MARKER: end -->`."""
 
