@@ -154,6 +154,11 @@ def tell_put_back(path: str) -> None:
     print(f"pgassay: put back: {path}", file=sys.stderr)
 
 
+def tell_removed(name: str) -> None:
+    """Something that a killed run had left."""
+    print(f"pgassay: removed: {name}", file=sys.stderr)
+
+
 def tell_interrupted(path: Path) -> None:
     """Ctrl-C: said on standard error, not an error."""
     print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)
