@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.places import Version
 from pgassay.bench.running import Completed
 from pgassay.capture import asking
 from pgassay.capture.asking import Asked
@@ -17,6 +18,7 @@ from tests.capture.test_scripts import SOURCE, capture
 
 KEYED = Statement(1, "SELECT status FROM orders WHERE id = $1", 30, 75.0, 30)
 SORTED = Statement(2, "SELECT id FROM orders ORDER BY status", 2, 25.0, 2)
+OWN = SOURCE.major
 ASKED = parse(["work_mem=4MB,64MB"], [], None)
 
 
@@ -33,10 +35,11 @@ class Programs:
         return Completed(tuple(command), 0, said, "")
 
 
-def asked(folder: Path, found: Capture) -> Asked:
+def asked(folder: Path, found: Capture, *versions: int) -> Asked:
     whole = replace(found, data=Data("dump", "data.dump", 1, 1)) if found.data == Data() else found
     programs = Programs(folder)
-    return asking.write(folder, whole, ASKED, FakeInstallation(), programs, "now")  # type: ignore[arg-type]
+    serving = [FakeInstallation(version=Version(each, 1, f"{each}.1")) for each in versions or (OWN,)]
+    return asking.write(folder, whole, ASKED, serving, programs, "now")  # type: ignore[arg-type]
 
 
 def test_each_statement_has_a_script_with_its_calls_as_weight(tmp_path: Path) -> None:
@@ -62,6 +65,22 @@ def test_what_differs_from_the_server_is_told(tmp_path: Path) -> None:
     found = asked(tmp_path, replace(capture(KEYED), source=replace(SOURCE, major=13, collation="de_DE.UTF-8")))
     assert set(found.warnings) == {"other_version", "other_collation"}
     assert "de_DE.UTF-8" in found.warnings["other_collation"]
+
+
+def test_one_of_the_versions_being_the_servers_needs_no_warning(tmp_path: Path) -> None:
+    assert asked(tmp_path, capture(KEYED), OWN, 18).warnings == {}
+
+
+def test_settings_that_a_version_does_not_know_are_left_out_of_all(tmp_path: Path) -> None:
+    settings = {"work_mem": "4MB", "Vacuum_Defer_Cleanup_Age": "0", "jit_of_old": "on"}
+    found = capture(KEYED)
+    found = replace(found, source=replace(found.source, settings=settings))
+    study = asked(tmp_path, found, OWN, 18)
+    held = [name for name in study.document()["fixed"] if name.startswith("server.")]
+    assert held == [], "work_mem is varied"
+    assert study.warnings["settings_left_out"] == (
+        "left out of the settings, because PostgreSQL 18 does not know them: Vacuum_Defer_Cleanup_Age, jit_of_old"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,22 +20,31 @@ CONTENTS = """;
 """
 
 
-class Restore:
-    """A pg_restore with this table of contents; `scripts` counts how often SQL was asked for."""
+WHOLE = "210; 1259 16400 TABLE public orders app\n"
+OLDER = Path("15/pg_restore")
 
-    def __init__(self, contents: str, status: int = 0) -> None:
-        self.contents, self.status, self.scripts = contents, status, 0
+
+class Restore:
+    """A pg_restore with this table of contents, whose SQL is `text`; `scripts` counts how often SQL was asked for.
+
+    Of two versions the older one, `OLDER`, reads no such archive.
+    """
+
+    def __init__(self, contents: str, status: int = 0, text: str = "SELECT 1;\n") -> None:
+        self.contents, self.status, self.text, self.scripts = contents, status, text, 0
 
     def run(self, command: list[str], **_: object) -> Completed:
         if "--list" not in command:
             self.scripts += 1
             script = next(each.removeprefix("--file=") for each in command if each.startswith("--file="))
-            Path(script).write_text("SELECT 1;\n")
-        return Completed(tuple(command), self.status, self.contents, "pg_restore: error: not an archive")
+            Path(script).write_text(self.text)
+        status = 1 if command[0] == str(OLDER) else self.status
+        return Completed(tuple(command), status, self.contents, "pg_restore: error: not an archive")
 
 
-def playable(restore: Restore, folder: Path) -> dump.Playable:
-    return dump.playable(Path("pg_restore"), folder / dump.FILE, folder, restore)  # type: ignore[arg-type]
+def playable(restore: Restore, folder: Path, *older: Path) -> dump.Playable:
+    programs = [Path("pg_restore"), *older]
+    return dump.playable(programs, folder / dump.FILE, folder, restore)  # type: ignore[arg-type]
 
 
 def test_the_command_line_holds_no_password_and_quotes_what_it_must() -> None:
@@ -66,9 +75,15 @@ def test_a_schema_is_dumped_without_data_and_taken_in_two_sections(tmp_path: Pat
 
 
 def test_a_dump_that_can_be_taken_whole_stays_as_it_is(tmp_path: Path) -> None:
-    assert playable(Restore("210; 1259 16400 TABLE public orders app\n"), tmp_path) == dump.Playable(
-        tmp_path / dump.FILE
-    )
+    assert playable(Restore(WHOLE), tmp_path) == dump.Playable(tmp_path / dump.FILE)
+
+
+def test_an_older_version_that_cannot_read_the_dump_gets_sql_that_it_understands(tmp_path: Path) -> None:
+    head = "--\n-- PostgreSQL database dump\n--\n\nSET statement_timeout = 0;\nSET transaction_timeout = 0;\n"
+    rest = "SELECT 'SET transaction_timeout = 0;';\n"
+    found = playable(Restore(WHOLE, text=head + rest), tmp_path, OLDER)
+    assert found == dump.Playable(tmp_path / "data.sql")
+    assert found.file.read_text() == head.replace("SET transaction", "--  transaction") + rest
 
 
 def test_a_damaged_dump_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,18 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture.format import Load, Moment, Source, Statement
-from pgassay.capture.question import Question, clients_of, document, parse, protocol_of
+from pgassay.capture.question import (
+    BUILD,
+    BUILT,
+    CHECKSUMS,
+    INSTALLED,
+    Question,
+    clients_of,
+    document,
+    parse,
+    protocol_of,
+    with_programs,
+)
 from pgassay.errors import UsageError
 from pgassay.lab.run import write_study
 
@@ -69,3 +80,67 @@ def test_statements_that_are_seldom_planned_are_prepared() -> None:
         return Load(1.0, (Statement(1, "SELECT 1", 10, 1.0, 1, plans=plans),))
 
     assert [protocol_of(load(plans)) for plans in (0, 2, 10)] == ["simple", "prepared", "simple"]
+
+
+def programs_of(*versions: str, builds: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> object:
+    asked = with_programs(parse([], [], None, versions, builds), SOURCE, lambda version: version in installed)
+    return asked.programs
+
+
+def test_versions_are_set_beside_the_servers_own() -> None:
+    assert programs_of("18", installed=("17", "18")) == ((INSTALLED, "17"), (INSTALLED, "18"))
+    assert programs_of("16, 18", "17", installed=("16", "17", "18")) == (
+        (INSTALLED, "17"), (INSTALLED, "16"), (INSTALLED, "18"),
+    )  # fmt: skip
+    assert programs_of("17.6", installed=("17.5", "17.6")) == ((INSTALLED, "17.5"), (INSTALLED, "17.6"))
+
+
+def test_all_versions_are_built_where_one_is_not_installed() -> None:
+    assert programs_of("18", installed=("17",)) == ((BUILT, "17"), (BUILT, "18"))
+
+
+def test_one_build_is_set_beside_a_build_of_the_servers_version(tmp_path: Path) -> None:
+    patched = f"git:{tmp_path}@patched"
+    assert programs_of(builds=(patched,)) == ((BUILT, "17"), (BUILD, patched))
+    assert programs_of(builds=(f"git:{tmp_path}@main", patched)) == ((BUILD, f"git:{tmp_path}@main"), (BUILD, patched))
+    assert programs_of(builds=(str(tmp_path), "official")) == ((BUILD, f"directory:{tmp_path}"), (BUILD, "official"))
+
+
+@pytest.mark.parametrize(
+    ("words", "versions", "builds", "said"),
+    [
+        ([], ["17"], [], "the server is PostgreSQL 17 itself"),
+        ([], ["18"], ["official"], "are given twice"),
+        (["postgres.version=16,17"], ["18"], [], "are given twice"),
+        (["build.cflags=-O2,-O3"], [], ["official"], "are given twice"),
+        ([], [], ["nowhere"], "nowhere"),
+    ],
+)
+def test_what_is_no_choice_of_programs_is_refused(
+    words: list[str], versions: list[str], builds: list[str], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        with_programs(parse(words, [], None, versions, builds), SOURCE, lambda version: True)
+
+
+def test_programs_are_crossed_with_what_else_is_asked(tmp_path: Path) -> None:
+    asked = parse(["work_mem=4MB,64MB"], [], None, ["18"])
+    assert asked.named == "PostgreSQL 18; work_mem 4MB, 64MB"
+    asked = with_programs(asked, SOURCE, lambda version: True)
+    study = write_study("ask", document(SOURCE, None, tmp_path / "data.dump", {}, asked)).study
+    assert [arm.name for arm in study.arms] == [
+        f"postgres.version={version}, server.work_mem={size}" for version in (17, 18) for size in ("4MB", "64MB")
+    ]
+    assert study.design.baseline.name == "postgres.version=17, server.work_mem=4MB"
+    assert study.fixed[CHECKSUMS].canonical == "off", "as in 17, and not by default of initdb of 18"
+
+
+def test_a_build_beside_a_version_makes_a_list_of_treatments(tmp_path: Path) -> None:
+    asked = with_programs(parse(["work_mem=4MB,64MB"], [], None, [], ["official"]), SOURCE, lambda version: True)
+    study = write_study("ask", document(SOURCE, None, tmp_path / "data.dump", {}, asked)).study
+    assert [arm.name for arm in study.arms] == [
+        f"{program}, server.work_mem={size}"
+        for program in ("build.version=17", "build.source=official")
+        for size in ("4MB", "64MB")
+    ]
+    assert study.design.baseline.name == "build.version=17, server.work_mem=4MB"

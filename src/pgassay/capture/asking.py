@@ -4,11 +4,12 @@ They stand in the capture, scripts in a folder of their own for each question (`
 resumed and the scripts can be read and changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pgassay.bench.errors import NotSettableError
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump, messages
@@ -59,7 +60,7 @@ def write(
     path: Path,
     capture: Capture,
     question: Question,
-    installation: Installation,
+    installations: Sequence[Installation],
     runner: Runner,
     stamp: str,
     *,
@@ -67,12 +68,18 @@ def write(
 ) -> Asked:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts.
 
+    `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
+
     Raises `CaptureError` for a capture that has no data, needs extensions that are not here, or of which nothing can be
     played.
     """
     if not capture.data.file:
         raise messages.no_data(path)
-    _require_extensions(capture, installation, runner)
+    for installation in installations:
+        _require_extensions(capture, installation, runner)
+    unknown = _unknown_settings(capture, installations)
+    known = {name: value for name, value in capture.source.settings.items() if name not in unknown}
+    capture = replace(capture, source=replace(capture.source, settings=known))
     synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
     described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
     load = ScriptedLoad((), ()) if own_scripts else scripted(described)
@@ -82,18 +89,27 @@ def write(
     folder.mkdir(parents=True)
     for each in load.played:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
-    data = _data(path.absolute(), capture, synthesis, installation, folder.parent, runner)
-    return Asked(capture, question, load, folder, data.file, _warnings(capture, installation, data.missing))
+    data = _data(path.absolute(), capture, synthesis, installations, folder.parent, runner)
+    warnings = _warnings(capture, installations, data.missing)
+    if unknown:
+        warnings["settings_left_out"] = messages.settings_left_out(unknown, dict.fromkeys(unknown.values()))
+    return Asked(capture, question, load, folder, data.file, warnings)
 
 
 def _data(
-    path: Path, capture: Capture, synthesis: Synthesis | None, installation: Installation, folder: Path, runner: Runner
+    path: Path,
+    capture: Capture,
+    synthesis: Synthesis | None,
+    installations: Sequence[Installation],
+    folder: Path,
+    runner: Runner,
 ) -> dump.Playable:
     """The file that `load.init` takes: the dump, or a script that makes data from statistics."""
-    restore = installation.bindir / "pg_restore"
+    newest_first = sorted(installations, key=lambda each: -each.version.major)
+    programs = [each.bindir / "pg_restore" for each in newest_first]
     if synthesis is None:
-        return dump.playable(restore, path / capture.data.file, folder, runner)
-    schema = dump.sections(restore, path / dump.SCHEMA, folder, runner)
+        return dump.playable(programs, path / capture.data.file, folder, runner)
+    schema = dump.sections(programs[0], path / dump.SCHEMA, folder, runner)
     return dump.Playable(synthetic.playable(synthesis, schema.before, schema.after, folder), schema.missing)
 
 
@@ -106,13 +122,31 @@ def _require_extensions(capture: Capture, installation: Installation, runner: Ru
     wanted = [name for name in capture.source.extensions if name not in (*dump.NEVER_RESTORED, "plpgsql")]
     missing = [name for name in wanted if not (folder / f"{name}.control").is_file()]
     if missing:
-        raise messages.missing_extensions(missing)
+        raise messages.missing_extensions(missing, str(installation.version))
 
 
-def _warnings(capture: Capture, installation: Installation, missing: tuple[str, ...]) -> dict[str, str]:
+def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:
+    """The server's settings that a PostgreSQL of another major version does not know, each with that version."""
+    found: dict[str, str] = {}
+    for installation in installations:
+        left = {name: value for name, value in capture.source.settings.items() if name not in found}
+        while installation.version.major != capture.source.major:
+            try:
+                installation.check_settings(left)
+                break
+            except NotSettableError as error:
+                name = next((each for each in left if each.lower() == error.name.lower()), None)
+                if name is None:
+                    raise
+                found[name] = str(installation.version.major)
+                del left[name]
+    return found
+
+
+def _warnings(capture: Capture, installations: Sequence[Installation], missing: tuple[str, ...]) -> dict[str, str]:
     source, found = capture.source, {}
-    if installation.version.major != source.major:
-        found["other_version"] = messages.other_version(source.major, installation.version.major)
+    if source.major not in {each.version.major for each in installations}:
+        found["other_version"] = messages.other_version(source.major, installations[0].version.major)
     if source.collation not in _C_LOCALES:
         found["other_collation"] = messages.other_collation(source.collation)
     if missing:

@@ -6,7 +6,7 @@ user's servers. What a new cluster has no roles for (policies) or no business wi
 event triggers) is left out when the data are loaded, and so is pg_stat_statements, our instrument.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -22,6 +22,9 @@ SCHEMA = "schema.dump"
 """The schema alone, for synthetic data."""
 SCRIPT = "data.sql"
 LOCK_WAIT = "5s"
+_HEAD_BYTES = 4096
+_NEWER_SETTINGS = (b"transaction_timeout = 0;",)
+"""What pg_restore sets at the head of a script and versions before 17 do not know."""
 _POLL_S = 0.2
 _LEFT_OUT = (" POLICY ", " ROW SECURITY ", " USER MAPPING ", " EVENT TRIGGER ")
 NEVER_RESTORED = ("pg_stat_statements",)
@@ -122,14 +125,16 @@ class Playable:
     missing: tuple[str, ...] = ()
 
 
-def playable(restore: Path, file: Path, folder: Path, runner: Runner) -> Playable:
-    """The dump itself, or plain SQL in `folder` without what is left out.
+def playable(programs: Sequence[Path], file: Path, folder: Path, runner: Runner) -> Playable:
+    """The dump itself, or plain SQL in `folder`: without what is left out, or since an older pg_restore cannot read it.
 
-    The SQL is made once: a random key in it (`\\restrict`) differs each time, and so would the hash of the data.
-    Raises `CaptureError` where the dump cannot be read.
+    `programs` are the pg_restores of the versions that will load it, the newest first. The SQL is made once: a random
+    key in it (`\\restrict`) differs each time, and so would the hash of the data. Raises `CaptureError` where the dump
+    cannot be read.
     """
+    restore, *older = programs
     contents = listed(restore, file, runner)
-    if not left_out(contents):
+    if not left_out(contents) and all(_reads(each, file, runner) for each in older):
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
@@ -137,6 +142,11 @@ def playable(restore: Path, file: Path, folder: Path, runner: Runner) -> Playabl
         _restored(restore, file, partial, _chosen(contents, folder), runner)
         partial.rename(script)
     return Playable(script, _missing(contents))
+
+
+def _reads(restore: Path, file: Path, runner: Runner) -> bool:
+    """Can this pg_restore read the dump? The format of archives has versions of its own."""
+    return runner.run([str(restore), "--list", str(file)]).status == 0
 
 
 @dataclass(frozen=True)
@@ -175,6 +185,21 @@ def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Run
     done = runner.run([str(restore), *options, str(file)])
     if done.status:
         raise messages.dump_failed(done.stderr.strip())
+    _without_newer_settings(script)
+
+
+def _without_newer_settings(script: Path) -> None:
+    """Make a comment, in its place, of what the head of a script sets and older servers do not know.
+
+    All of it is a timeout that is off anyway. Scripts may be large, so nothing else is written.
+    """
+    with script.open("r+b") as file:
+        head = file.read(_HEAD_BYTES)
+        for name in _NEWER_SETTINGS:
+            at = head.find(b"\nSET " + name)
+            if at >= 0:
+                file.seek(at + 1)
+                file.write(b"-- ")
 
 
 def _missing(contents: Iterable[str]) -> tuple[str, ...]:

@@ -184,6 +184,20 @@ def not_a_question(text: str) -> UsageError:
     return UsageError(f'ask wants NAME=VALUE,VALUE, not "{text}"', "for example work_mem=4MB,64MB")
 
 
+def programs_twice() -> UsageError:
+    """Versions and builds at once."""
+    return UsageError(
+        "the PostgreSQLs to compare are given twice", "give --version, --build, or a factor such as postgres.version"
+    )
+
+
+def same_version(version: str) -> UsageError:
+    """`--version` with the server's own."""
+    return UsageError(
+        f"the server is PostgreSQL {version} itself, so there is nothing to compare", "name another version"
+    )
+
+
 def no_parser() -> PgassayError:
     """The parser of statements is not installed."""
     return PgassayError(
@@ -204,12 +218,18 @@ def other_collation(source: str) -> str:
     )
 
 
-def missing_extensions(names: Iterable[str]) -> CaptureError:
-    """Extensions of the dump that the PostgreSQL of the study does not have."""
+def missing_extensions(names: Iterable[str], version: str) -> CaptureError:
+    """Extensions of the dump that a PostgreSQL of the study does not have."""
     return CaptureError(
-        f"the data need extensions that this PostgreSQL does not have: {', '.join(names)}",
+        f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}",
         "install them, or name another PostgreSQL with --pg-bindir",
     )
+
+
+def settings_left_out(names: Iterable[str], versions: Iterable[str]) -> str:
+    """A warning: settings of the server that a PostgreSQL of the study does not know."""
+    unknown = " and ".join(versions)
+    return f"left out of the settings, because PostgreSQL {unknown} does not know them: {', '.join(names)}"
 
 
 def left_out(objects: Iterable[str]) -> str:

@@ -3,10 +3,14 @@
 The load runs as fast as it can with as many clients as the server had active sessions; the source's own rate is an
 option (`--set load.rate=N`). Checkpoints go by WAL, since servers that take turns cannot have them by the clock.
 Settings that belong to the server's place were left out when it was captured.
+
+Versions are compared with the server's own; so is a single build, which is then set beside a build of that version made
+in the same way, since a distribution compiles with other options.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -14,30 +18,51 @@ from typing import Any
 from pgassay.bench.kinds import NONE
 from pgassay.capture import messages
 from pgassay.capture.format import Load, Source
+from pgassay.postgres.builds.recipe import parse_spec
 
 CHANGE = "schema.change"
 OBJECTIVE = "tps"
+INSTALLED, BUILT, BUILD = "postgres.version", "build.version", "build.source"
+"""The factors of `--version`, of versions that are not all installed, and of `--build`."""
+CHECKSUMS = "init.data_checksums"
+_CHECKSUMS_SINCE = 18
+"""The version whose initdb turns data checksums on."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is varied: factors with their levels, the baseline first, and changes of the schema against none."""
+    """What is varied: factors with their levels, the baseline first, and changes of the schema against none.
+
+    `versions` and `builds` are as asked for; `programs` are the PostgreSQLs that they come to (`with_programs`), each a
+    factor and its level, the baseline first.
+    """
 
     factors: Mapping[str, tuple[str, ...]]
     changes: tuple[str, ...] = ()
     objective: str = OBJECTIVE
+    versions: tuple[str, ...] = ()
+    builds: tuple[str, ...] = ()
+    programs: tuple[tuple[str, str], ...] = ()
 
     @property
     def named(self) -> str:
         """The question in a few words."""
         parts = [f"{name.removeprefix('server.')} {', '.join(levels)}" for name, levels in self.factors.items()]
-        return "; ".join([*parts, *self.changes])
+        programs = [f"PostgreSQL {', '.join(self.versions)}"] if self.versions else list(self.builds)
+        return "; ".join([*programs, *parts, *self.changes])
 
 
-def parse(words: Sequence[str], changes: Sequence[str], objective: str | None) -> Question:
+def parse(
+    words: Sequence[str],
+    changes: Sequence[str],
+    objective: str | None,
+    versions: Sequence[str] = (),
+    builds: Sequence[str] = (),
+) -> Question:
     """`work_mem=4MB,64MB` and statements of SQL as a question; a name without a dot is a setting of the server.
 
-    Raises `UsageError`.
+    `versions` are words such as `17` or `16,17`, `builds` sources as for `build.source`, or directories. Raises
+    `UsageError`.
     """
     factors: dict[str, tuple[str, ...]] = {}
     for word in words:
@@ -48,9 +73,39 @@ def parse(words: Sequence[str], changes: Sequence[str], objective: str | None) -
         if len(levels) == 1:
             raise messages.one_level(name)
         factors[name if "." in name else f"server.{name}"] = levels
-    if not factors and not changes:
+    if not (factors or changes or versions or builds):
         raise messages.nothing_asked()
-    return Question(factors, tuple(changes), objective or OBJECTIVE)
+    given = [bool(versions), bool(builds), INSTALLED in factors, any(name.startswith("build.") for name in factors)]
+    if (versions or builds) and sum(given) > 1:
+        raise messages.programs_twice()
+    numbers = dict.fromkeys(each.strip() for word in versions for each in word.split(",") if each.strip())
+    sources = dict.fromkeys(_source(each) for each in builds)
+    return Question(factors, tuple(changes), objective or OBJECTIVE, tuple(numbers), tuple(sources))
+
+
+def _source(text: str) -> str:
+    """`DIR` as `directory:DIR`; any other source as it is, with its path from the root."""
+    return str(parse_spec(f"directory:{text}" if Path(text).expanduser().is_dir() else text))
+
+
+def with_programs(question: Question, source: Source, installed: Callable[[str], bool]) -> Question:
+    """The question with the PostgreSQLs that it asks for; `installed` says whether this machine has a version.
+
+    Where one is not installed all are built, so that they differ in nothing but their source. Raises `UsageError`.
+    """
+    own = str(source.major)
+    if question.builds:
+        sources = tuple((BUILD, each) for each in question.builds)
+        return replace(question, programs=sources if len(sources) > 1 else ((BUILT, own), *sources))
+    if not question.versions:
+        return question
+    if any(each.startswith(f"{own}.") for each in question.versions):
+        own = source.version.split()[0]  # the minor version is what is asked
+    versions = tuple(dict.fromkeys((own, *question.versions)))
+    if len(versions) == 1:
+        raise messages.same_version(own)
+    name = INSTALLED if all(map(installed, versions)) else BUILT
+    return replace(question, programs=tuple((name, each) for each in versions))
 
 
 def clients_of(load: Load) -> int:
@@ -70,10 +125,16 @@ def document(
     source: Source, load: Load | None, data: Path, scripts: Mapping[Path, int], question: Question
 ) -> dict[str, Any]:
     """The tables of a study file: `data` is what `load.init` takes, `scripts` are files with their weights."""
-    factors: dict[str, list[str]] = {name: list(levels) for name, levels in question.factors.items()}
+    factors: dict[str, list[str]] = {}
+    kinds = {name for name, _ in question.programs}
+    if len(kinds) == 1:
+        factors[question.programs[0][0]] = [level for _, level in question.programs]
+    factors |= {name: list(levels) for name, levels in question.factors.items()}
     if question.changes:
         factors[CHANGE] = [NONE, *question.changes]
-    settings = {f"server.{name}": value for name, value in source.settings.items()}
+    held = {f"server.{name}": value for name, value in source.settings.items()}
+    if question.programs:  # else a version would be compared with its initdb's default
+        held[CHECKSUMS] = "on" if source.major >= _CHECKSUMS_SINCE else "off"
     played: dict[str, Any] = {
         "driver": "pgbench",
         "init": str(data),
@@ -86,20 +147,28 @@ def document(
         played["script"] = [f"{path}@{weight}" for path, weight in scripts.items()]
     if load is not None:
         played |= {"clients": clients_of(load), "protocol": protocol_of(load)}
+    varied, baseline = _varied(factors, question.programs if len(kinds) > 1 else ())
     return {
         "study": {
             "format": 1,
             "title": f"{source.database}: {question.named}",
             "question": f"What does {question.named} do to the load of {source.database}?",
         },
-        "factors": factors,
-        "fixed": {name: value for name, value in settings.items() if name not in factors},
+        **varied,
+        "fixed": {name: value for name, value in held.items() if name not in factors},
         "load": {name: value for name, value in played.items() if f"load.{name}" not in factors},
         "responses": {"primary": question.objective},
-        "design": {
-            "baseline": {name: levels[0] for name, levels in factors.items()},
-            "resolution": "5%",
-            "blocks": {"min": 5, "max": 20},
-            "budget": "1h",
-        },
+        "design": {"baseline": baseline, "resolution": "5%", "blocks": {"min": 5, "max": 20}, "budget": "1h"},
     }
+
+
+def _varied(
+    factors: Mapping[str, Sequence[str]], programs: Sequence[tuple[str, str]]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The tables of what is varied, with the baseline: factors that are crossed, or a list of treatments where the
+    PostgreSQLs have their levels in different factors."""
+    if not programs:
+        return {"factors": dict(factors)}, {name: levels[0] for name, levels in factors.items()}
+    others = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+    treatments = [{name: level, **other} for name, level in programs for other in others]
+    return {"treatments": treatments}, treatments[0]

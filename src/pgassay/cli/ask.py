@@ -9,8 +9,13 @@ from pgassay.cli import messages
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pgassay.bench.server import Installation
     from pgassay.capture.asking import Asked
+    from pgassay.capture.format import Capture
     from pgassay.capture.playing import Playback
+    from pgassay.capture.question import Question
     from pgassay.lab.workbench import Workbench
 
 NAME = "ask"
@@ -34,6 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SQL",
         help="a change of the schema, against none: CREATE INDEX ON orders (customer_id)",
     )
+    parser.add_argument(
+        "--version",
+        dest="versions",
+        action="append",
+        default=[],
+        metavar="V,V",
+        help="versions of PostgreSQL, against the server's own: 17",
+    )
+    parser.add_argument(
+        "--build",
+        dest="builds",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="builds of PostgreSQL, the baseline first; one alone against the server's version: git:DIR@COMMIT, a"
+        " directory, tarball:FILE",
+    )
     parser.add_argument("--objective", metavar="RESPONSE", help="what decides (default: tps)")
     add_study_options(parser)
     add_bench_options(parser)
@@ -44,14 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture import asking, files, likeness, question, texts
     from pgassay.lab.run import Remark
 
-    asked = question.parse(arguments.levels_given, arguments.changes, arguments.objective)
+    given = arguments.levels_given, arguments.changes, arguments.objective, arguments.versions, arguments.builds
+    asked = question.parse(*given)
     capture = files.read(arguments.capture)
     own_scripts = any(each.partition("=")[0].strip() == "load.script" for each in arguments.set)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with _workbench(arguments) as bench:
-        written = asking.write(
-            arguments.capture, capture, asked, bench.installation(), bench.runner, stamp, own_scripts=own_scripts
-        )
+        asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
+        serving = _serving(asked, capture, arguments, bench)
+        written = asking.write(arguments.capture, capture, asked, serving, bench.runner, stamp, own_scripts=own_scripts)
         for warning in written.warnings.values():
             messages.warn(warning)
         playback = None
@@ -74,6 +97,39 @@ def _workbench(arguments: argparse.Namespace) -> "Workbench":
     from pgassay.lab.workbench import Workbench
 
     return Workbench(bench_options(arguments))
+
+
+def _is_installed(bench: "Workbench", version: str) -> bool:
+    from pgassay.errors import UsageError
+
+    try:
+        bench.installation(version)
+    except UsageError:
+        return False
+    return True
+
+
+def _serving(
+    asked: "Question", capture: "Capture", arguments: argparse.Namespace, bench: "Workbench"
+) -> "Sequence[Installation]":
+    """Every PostgreSQL that the study will use, the baseline's first; one that is missing is built now.
+
+    A plan builds nothing: what stands in for a build says nothing of extensions and settings.
+    """
+    from pgassay.capture.question import document
+    from pgassay.lab.arms import resolve
+    from pgassay.lab.building import STAND_IN
+    from pgassay.lab.run import write_study
+
+    outline = document(capture.source, capture.load, arguments.capture / capture.data.file, {}, asked)
+    study = write_study(NAME, outline, overrides(arguments, "")).study
+    arms = resolve(study, bench.site()).arms
+    if not arguments.dry_run:
+        bench.require_room(bench.missing_builds(each.setup.build for each in arms))
+    first = sorted(arms, key=lambda each: each.arm.treatment != study.design.baseline)
+    found = {each.installation.bindir: each.installation for each in first}
+    real = [each for each in found.values() if each.found_by != STAND_IN]
+    return real or list(found.values())
 
 
 def _tried(written: "Asked", arguments: argparse.Namespace, bench: "Workbench") -> "Playback":
