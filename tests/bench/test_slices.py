@@ -116,6 +116,8 @@ SELECT 1 / 0;
     assert (played.transactions, played.aborted) == (6, ())
     assert played.latencies.least_ns >= 2_000_000
     assert [each.count for each in played.statements] == [6, 6, 0]
+    assert [each.rows for each in played.statements] == [6, 6, 0]
+    assert [each.count for each in played.scripts] == [6]
 
 
 @pytest.mark.system

@@ -59,7 +59,7 @@ def test_a_trial_gives_its_window_and_its_seconds_and_one_without_gives_nothing(
     text = [base64.b64encode(each.to_bytes()).decode() for each in (fast, slow, both)]
     kept = {
         "format": 1, "start_us": 5_000_000, "interval_us": 1_000_000, "first_wall_ns": 7_000_000_000, "total": text[2],
-        "intervals": text[:2],
+        "intervals": text[:2], "scripts": {"0": text[0], "1": text[1]},
     }  # fmt: skip
     path = run.trial_directory(2) / FILE
     path.write_text(json.dumps(kept))
@@ -68,6 +68,8 @@ def test_a_trial_gives_its_window_and_its_seconds_and_one_without_gives_nothing(
     assert found.whole.counts.tolist() == [90, 10]
     assert found.whole.middle_us == pytest.approx([1000, 8000], rel=0.004)
     assert [(second, int(each.counts.sum())) for second, each in found.seconds] == [(2.0, 90), (3.0, 10)]
+    means = {place: each.mean_us for place, each in found.scripts.items()}
+    assert means == pytest.approx({0: 1000, 1: 8000}, rel=0.004)
     assert latencies(run, 3) is None
     path.write_text("{")
     assert latencies(run, 2) is None, "a figure lacks it, the report does not end"
@@ -84,3 +86,12 @@ def test_latencies_of_slices_are_kept_whole_and_slice_by_slice(slices: list[dict
     whole = buckets_of(base64.b64decode(kept["total"]))
     assert whole.counts.sum() == sum(map(sum, (each.values() for each in slices)))
     assert max(each.quantile_us(1.0) for each in read) == whole.quantile_us(1.0)
+
+
+def test_latencies_of_slices_are_kept_by_script_where_there_are_several() -> None:
+    first, second = (1_000_000, 3), (9_000_000, 1)
+    kept = json.loads(sketches.encode_slices([[first, second]], 0.5, [[first], [second]]))
+    read = [buckets_of(base64.b64decode(kept["scripts"][place])) for place in ("0", "1")]
+    assert [each.mean_us for each in read] == pytest.approx([1000, 9000], rel=0.004)
+    assert [int(each.counts.sum()) for each in read] == [3, 1]
+    assert "scripts" not in json.loads(sketches.encode_slices([[first]], 0.5))

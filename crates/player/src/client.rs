@@ -173,7 +173,9 @@ impl Client {
         let Command::Sql(statement) = &scripts[self.script].commands[self.command] else {
             return Err("an answer came that nobody waits for".into());
         };
-        tally.scripts[self.script].statements[statement.number].record(now - self.sent_ns);
+        let counted = self.connection.answer.counted;
+        tally.scripts[self.script].statements[statement.number]
+            .record(now - self.sent_ns, counted);
         if let Some(refusal) = self.connection.answer.refusal.take() {
             return self.refused(now, refusal, tally);
         }

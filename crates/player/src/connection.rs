@@ -19,6 +19,8 @@ use crate::script::value::Value;
 use crate::specification::Specification;
 
 const BUFFER_BYTES: usize = 16 << 10;
+/// Of a message: its kind and its length.
+const HEADER_BYTES: usize = 5;
 
 /// A server's refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub struct Answer {
     pub refusal: Option<Refusal>,
     /// Rows in it.
     pub rows: u64,
+    /// Rows that the command says it returned or changed.
+    pub counted: u64,
     /// Columns' names and the last row, where they were asked for.
     pub columns: Vec<String>,
     /// The last row.
@@ -222,6 +226,10 @@ impl Connection {
                 | backend::AUTHENTICATION_TAG
                 | backend::BACKEND_KEY_DATA_TAG => self.keep()?,
                 backend::DATA_ROW_TAG | backend::ROW_DESCRIPTION_TAG if rows => self.keep()?,
+                backend::COMMAND_COMPLETE_TAG => {
+                    self.answer.counted += counted(&self.input[HEADER_BYTES..length - 1]);
+                    self.input.advance(length);
+                }
                 tag => {
                     self.answer.rows += u64::from(tag == backend::DATA_ROW_TAG);
                     self.input.advance(length);
@@ -274,8 +282,25 @@ impl Connection {
     }
 }
 
+/// The number at the end of a command's tag: `SELECT 5`, `INSERT 0 1`; none for a command that has no rows.
+fn counted(tag: &[u8]) -> u64 {
+    let last = tag.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    std::str::from_utf8(last).map_or(0, |word| word.parse().unwrap_or(0))
+}
+
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_says_how_many_rows_it_returned_or_changed() {
+        let tags: [&[u8]; 5] = [b"SELECT 5", b"INSERT 0 1", b"UPDATE 12", b"BEGIN", b""];
+        assert_eq!(tags.map(counted), [5, 1, 12, 0, 0]);
     }
 }

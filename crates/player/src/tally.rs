@@ -88,11 +88,14 @@ pub struct OfStatement {
     pub least_ns: u64,
     /// The longest of them.
     pub most_ns: u64,
+    /// Rows that they returned or changed, as the commands say.
+    pub rows: u64,
 }
 
 impl OfStatement {
-    /// Keep one.
-    pub fn record(&mut self, latency_ns: u64) {
+    /// Keep one, with its rows.
+    pub fn record(&mut self, latency_ns: u64, rows: u64) {
+        self.rows += rows;
         self.least_ns = if self.count == 0 {
             latency_ns
         } else {
@@ -113,6 +116,7 @@ impl OfStatement {
             self.most_ns = self.most_ns.max(other.most_ns);
             self.count += other.count;
             self.sum_ns += other.sum_ns;
+            self.rows += other.rows;
         }
     }
 }
@@ -194,16 +198,17 @@ mod tests {
     fn slices_add_up() {
         let mut first = Tally::new(&[2]);
         first.scripts[0].latencies.record(1_000);
-        first.scripts[0].statements[1].record(700);
+        first.scripts[0].statements[1].record(700, 2);
         let mut second = Tally::new(&[2]);
         second.scripts[0].latencies.record(3_000);
-        second.scripts[0].statements[1].record(900);
+        second.scripts[0].statements[1].record(900, 3);
         second.failed.insert("40001".into(), 2);
         first.add(&second);
         let written = serde_json::to_value(&first).unwrap();
         assert_eq!(written["scripts"][0]["latencies"]["count"], 2);
         assert_eq!(written["scripts"][0]["latencies"]["sum_ns"], 4_000);
         assert_eq!(written["scripts"][0]["statements"][1]["least_ns"], 700);
+        assert_eq!(written["scripts"][0]["statements"][1]["rows"], 5);
         assert_eq!(written["failed"]["40001"], 2);
     }
 

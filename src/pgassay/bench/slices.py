@@ -54,12 +54,16 @@ class LatencyHistogram:
 
 @dataclass(frozen=True)
 class StatementTimes:
-    """One statement of a script: how often it was answered, and how long answers took, in nanoseconds."""
+    """One statement of a script: how often it was answered, and how long answers took, in nanoseconds.
+
+    `rows` are those that it returned or changed, as the server counted them.
+    """
 
     count: int
     sum_ns: int
     least_ns: int
     most_ns: int
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,16 @@ class Slice:
     """What one slice yielded; moments by CLOCK_MONOTONIC in nanoseconds.
 
     `failed` counts transactions that were given up, by SQLSTATE; `aborted` says why clients ended. `cpu_ns` is the
-    player's own processor time. `statements` are in the order of the scripts and of the statements in them. `parts` are
-    the transactions that ended in each tenth of a timed slice; what ended while it drained is in none of them.
+    player's own processor time. `scripts` are the latencies of each script in their order, `statements` in the order of
+    the scripts and of the statements in them. `parts` are the transactions that ended in each tenth of a timed slice;
+    what ended while it drained is in none of them.
     """
 
     opened_ns: int
     closed_ns: int
     drained_ns: int
     latencies: LatencyHistogram
+    scripts: tuple[LatencyHistogram, ...] = ()
     statements: tuple[StatementTimes, ...] = ()
     failed: Mapping[str, int] = field(default_factory=dict)
     retries: int = 0

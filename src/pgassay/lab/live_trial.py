@@ -14,7 +14,7 @@ from pgassay.bench.counters import Reading, Sample
 from pgassay.bench.errors import ClusterError, HostError, LoadError, QueryError, SpaceError
 from pgassay.bench.load import LoadResult
 from pgassay.bench.probe import FileReader, Reader
-from pgassay.bench.slices import Beat, Metronome, SlicePlayer
+from pgassay.bench.slices import Beat, LatencyHistogram, Metronome, SlicePlayer
 from pgassay.lab import failures
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Assignment, Window
@@ -316,11 +316,14 @@ class LiveTrial(Trial):
 
     def _keep_slices(self, discarded: Mapping[int, str]) -> None:
         lines = record_of_slices.encode([turn.recorded(discarded.get(turn.round, "")) for turn in self.turns])
-        kept = [turn.played.latencies.buckets for turn in self.turns if turn.round not in discarded]
+        counted = [turn.played for turn in self.turns if turn.round not in discarded]
+        kept = [each.latencies.buckets for each in counted]
+        by_script = zip(*(each.scripts for each in counted), strict=True)
+        scripts = [sum(mine, LatencyHistogram()).buckets for mine in by_script]
         with self._assignment.keeping("the slices"):
             self._site.disk.write_file(self._assignment.staging / record_of_slices.FILE, lines)
             if any(kept):
-                latencies = sketches.encode_slices(kept, self._slice_s)
+                latencies = sketches.encode_slices(kept, self._slice_s, scripts)
                 self._site.disk.write_file(self._assignment.staging / sketches.FILE, latencies)
 
     def _sample(self, source: str, tps: float) -> None:

@@ -117,15 +117,14 @@ class Player:
 
 
 def _slice(answer: Mapping[str, Any], *, timed: bool) -> Slice:
-    latencies, statements = LatencyHistogram(), list[StatementTimes]()
-    for script in answer["scripts"]:
-        latencies += _histogram(script["latencies"])
-        statements += [StatementTimes(**each) for each in script["statements"]]
+    scripts = tuple(_histogram(script["latencies"]) for script in answer["scripts"])
+    statements = [StatementTimes(**each) for script in answer["scripts"] for each in script["statements"]]
     return Slice(
         opened_ns=answer["opened_ns"],
         closed_ns=answer["closed_ns"],
         drained_ns=answer["drained_ns"],
-        latencies=latencies,
+        latencies=sum(scripts, LatencyHistogram()),
+        scripts=scripts,
         statements=tuple(statements),
         failed=answer["failed"],
         retries=answer["retries"],

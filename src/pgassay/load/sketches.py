@@ -31,16 +31,19 @@ def encode(
     return json.dumps(kept).encode()
 
 
-def encode_slices(slices: Sequence[Sequence[tuple[int, int]]], slice_s: float) -> bytes:
-    """The file's contents for a server that took turns: all of its slices, and each of `slice_s` seconds.
+def encode_slices(
+    slices: Sequence[Sequence[tuple[int, int]]], slice_s: float, scripts: Sequence[Sequence[tuple[int, int]]] = ()
+) -> bytes:
+    """The file's contents for a server that took turns: all of its slices, each of `slice_s` seconds, and its scripts.
 
-    A slice is its latencies in (upper edge in ns, count); the edges tell a latency within a thousandth.
+    Latencies are (upper edge in ns, count); the edges tell a latency within a thousandth.
     """
     whole = LatencySketch()
     intervals = [_sketch(each) for each in slices]
     for each in intervals:
         whole.merge(each)
-    return encode(whole, intervals, round(slice_s * 1e6))
+    each_script = {str(number): text(_sketch(each)) for number, each in enumerate(scripts)}
+    return encode(whole, intervals, round(slice_s * 1e6), {"scripts": each_script} if each_script else None)
 
 
 def text(sketch: LatencySketch) -> str:

@@ -7,7 +7,8 @@ HdrHistogram) tells a latency within 0.4 %; its bytes are described in crates/py
 
 import base64
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,12 @@ class Buckets:
     middle_us: NDArray[np.float64]
     counts: NDArray[np.int64]
 
+    @property
+    def mean_us(self) -> float | None:
+        """The mean, within half a bucket's width; None without a latency."""
+        total = int(self.counts.sum())
+        return float((self.middle_us * self.counts).sum()) / total if total else None
+
     def quantile_us(self, share: float) -> float:
         """The nearest rank's bucket; there must be one."""
         wanted = np.ceil(share * self.counts.sum() * (1.0 - 1e-15))
@@ -36,11 +43,15 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of one trial: the whole window, and (second, latencies) for stretches of `interval_s` from its start on."""
+    """Of one trial: the whole window, and (second, latencies) for stretches of `interval_s` from its start on.
+
+    `scripts` are those of each script by its place from 0, where there were several.
+    """
 
     whole: Buckets
     seconds: tuple[tuple[float, Buckets], ...]
     interval_s: float
+    scripts: Mapping[int, Buckets] = field(default_factory=dict)
 
 
 def latencies(run: Run, number: int) -> Latencies | None:
@@ -63,7 +74,8 @@ def _latencies(kept: dict[str, Any]) -> Latencies | None:
     began = (first_ns / 1e3 - start_us) / 1e6 if start_us is not None and first_ns is not None else 0.0
     every = (buckets_of(base64.b64decode(each)) for each in kept["intervals"])
     seconds = tuple((began + place * interval_s, each) for place, each in enumerate(every))
-    return Latencies(whole, seconds, interval_s)
+    scripts = {int(place): buckets_of(base64.b64decode(each)) for place, each in kept.get("scripts", {}).items()}
+    return Latencies(whole, seconds, interval_s, scripts)
 
 
 def buckets_of(sketch: bytes) -> Buckets:
