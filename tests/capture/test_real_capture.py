@@ -14,6 +14,7 @@ from pgassay.capture import files
 from pgassay.capture.reads import MARK
 from pgassay.cli import main
 from pgassay.record.reading import Run
+from pgassay.report import headline, statements
 from pgassay.report.findings import Findings
 from pgassay.testing import real
 from tests.capture import web_shop
@@ -146,3 +147,25 @@ def test_a_question_finds_the_missing_index(
     assert "pattern of LIKE" in said
     assert verdict.effect.treatment == f"schema.change={index}"
     assert (verdict.verdict.kind.value, verdict.effect.estimate > 1.5) == ("better", True)
+
+
+def test_statements_that_get_slower_or_answer_otherwise_are_told(
+    captured: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = "ALTER TABLE order_items DROP CONSTRAINT order_items_pkey; UPDATE customers SET email = upper(email)"
+    with real.private_folder() as folder:
+        run = folder / "run"
+        where = ("--data-dir", str(folder / "data"), "--out", str(run))
+        assert main(["ask", str(captured), "--change", change, *SHORT, *where]) == 0
+        findings = Findings(Run.open(run))
+        found = findings.once(statements.of_run)
+        told = findings.once(headline.headline_of).sentences[-1]
+    worst = found.effects[0]
+    assert (worst.slower, "FROM order_items" in worst.text) == (True, True)
+    before, after = found.tried[worst.script].plans.values()
+    assert ("order_items_pkey" in before, "Seq Scan on order_items" in after) == (True, True)
+    login = next(each for each in found.tried.values() if "FROM customers" in each.text)
+    assert [(each.text, each.baseline_rows, each.rows) for each in found.wrong] == [(login.text, login.calls, 0)]
+    assert "another number of rows: SELECT id, country" in told
+    assert "slower, most of all SELECT p.name" in told
+    assert "another number of rows" in capsys.readouterr().out

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
+from pgassay.bench.slices import Slice
 from pgassay.capture import reads
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.scripts import PlayedStatement
@@ -80,6 +81,11 @@ def _alone(script: PlayedStatement, stage: Stage) -> str:
             ended = player.play(duration_ms=_ALONE_MS)
     except BenchError as error:
         return error.message[:_ERROR_TEXT_MAX]
+    return reason_of(ended)
+
+
+def reason_of(ended: Slice) -> str:
+    """Why a script that was played alone failed; empty where it did not."""
     if ended.aborted:
         return ended.aborted[0][:_ERROR_TEXT_MAX]
     return f"it fails with SQLSTATE {', '.join(ended.failed)}" if ended.failed else ""

@@ -1,6 +1,6 @@
 """What `capture` and `ask` print: what will be read, what a capture holds and cost, what cannot be played; pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay.capture.format import Capture, Cost, Logged
@@ -94,6 +94,13 @@ def _played(load: ScriptedLoad) -> Iterator[str]:
     if len(load.unplayed) > _SHOWN:
         rest = load.unplayed[_SHOWN:]
         yield f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the time"
+
+
+def fail_with(reasons: Iterable[str]) -> str:
+    """A warning: statements that fail with one treatment alone, and so are played with none."""
+    first, *others = reasons
+    more = f", and {len(others)} more" if others else ""
+    return f"a statement of yours fails {first}{more}; it is left out of the load"
 
 
 def likeness(found: Likeness) -> str:

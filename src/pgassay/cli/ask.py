@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
+from pgassay.cli._rehearsals import tried
 from pgassay.cli.run import add_bench_options, add_study_options, bench_options, overrides, run_document, silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pgassay.bench.server import Installation
-    from pgassay.capture.asking import Asked
     from pgassay.capture.format import Capture
-    from pgassay.capture.playing import Playback
     from pgassay.capture.question import Question
     from pgassay.lab.workbench import Workbench
 
@@ -65,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
     from pgassay.capture import asking, files, likeness, question, texts
     from pgassay.lab.run import Remark
+    from pgassay.record.statements import FILE, encode
 
     given = arguments.levels_given, arguments.changes, arguments.objective, arguments.versions, arguments.builds
     asked = question.parse(*given)
@@ -77,20 +77,25 @@ def run(arguments: argparse.Namespace) -> int:
         written = asking.write(arguments.capture, capture, asked, serving, bench.runner, stamp, own_scripts=own_scripts)
         for warning in written.warnings.values():
             messages.warn(warning)
-        playback = None
+        found = None
         if written.load.played and not arguments.dry_run:
-            playback = _tried(written, arguments, bench)
-            written = written.without(playback.failed)
+            found = tried(NAME, written, arguments, bench)
+            written = found.written
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load), end="")
-    if playback is not None and playback.load is not None and capture.load is not None:
-        found = likeness.compare(capture.load, playback.load)
+    if found is None:
+        return run_document(NAME, written.document(), arguments, remarks)
+    if found.load is not None and capture.load is not None:
+        alike = likeness.compare(capture.load, found.load)
         if not silent(arguments):
-            print(texts.likeness(found), end="")
-        if found.score is not None and found.score < likeness.ENOUGH:
-            remarks.append(Remark("likeness", texts.unlike(found), texts.unlike(found)))
-    return run_document(NAME, written.document(), arguments, remarks)
+            print(texts.likeness(alike), end="")
+        if alike.score is not None and alike.score < likeness.ENOUGH:
+            remarks.append(Remark("likeness", texts.unlike(alike), texts.unlike(alike)))
+    if found.failures:
+        said = texts.fail_with(found.failures.values())
+        remarks.append(Remark("failing_statements", said, said))
+    return run_document(NAME, written.document(), arguments, remarks, {FILE: encode(found.statements)})
 
 
 def _workbench(arguments: argparse.Namespace) -> "Workbench":
@@ -130,25 +135,3 @@ def _serving(
     found = {each.installation.bindir: each.installation for each in first}
     real = [each for each in found.values() if each.found_by != STAND_IN]
     return real or list(found.values())
-
-
-def _tried(written: "Asked", arguments: argparse.Namespace, bench: "Workbench") -> "Playback":
-    """The scripts played on a clone of the baseline's data, which the study's own trials will start from."""
-    from pgassay.capture.playing import SETTINGS, Stage, play
-    from pgassay.lab.arms import resolve
-    from pgassay.lab.rehearsal import rehearse
-    from pgassay.lab.run import write_study
-    from pgassay.load.pgbench.options import PgbenchOptions
-
-    study = write_study(NAME, written.document(), overrides(arguments, "")).study
-    resolved = resolve(study, bench.site())
-    baseline = next(each for each in resolved.arms if each.arm.treatment == study.design.baseline)
-    options = baseline.setup.load
-    if not isinstance(options, PgbenchOptions):
-        raise messages.not_played_by(options.driver)
-    clients, protocol = options.clients, options.protocol
-    return rehearse(
-        baseline,
-        SETTINGS,
-        lambda server: play(written.load.played, Stage(server, bench.runner, bench.clock, clients, protocol)),
-    )

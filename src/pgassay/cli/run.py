@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -143,9 +143,16 @@ def read_study(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
 
 
 def run_document(
-    name: str, document: dict[str, object], arguments: argparse.Namespace, remarks: "Sequence[Remark]" = ()
+    name: str,
+    document: dict[str, object],
+    arguments: argparse.Namespace,
+    remarks: "Sequence[Remark]" = (),
+    beside: Mapping[str, bytes] | None = None,
 ) -> int:
-    """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab."""
+    """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab.
+
+    `beside` are files of the record, by name, that say more about the study.
+    """
     from pgassay.cli.plan import print_plan
     from pgassay.lab.arms import resolve
     from pgassay.lab.messages import host_factors_left_out
@@ -175,6 +182,8 @@ def run_document(
             print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
+        for file, content in (beside or {}).items():
+            directory.keep(file, content)
         with live_pages(path, arguments):
             status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments))
     return finish(status, path, reboots, arguments)

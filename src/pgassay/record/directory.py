@@ -208,6 +208,12 @@ class RunDirectory:
         """Is this run to end with the block in hand (see `stopping`)?"""
         return stopping.is_asked(self._disk, self.path)
 
+    def keep(self, name: str, content: bytes) -> None:
+        """Write a file beside the trials that says more about the study; readers that do not know it ignore it."""
+        with as_record_error(self.path, f"write {name}"):
+            self._disk.write_file(self.path / name, content)
+            self._disk.sync_directory(self.path)
+
     def decide(self, data: Mapping[str, Any]) -> None:
         """Journal a decision (see `decisions`) before it is acted upon."""
         self.journal.append(Kind.DECISION, data)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.messages import per_cent
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
-from pgassay.report import comparison, drives, power_cuts, turns, words
+from pgassay.report import comparison, drives, power_cuts, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
@@ -66,7 +66,8 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     # First, since what could not be read is known only when it was asked for.
     steadiness = tuple(doubts(findings.trials, findings.courses, findings.run.responses))
     trials = findings.trials
-    found = [losses(trials), *(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items())]
+    found = [*statements.doubts(findings), losses(trials)]
+    found += [*(f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items())]
     found += [] if findings.finished else [f"the run has not come to its end: {findings.end}"]
     # Where power was cut, the section on power cuts says what became of each treatment.
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)

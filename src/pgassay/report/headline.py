@@ -18,7 +18,7 @@ from pgassay.analysis.explanation import negligible
 from pgassay.analysis.messages import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
-from pgassay.report import cache, curves, decide, disk, power_cuts, words
+from pgassay.report import cache, curves, decide, disk, power_cuts, statements, words
 from pgassay.report.adoption import crash_risks
 from pgassay.report.advice import by_thresholds
 from pgassay.report.answer import headline
@@ -86,7 +86,7 @@ def headline_of(findings: "Findings") -> Headline:
     if cuts is not None:
         return cuts
     if findings.verdicts:
-        return headline(case_of(findings))
+        return statements.with_sentence(headline(case_of(findings)), findings)
     return of_curves(findings)
 
 

@@ -119,9 +119,9 @@ FOLDERS = (
 )  # fmt: skip
 
 EXTENSIONS = (
-    "pg_prewarm", "pg_buffercache", "pgstattuple", "pg_walinspect", "pg_stat_statements", "amcheck",
+    "pg_prewarm", "pg_buffercache", "pgstattuple", "pg_walinspect", "pg_stat_statements", "amcheck", "auto_explain",
 )  # fmt: skip
-"""pg_walinspect came with PostgreSQL 15; an older source simply has none."""
+"""What the lab itself uses. pg_walinspect came with PostgreSQL 15; an older source simply has none."""
 
 
 INCLUDE = "src/include"

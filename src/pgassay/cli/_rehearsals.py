@@ -1,0 +1,133 @@
+"""A captured load tried before it is measured: what fails, how like the source's it is, what each variant answers.
+
+All of it happens on clones of the data that the study's own trials will start from, one after the other. Arms whose
+servers would be the same (another number of clients, say) are tried once.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pgassay.cli import messages
+from pgassay.cli.run import overrides
+
+if TYPE_CHECKING:
+    from pgassay.bench.server import Server
+    from pgassay.capture.asking import Asked
+    from pgassay.capture.examining import Examined
+    from pgassay.capture.format import Load
+    from pgassay.capture.playing import Stage
+    from pgassay.lab.arms import ResolvedArm
+    from pgassay.lab.workbench import Workbench
+    from pgassay.record.statements import StatementRecord
+
+Answers = Mapping[str, "Examined"]
+"""By script, of one arm."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of it: `written` without the scripts that fail, what the `load` was like on the baseline (None where
+    nothing could be counted), and each statement as the arms answered it. `failures` are those of one arm alone."""
+
+    written: "Asked"
+    load: "Load | None"
+    statements: tuple["StatementRecord", ...]
+    failures: Mapping[str, str]
+
+
+def tried(name: str, written: "Asked", arguments: argparse.Namespace, bench: "Workbench") -> Tried:
+    """Try the scripts of `written` for the study `name`; raises `BenchError` where the baseline does not start."""
+    from pgassay.capture.playing import SETTINGS, play
+    from pgassay.lab.arms import resolve
+    from pgassay.lab.rehearsal import rehearse
+    from pgassay.lab.run import write_study
+
+    study = write_study(name, written.document(), overrides(arguments, "")).study
+    arms = resolve(study, bench.site()).arms
+    baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
+    stage = _stage(baseline, bench)
+    playback = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, stage(server)))
+    written = written.without(playback.failed)
+    answers = _answers(written, arms, baseline, bench)
+    failures = {
+        script: f"with {arm.arm.name}: {found.failed}"
+        for arm in arms
+        for script, found in answers.get(arm.arm.name, {}).items()
+        if found.failed
+    }
+    written = written.without(failures)
+    records = statement_records(written, answers, baseline.arm.name)
+    if any(each.differs(arm.arm.name, baseline.arm.name) for each in records for arm in arms):
+        again = _answered(written, baseline, bench)
+        records = statement_records(written, answers, baseline.arm.name, again)
+    return Tried(written, playback.load, records, failures)
+
+
+def statement_records(
+    written: "Asked", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
+) -> tuple["StatementRecord", ...]:
+    """As the record keeps them; `again` is what the baseline answered when it was asked a second time."""
+    from pgassay.record.statements import StatementRecord
+
+    def of(script: str) -> Mapping[str, "Examined"]:
+        return {arm: each[script] for arm, each in answers.items() if script in each and not each[script].failed}
+
+    def repeats(script: str) -> bool:
+        mine = of(script).get(baseline)
+        return again is None or mine is None or script not in again or again[script].rows == mine.rows
+
+    return tuple(
+        StatementRecord(
+            each.name,
+            each.statement.text,
+            max((found.calls for found in of(each.name).values()), default=0),
+            {arm: found.plan for arm, found in of(each.name).items() if found.plan},
+            {arm: found.rows for arm, found in of(each.name).items()},
+            repeats(each.name),
+        )
+        for each in written.load.played
+    )
+
+
+def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]":
+    from pgassay.capture.playing import Stage
+    from pgassay.load.pgbench.options import PgbenchOptions
+
+    options = arm.setup.load
+    if not isinstance(options, PgbenchOptions):
+        raise messages.not_played_by(options.driver)
+    clients, protocol = options.clients, options.protocol
+    return lambda server: Stage(server, bench.runner, bench.clock, clients, protocol)
+
+
+def _answers(
+    written: "Asked", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
+) -> dict[str, Answers]:
+    """By arm; one whose server does not start has none, and the run will say why."""
+    from pgassay.bench.errors import BenchError
+
+    alike: dict[object, list[ResolvedArm]] = {}
+    for arm in (baseline, *arms):
+        key = arm.snapshot_key, tuple(sorted(arm.settings.items())), getattr(arm.setup.load, "protocol", "")
+        alike.setdefault(key, []).append(arm)
+    found: dict[str, Answers] = {}
+    for mine in alike.values():
+        try:
+            answered = _answered(written, mine[0], bench)
+        except BenchError:
+            if mine[0] is baseline:
+                raise
+            continue
+        found |= {arm.arm.name: answered for arm in mine}
+    return found
+
+
+def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
+    from pgassay.capture.examining import examine
+    from pgassay.capture.playing import SETTINGS
+    from pgassay.lab.rehearsal import rehearse
+
+    stage = _stage(arm, bench)
+    return rehearse(arm, SETTINGS, lambda server: examine(written.load.played, stage(server)))

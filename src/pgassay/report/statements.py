@@ -1,0 +1,292 @@
+"""Statements: which scripts of a load get slower or faster with a treatment, by which plan, and whose answers differ.
+
+The mean latency of each script is compared as any response is, block by block. All scripts with all treatments share
+one error rate (Bonferroni), since the worst of many would be picked by chance else. Plans and rows were tried before
+the run where `pgassay ask` made it (`record.statements`); a script of another load is called by its file's name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.messages import plural, rounded
+from pgassay.analysis.observations import Observation
+from pgassay.record.statements import StatementRecord, statements
+from pgassay.report import latencies, words
+from pgassay.report.case import Headline, Text
+from pgassay.report.json_values import effect_values
+from pgassay.report.section import Block, Code, Folded, Section, Sentences, Table
+from pgassay.study.levels import Place
+from pgassay.study.responses import Better, Response
+
+if TYPE_CHECKING:
+    from pgassay.report.findings import Findings
+
+SHOWN = 5
+"""Statements that are told, the worst first; all others are folded."""
+_SCRIPT = "load.script"
+_SHORT, _LONG = 60, 100
+_RESPONSE = Response("statement_latency_ms", "mean latency of a statement", "ms", Better.LOWER)
+
+
+@dataclass(frozen=True)
+class StatementEffect:
+    """One statement with one treatment, against the baseline."""
+
+    script: str
+    text: str
+    effect: Effect
+
+    @property
+    def slower(self) -> bool:
+        """Does its whole interval lie above no change?"""
+        return self.effect.informative and self.effect.low > self.effect.none
+
+    @property
+    def faster(self) -> bool:
+        """Does its whole interval lie below no change?"""
+        return self.effect.informative and self.effect.high < self.effect.none
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """A statement that gives another number of rows with an arm than with the baseline."""
+
+    text: str
+    place: Place
+    calls: int
+    baseline_rows: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What is known of them: effects with the worst first, wrong answers, and as they were tried, by script."""
+
+    effects: Sequence[StatementEffect] = ()
+    wrong: Sequence[WrongAnswer] = ()
+    tried: Mapping[str, StatementRecord] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many statements were compared."""
+        return len({each.script for each in self.effects})
+
+
+def of_run(findings: "Findings") -> Statements:
+    """All of a run; nothing where its load is one script, or where the scripts differ between the trials."""
+    tried = {each.script: each for each in statements(findings.run)}
+    known = [each for each in _effects(findings, tried) if each.effect.blocks]
+    worst_first = sorted(known, key=lambda each: (not each.slower, -each.effect.estimate))
+    return Statements(tuple(worst_first), tuple(_wrong(findings, tried)), tried)
+
+
+def _scripts(findings: "Findings") -> Sequence[str]:
+    """The names of the load's scripts in their order, as each trial's latencies number them."""
+    level = findings.study.fixed.get(_SCRIPT)
+    text = level.typed if level is not None else ""
+    parts = [part.strip() for part in (text.splitlines() if "\n" in text else text.split(","))]
+    return [PurePath(part.rpartition("@")[0] or part).stem for part in parts if part]
+
+
+def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[StatementEffect]:
+    scripts, kept = _scripts(findings), findings.once(latencies.kept)
+    places = [arm.place for arm in findings.study.arms]
+    compared = sum(place.treatment != findings.baseline for place in places)
+    if len(scripts) < 2 or not compared:
+        return
+    for number, script in enumerate(scripts):
+        seen = [
+            Observation(trial.block, *trial.place, mean_us / 1e3)
+            for trial in findings.trials
+            if trial.number in kept
+            and (mine := kept[trial.number].scripts.get(number)) is not None
+            and (mean_us := mine.mean_us) is not None
+        ]
+        found = compare(
+            seen,
+            _RESPONSE,
+            findings.baseline,
+            blocks_max=findings.study.design.blocks_max,
+            comparisons=len(scripts) * compared,
+            looks=findings.looks,
+            arms=places,
+            equivalence=False,
+        )
+        text = tried[script].text if script in tried else script
+        yield from (StatementEffect(script, text, each) for each in found)
+
+
+def _wrong(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[WrongAnswer]:
+    for each in tried.values():
+        for arm in findings.study.arms:
+            baseline = _baseline_of(findings, arm.place)
+            if each.differs(arm.name, baseline):
+                yield WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
+
+
+def _baseline_of(findings: "Findings", place: Place) -> str:
+    """The name of the arm that a place is compared with."""
+    return Place(findings.baseline, place.condition, place.covariate).name
+
+
+def with_sentence(found: Headline, findings: "Findings") -> Headline:
+    """A headline with a sentence more where the load has several statements of which something is known."""
+    text = Text()
+    said = sentence(findings, text)
+    return Headline([*found.sentences, said], [*found.figures, *text.figures]) if said else found
+
+
+def sentence(findings: "Findings", text: Text) -> str:
+    """What a headline says of them: wrong answers first, then how many are slower, and which most of all."""
+    found = findings.once(of_run)
+    return "; ".join(filter(None, (_answers(found, text), _slower(found, text))))
+
+
+def _answers(found: Statements, text: Text) -> str:
+    if not found.wrong:
+        return ""
+    first, many = found.wrong[0], len({each.text for each in found.wrong})
+    counted = text.count(many, "statements with other rows")
+    was, now = (
+        text.number(f"{rows:,}", rows, f"rows of {_short(first.text)}") for rows in (first.baseline_rows, first.rows)
+    )
+    return (
+        f"{counted} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows:"
+        f" {_short(first.text)} gives {now} instead of {was} with {first.place.name}"
+    )
+
+
+def _slower(found: Statements, text: Text) -> str:
+    judged = [each for each in found.effects if each.effect.informative]
+    slower = [each for each in judged if each.slower]
+    if not judged:
+        return ""
+    total = text.count(found.count, "statements that were compared")
+    if not slower:
+        return f"none of {total} statements was shown to be slower"
+    worst, many = slower[0], len({each.script for each in slower})
+    counted = text.count(many, "slower statements")
+    effect = worst.effect
+    values = zip((effect.estimate, effect.low, effect.high), ("", ", low", ", high"), strict=True)
+    times, low, high = (
+        text.number(f"×{rounded(value)}", value, f"latency of {_short(worst.text)}{end}") for value, end in values
+    )
+    return (
+        f"{counted} of {total} statements {'is' if many == 1 else 'are'} slower, most of all {_short(worst.text)}:"
+        f" {times} with {effect.place.name} ({low} to {high}, for all statements together)"
+    )
+
+
+def _short(text: str, most: int = _SHORT) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def doubts(findings: "Findings") -> Iterator[str]:
+    """Where answers differ, a treatment does not do the same work."""
+    told: dict[str, list[WrongAnswer]] = {}
+    for each in findings.once(of_run).wrong:
+        told.setdefault(each.place.name, []).append(each)
+    for arm, wrong in told.items():
+        many = words.counted(len(wrong), "statement")
+        yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {_rows(wrong[0])}"
+
+
+def _rows(wrong: WrongAnswer) -> str:
+    return f"{_short(wrong.text)} {wrong.rows:,} instead of {wrong.baseline_rows:,}"
+
+
+def _blocks(findings: "Findings") -> Iterator[Block]:
+    found = findings.once(of_run)
+    if found.wrong:
+        yield _wrong_table(found.wrong)
+    if not found.effects:
+        return
+    yield Sentences((_counted(found),))
+    worst = found.effects[:SHOWN]
+    yield _table(worst, "The worst statements" if len(found.effects) > SHOWN else "Statements")
+    yield from _plans(findings, worst, found.tried)
+    if len(found.effects) > SHOWN:
+        every = _table(found.effects, "All statements")
+        yield Folded(every.title, (every,))
+    yield Sentences((f"in brackets: {found.effects[0].effect.method}",), small=True)
+
+
+def _counted(found: Statements) -> str:
+    slower, faster = sum(each.slower for each in found.effects), sum(each.faster for each in found.effects)
+    of_all = f"of {words.counted(len(found.effects), 'comparison')} of statements"
+    return f"{of_all}, {slower} {'is' if slower == 1 else 'are'} slower and {faster} faster, for all of them together"
+
+
+def _table(effects: Sequence[StatementEffect], title: str) -> Table:
+    rows = [
+        (
+            _short(each.text, _LONG),
+            each.effect.place.name,
+            f"{words.number(each.effect.baseline_mean)} ms",
+            words.effect(each.effect, _RESPONSE),
+        )
+        for each in effects
+    ]
+    return Table(("statement", "with", "baseline", "mean latency"), rows, title=title, whole=True)
+
+
+def _wrong_table(wrong: Sequence[WrongAnswer]) -> Table:
+    rows = [
+        (_short(each.text, _LONG), each.place.name, f"{each.calls:,}", f"{each.baseline_rows:,}", f"{each.rows:,}")
+        for each in wrong
+    ]
+    return Table(
+        ("statement", "with", "calls", "rows with the baseline", "rows"),
+        rows,
+        title="Statements whose answers differ",
+        notes=("each was asked with the same values, on a clone of the same data, before the run",),
+        whole=True,
+    )
+
+
+def _plans(
+    findings: "Findings", effects: Sequence[StatementEffect], tried: Mapping[str, StatementRecord]
+) -> Iterator[Block]:
+    """The plans of the worst statements, with the baseline and with the treatment."""
+    for each in effects:
+        plans = tried[each.script].plans if each.script in tried else {}
+        mine = each.effect.place
+        both = [(name, plans[name]) for name in (_baseline_of(findings, mine), mine.name) if plans.get(name)]
+        if both:
+            yield Folded(f"Plans of {_short(each.text)}", tuple(Code(plan, f"with {name}") for name, plan in both))
+
+
+def _brief(findings: "Findings") -> str:
+    found = findings.once(of_run)
+    return _counted(found) if found.effects else ""
+
+
+def _plain(findings: "Findings") -> Mapping[str, object]:
+    found = findings.once(of_run)
+    if not (found.effects or found.tried):
+        return {}
+    return {
+        "statements": {
+            "effects": [
+                {"script": each.script, "statement": each.text, **effect_values(each.effect)} for each in found.effects
+            ],
+            "other_rows": [
+                {
+                    "statement": each.text,
+                    "arm": each.place.name,
+                    "calls": each.calls,
+                    "baseline_rows": each.baseline_rows,
+                    "rows": each.rows,
+                }
+                for each in found.wrong
+            ],
+        }
+    }
+
+
+SECTION = Section("statements", "Statements", _blocks, _plain, secondary=True, link="Statements", brief=_brief)

@@ -1,0 +1,116 @@
+"""Statements in a report: planted latencies of scripts come back as one family, worst first, with plans and rows."""
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pgassay._core import LatencySketch
+from pgassay.record.latencies import FILE
+from pgassay.record.statements import FILE as TRIED
+from pgassay.record.statements import StatementRecord, encode
+from pgassay.report import doubts, forms, headline, statements
+from pgassay.report.case import Text
+from pgassay.report.findings import Findings
+from pgassay.report.section import Code, Folded, Table
+from pgassay.study.responses import Status
+from pgassay.testing.planted import make_run
+
+BASELINE, WIDE, HALF = (f"table.fillfactor={level}" for level in ("100", "75", "50"))
+SCRIPTS = ("reads", "writes", "joins", "counts", "sorts", "merges", "scans")
+SLOWER: Mapping[tuple[str, str], float] = {("writes", "75"): 3.0, ("joins", "50"): 1.5, ("reads", "75"): 0.5}
+"""By script and level; all others take as long as with the baseline."""
+
+
+def text_of(sketch: LatencySketch) -> str:
+    return base64.b64encode(sketch.to_bytes()).decode()
+
+
+def planted(path: Path, scripts: tuple[str, ...] = SCRIPTS) -> Findings:
+    """Each script takes a millisecond, a little more or less by block, times what is planted."""
+    run = make_run(path, fixed=[f"load.script={','.join(f'/x/{each}.sql@1' for each in scripts)}"])
+    for trial in run.trials:
+        level, whole, mine = trial.treatment.partition("=")[2], LatencySketch(), {}
+        for number, script in enumerate(scripts):
+            sketch = LatencySketch()
+            wander = 1 + 0.02 * ((trial.number * (number + 3)) % 5)
+            sketch.record(round(1000 * wander * SLOWER.get((script, level), 1.0)), 100)
+            mine[str(number)] = text_of(sketch)
+            whole.merge(sketch)
+        kept = {"format": 1, "interval_us": 1_000_000, "total": text_of(whole), "intervals": [], "scripts": mine}
+        if trial.status is Status.VALID:
+            (run.trial_directory(trial.number) / FILE).write_text(json.dumps(kept))
+    return Findings(run)
+
+
+def with_answers(findings: Findings) -> Findings:
+    """As `pgassay ask` tries them: `writes` has another plan, `joins` other rows."""
+    plans = {BASELINE: "Index Scan  (cost=1)", WIDE: "Seq Scan  (cost=9)", HALF: "Index Scan  (cost=1)"}
+    tried = [
+        StatementRecord("writes", "UPDATE t SET a = $1", 50, plans, {BASELINE: 50, WIDE: 50, HALF: 50}),
+        StatementRecord("joins", "SELECT * FROM t JOIN u USING (id)", 50, {}, {BASELINE: 1200, WIDE: 1200, HALF: 0}),
+    ]
+    (findings.run.path / TRIED).write_bytes(encode(tried))
+    return findings
+
+
+def test_the_slower_statements_come_first_and_share_one_error_rate(tmp_path: Path) -> None:
+    found = statements.of_run(planted(tmp_path / "run"))
+    assert [(each.script, each.effect.treatment) for each in found.effects if each.slower] == [
+        ("writes", WIDE), ("joins", HALF),
+    ]  # fmt: skip
+    assert [each.script for each in found.effects[:2]] == ["writes", "joins"]
+    assert [(each.script, each.effect.treatment) for each in found.effects if each.faster] == [("reads", WIDE)]
+    assert {each.effect.comparisons for each in found.effects} == {len(SCRIPTS) * 2}
+    worst = found.effects[0].effect
+    assert worst.low < 3.0 < worst.high
+    assert worst.estimate == pytest.approx(3.0, rel=0.03)
+
+
+def test_answer_and_page_tell_the_worst_with_their_plans(tmp_path: Path) -> None:
+    findings = with_answers(planted(tmp_path / "run"))
+    said = findings.once(headline.headline_of).sentences[-1]
+    assert said.startswith(
+        "1 statement gives another number of rows: SELECT * FROM t JOIN u USING (id) gives 0 instead of 1,200 with"
+        f" {HALF}; 2 of 7 statements are slower, most of all UPDATE t SET a = $1: ×3"
+    )
+    blocks = tuple(statements.SECTION.blocks(findings))
+    tables = [each for each in blocks if isinstance(each, Table)]
+    assert [table.title for table in tables] == ["Statements whose answers differ", "The worst statements"]
+    assert [len(table.rows) for table in tables] == [1, statements.SHOWN]
+    plans, every = (each for each in blocks if isinstance(each, Folded))
+    assert plans.blocks == (
+        Code("Index Scan  (cost=1)", f"with {BASELINE}"),
+        Code("Seq Scan  (cost=9)", f"with {WIDE}"),
+    )
+    (whole,) = every.blocks
+    assert isinstance(whole, Table)
+    assert len(whole.rows) == len(SCRIPTS) * 2
+
+
+def test_answers_that_differ_are_doubted_and_in_the_json(tmp_path: Path) -> None:
+    findings = with_answers(planted(tmp_path / "run"))
+    assert doubts.reasons(findings)[0] == (
+        f"1 statement gives another number of rows with {HALF}: SELECT * FROM t JOIN u USING (id) 0 instead of 1,200"
+    )
+    part = forms.document(findings)["statements"]
+    assert part["other_rows"] == [
+        {"statement": "SELECT * FROM t JOIN u USING (id)", "arm": HALF, "calls": 50, "baseline_rows": 1200, "rows": 0}
+    ]
+    assert part["effects"][0]["statement"] == "UPDATE t SET a = $1"
+
+
+def test_where_none_is_slower_the_headline_says_so(tmp_path: Path) -> None:
+    findings = planted(tmp_path / "run", ("counts", "sorts"))
+    text = Text()
+    assert statements.sentence(findings, text) == "none of 2 statements was shown to be slower"
+    assert [figure.value for figure in text.figures] == [2]
+
+
+def test_a_load_of_one_script_has_no_statements(tmp_path: Path) -> None:
+    findings = planted(tmp_path / "run", ("writes",))
+    assert statements.of_run(findings) == statements.Statements()
+    assert tuple(statements.SECTION.blocks(findings)) == ()
+    assert statements.sentence(findings, Text()) == ""
