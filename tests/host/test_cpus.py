@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgassay.bench.cpu_lists import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.host import cpus
 from tests.host.made import put
 
@@ -34,14 +35,16 @@ def test_a_number_uses_siblings_last_unless_together(text: str, chosen: tuple[in
     assert cpus.parse_selection(str(selection)) == selection, "the canonical form means the same"
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "3-1", "two", "1,", "4:sideways", "cpu:", "1.5"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "3-1", "two", "1,", "4:sideways", "cpu:", "1.5", "node:", "node:x", "node"]
+)
 def test_anything_else_is_refused(text: str) -> None:
     assert cpus.parse_selection(text) is None
 
 
 @given(st.sets(st.integers(0, 200), min_size=1))
 def test_lists_are_read_as_they_are_shown(found: set[int]) -> None:
-    assert set(cpus.parse_list(cpus.show_list(found))) == found
+    assert set(parse_list(show_list(found))) == found
 
 
 def test_cores_come_from_the_kernels_topology(tmp_path: Path) -> None:
@@ -50,3 +53,15 @@ def test_cores_come_from_the_kernels_topology(tmp_path: Path) -> None:
     assert cpus.cores({0, 1, 2, 3}, tmp_path) == [(0, 2), (1, 3)]
     assert cpus.cores({1, 2, 3}, tmp_path) == [(1, 3), (2,)]
     assert cpus.cores({8, 9}, tmp_path) == [(8,), (9,)], "a kernel that does not tell has no siblings"
+
+
+def test_nodes_and_their_cpus_come_from_the_kernel(tmp_path: Path) -> None:
+    assert cpus.parse_selection("node:0-1") == cpus.Selection(nodes=(0, 1))
+    assert str(cpus.Selection(nodes=(0, 1))) == "node:0-1"
+    assert nodes(tmp_path) == memory_nodes(tmp_path) == node_cpus(0, tmp_path) == frozenset()
+    put(tmp_path, "sys/devices/system/node/online", "0-2\n")
+    put(tmp_path, "sys/devices/system/node/has_memory", "0,2\n")
+    put(tmp_path, "sys/devices/system/node/node1/cpulist", "4-7\n")
+    assert nodes(tmp_path) == {0, 1, 2}
+    assert memory_nodes(tmp_path) == {0, 2}
+    assert node_cpus(1, tmp_path) == {4, 5, 6, 7}

@@ -8,7 +8,8 @@ import pytest
 from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
 from pgassay.host import messages
-from pgassay.host.factors import Cores, HugePages, Memory, Scheduling, TransparentHugePages
+from pgassay.host.factors import HugePages, Memory, TransparentHugePages
+from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.study.levels import Level
 from pgassay.testing.fakes.server import FakeInstallation
 
@@ -73,6 +74,12 @@ def test_nonsense_is_refused(typed: str) -> None:
         (Memory(), "all", ["host.memory = all: nothing to set"]),
         (Cores(), "4", ["host.cores = 4: CPUAffinity="]),
         (Cores(), "all", ["host.cores = all: nothing to set"]),
+        (Siblings(), "on", ["host.smt = on: echo on > /sys/devices/system/cpu/smt/control"]),
+        (Siblings(), "off", ["host.smt = off: echo off > /sys/devices/system/cpu/smt/control and nosmt"]),
+        (CpuLatency(), "usual", ["host.cpu_latency = usual: nothing to set"]),
+        (CpuLatency(), "20us", ["host.cpu_latency = 20us: a tuned profile with force_latency=20 "]),
+        (MemoryNodes(), "all", ["host.memory_nodes = all: nothing to set"]),
+        (MemoryNodes(), "0", ["host.memory_nodes = 0: NUMAPolicy=bind and NUMAMask=0"]),
         (Scheduling(), "usual", ["host.scheduling = usual: nothing to set"]),
         (Scheduling(), "realtime", ["host.scheduling = realtime: CPUSchedulingPolicy=rr"]),
     ],

@@ -39,6 +39,9 @@ class Kernel:
     def make_group(self, path: Path) -> None:
         raise AssertionError(path)
 
+    def hold(self, path: Path, data: bytes) -> None:
+        raise AssertionError(path)
+
     def give_back(self) -> None:
         raise AssertionError
 

@@ -16,7 +16,9 @@ from pgassay.bench.server import Server
 from pgassay.host import groups, huge_pages
 from pgassay.host.changes import Ledger, LocalHost, boot_of, current
 from pgassay.host.clock import SystemClock
-from pgassay.host.factors import Cores, HostFactor, HugePages, Memory, Scheduling, TransparentHugePages
+from pgassay.host.factors import HugePages, Memory, TransparentHugePages
+from pgassay.host.host_factor import HostFactor
+from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation
@@ -156,6 +158,40 @@ def test_none_is_read_back_as_none(bench: Bench) -> None:
     assert bench.start((HugePages(), "none"), (Memory(), "all"), (Cores(), "all")) == {
         "host.huge_pages": "none", "host.memory": "all", "host.cores": "all",
     }  # fmt: skip
+
+
+def test_a_server_on_a_node_has_its_cpus_and_its_memory(bench: Bench) -> None:
+    if MemoryNodes().unavailable("host.memory_nodes"):
+        pytest.skip("no NUMA nodes")
+    asked: list[tuple[HostFactor, str]] = [(MemoryNodes(), "0"), (Cores(), "node:0")]
+    assert bench.start(*asked) == {"host.memory_nodes": "0", "host.cores": "node:0"}
+    assert bench.server is not None
+    backend = int(bench.server.query("SELECT pg_backend_pid()")[0][0])
+    assert "bind:0" in Path(f"/proc/{backend}/numa_maps").read_text()
+    assert " bind:" not in Path("/proc/self/numa_maps").read_text(), "never the lab"
+    bench.server.stop()
+    assert bench.start((MemoryNodes(), "all")) == {"host.memory_nodes": "all"}
+
+
+def test_a_limit_of_wake_ups_holds_for_a_trial_and_leaves_no_trace(bench: Bench) -> None:
+    factor = CpuLatency()
+    if (reason := factor.unavailable(factor.pattern)) is not None:
+        pytest.skip(reason)
+    before = factor._held()
+    assert bench.start((factor, "1us")) == {"host.cpu_latency": "1us"}
+    bench.host.give_back()
+    assert factor._held() == before
+
+
+def test_siblings_go_and_come_back(bench: Bench) -> None:
+    factor = Siblings()
+    if (reason := factor.unavailable(factor.pattern)) is not None:
+        pytest.skip(reason)
+    there = os.cpu_count()
+    before = current(factor._path)
+    assert bench.start((factor, "off")) == {"host.smt": "off"}
+    bench.host.give_back()
+    assert (current(factor._path), os.cpu_count()) == (before, there)
 
 
 def test_transparent_huge_pages_are_put_back(bench: Bench) -> None:

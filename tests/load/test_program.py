@@ -23,14 +23,15 @@ def _eight(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "canonical"), [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5")]
+    ("typed", "canonical"),
+    [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5"), ("node:1,0", "node:0-1")],
 )
 def test_a_level_stands_for_itself(typed: str, canonical: str) -> None:
     assert program.parse_cores("load.cores", typed) == canonical
     assert program.parse_cores("load.cores", canonical) == canonical
 
 
-@pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1"])
+@pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1", "node:", "node:x", "3-1"])
 def test_nonsense_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         program.parse_cores("load.cores", typed)
@@ -41,6 +42,15 @@ def test_more_cores_than_there_are_is_refused_before_anything_runs() -> None:
     program.check("cpu:0,7")
     with pytest.raises(UsageError, match="not available: 8,9"):
         program.check("cpu:7,8,9")
+
+
+@pytest.mark.usefixtures("_eight")
+def test_a_node_stands_for_its_cpus_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "node_cpus", lambda node: frozenset({1: {6, 7, 8, 9}}.get(node, ())))
+    program.check("node:1")
+    assert program.place("node:1", server(1)).cpus == (6, 7)
+    with pytest.raises(UsageError, match="no such NUMA node"):
+        program.check("node:0-1")
 
 
 @pytest.mark.usefixtures("_eight")

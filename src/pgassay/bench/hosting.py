@@ -16,12 +16,14 @@ from pgassay.bench.errors import HostError
 class Placement:
     """Where a program runs: the CPUs that it may use (empty: all of them) and the control groups that it joins.
 
-    `realtime`: before every other program that wants the same CPU (SCHED_RR, sched(7)).
+    `realtime`: before every other program that wants the same CPU (SCHED_RR, sched(7)). `nodes`: the NUMA nodes from
+    which all of its memory comes (empty: wherever the kernel finds some).
     """
 
     cpus: tuple[int, ...] = ()
     groups: tuple[Path, ...] = ()
     realtime: bool = False
+    nodes: tuple[int, ...] = ()
 
 
 ANYWHERE = Placement()
@@ -39,6 +41,12 @@ class HostChanges(Protocol):
     def make_group(self, path: Path) -> None:
         """Make a control group of ours; whatever still runs in it is ended when it is given back; `HostError`."""
 
+    def hold(self, path: Path, data: bytes) -> None:
+        """Write into a file of the kernel's that asks for something while it is open; closed when given back.
+
+        The kernel closes it, too, however this process ends. Raises `HostError`.
+        """
+
     def give_back(self) -> None:
         """Undo everything that was changed since the last time; harmless when nothing was."""
 
@@ -51,6 +59,9 @@ class _NothingChanges:
 
     def make_group(self, path: Path) -> None:
         raise HostError(f'"{path}" cannot be made here')
+
+    def hold(self, path: Path, data: bytes) -> None:
+        raise HostError(f'"{path}" cannot be held here')
 
     def give_back(self) -> None:
         return
@@ -77,6 +88,8 @@ class Hosting:
     groups: list[Path] = field(default_factory=list)
     realtime: bool = False
     """The server's processes go before those of other programs."""
+    nodes: tuple[int, ...] = ()
+    """The NUMA nodes from which the server's memory comes; empty for all."""
     huge_page_bytes: int = 0
     """Bytes that the server will have in huge pages, which no memory limit counts."""
     cold: bool = False
@@ -89,5 +102,5 @@ class Hosting:
 
     @property
     def placement(self) -> Placement:
-        """CPUs and control groups in which the server is to start, and whether it goes before other programs."""
-        return Placement(self.cpus, tuple(self.groups), self.realtime)
+        """CPUs, control groups and NUMA nodes that the server gets, and whether it goes before other programs."""
+        return Placement(self.cpus, tuple(self.groups), self.realtime, self.nodes)

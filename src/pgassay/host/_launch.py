@@ -1,23 +1,43 @@
-"""Runs between fork and exec of every program that we start: `_launch.py PPID SIGNAL IDS CPUS GROUPS POLICY PROGRAM …`.
+"""Runs between fork and exec of every program that we start: `_launch.py PPID SIGNAL IDS CPUS GROUPS POLICY NODES …`.
 
-It joins the control groups, keeps to the CPUs and takes the scheduling policy that it is given (all that the program
-starts inherits these), becomes the asked account, asks the kernel for a signal when its parent dies (prctl(2),
-PR_SET_PDEATHSIG: must come after the change of account, which clears it), and becomes the program. A little program of
-its own rather than `preexec_fn`, which is unsafe with threads. Imports nothing of pgassay; `IDS` is
-`UID:GID:GROUP,…`, `POLICY` is `rr` for SCHED_RR at its lowest priority, and `-` stands for nothing.
+It joins the control groups, keeps to the CPUs and the memory of the NUMA nodes and takes the scheduling policy that it
+is given (all that the program starts inherits these), becomes the asked account, asks the kernel for a signal when its
+parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the change of account, which clears it), and becomes the
+program. A little program of its own rather than `preexec_fn`, which is unsafe with threads. Imports nothing of pgassay;
+`IDS` is `UID:GID:GROUP,…`, `POLICY` is `rr` for SCHED_RR at its lowest priority, the program follows `NODES`, and `-`
+stands for nothing.
 """
 
 import ctypes
+import errno
 import os
 import sys
 
 PR_SET_PDEATHSIG = 1
+MPOL_DEFAULT, MPOL_BIND = 0, 2
+_SET_MEMPOLICY = {"x86_64": 238, "ppc64le": 261, "s390x": 270, "aarch64": 237, "riscv64": 237, "loongarch64": 237}
+"""The number of the call, which the C library does not offer."""
+_NODES_MAX = 1024
 NOT_RUN = 127
+
+
+def bind_memory(nodes: "tuple[int, ...]") -> None:
+    """Take memory from these NUMA nodes alone from now on, or from all of them; raises `OSError`."""
+    number = _SET_MEMPOLICY.get(os.uname().machine)
+    if number is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    mask = (ctypes.c_ulong * (_NODES_MAX // 8 // ctypes.sizeof(ctypes.c_ulong)))()
+    bits = 8 * ctypes.sizeof(ctypes.c_ulong)
+    for node in nodes:
+        mask[node // bits] |= 1 << node % bits
+    asked = (MPOL_BIND, mask, _NODES_MAX) if nodes else (MPOL_DEFAULT, None, 0)
+    if ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *asked) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def main(arguments: list[str]) -> int:
     """Become the program; returns only when that fails."""
-    parent, death_signal, ids, cpus, groups, policy, *command = arguments
+    parent, death_signal, ids, cpus, groups, policy, nodes, *command = arguments
     try:
         for group in groups.split(":") if groups != "-" else ():
             descriptor = os.open(f"{group}/cgroup.procs", os.O_WRONLY)
@@ -25,6 +45,8 @@ def main(arguments: list[str]) -> int:
             os.close(descriptor)
         if cpus != "-":
             os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+        if nodes != "-":
+            bind_memory(tuple(map(int, nodes.split(","))))
         if policy == "rr":
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         if ids != "-":

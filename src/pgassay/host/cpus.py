@@ -1,39 +1,47 @@
-"""Which CPUs a server may use: a list as taskset(1) takes it, or a number of them chosen by the machine's topology.
+"""Which CPUs a server may use: a list as taskset(1) takes it, NUMA nodes, or a number chosen by the machine's topology.
 
 Of a number, siblings of simultaneous multithreading are used last (`4`, `4:apart`: each CPU on a core of its own while
 there are cores left) or first (`4:together`: both siblings of a core, then the next). See the kernel's "CPU topology".
 """
 
 import os
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.cpu_lists import parse_list, show_list
+
 ALL = "all"
 APART = "apart"
 TOGETHER = "together"
+NODE = "node:"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A parsed level: a list of CPUs, or a number with how siblings are used; neither for all of them."""
+    """A parsed level: a list of CPUs, of NUMA nodes, or a number with how siblings are used; none for all of them."""
 
     cpus: tuple[int, ...] = ()
     count: int = 0
     together: bool = False
+    nodes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
+        if self.nodes:
+            return f"{NODE}{show_list(self.nodes)}"
         if self.cpus:
             return f"cpu:{show_list(self.cpus)}"
         return f"{self.count}:{TOGETHER if self.together else APART}" if self.count else ALL
 
 
 def parse_selection(text: str) -> Selection | None:
-    """`all`, `4`, `4:together`, `0-3,6`, `cpu:2`; None for anything else."""
+    """`all`, `4`, `4:together`, `0-3,6`, `cpu:2`, `node:0`; None for anything else."""
     stripped = text.strip()
     if stripped == ALL:
         return Selection()
+    if stripped.startswith(NODE):
+        nodes = parse_list(stripped.removeprefix(NODE))
+        return Selection(nodes=nodes) if nodes else None
     number, _, how = stripped.partition(":")
     if number.isdecimal() and int(number) > 0 and how in ("", APART, TOGETHER):
         return Selection(count=int(number), together=how == TOGETHER)
@@ -42,31 +50,6 @@ def parse_selection(text: str) -> Selection | None:
         cpus = parse_list(listed)
         return Selection(cpus=cpus) if cpus else None
     return None
-
-
-def parse_list(text: str) -> tuple[int, ...]:
-    """`0-3,6` as numbers in order; empty for what is no such list."""
-    found: set[int] = set()
-    for part in text.strip().split(","):
-        span = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
-        if span is None:
-            return ()
-        first, last = int(span[1]), int(span[2] or span[1])
-        if last < first:
-            return ()
-        found |= set(range(first, last + 1))
-    return tuple(sorted(found))
-
-
-def show_list(cpus: Collection[int]) -> str:
-    """CPU numbers in the kernel's list format, such as `0-3,6`."""
-    spans: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if spans and cpu == spans[-1][1] + 1:
-            spans[-1][1] = cpu
-        else:
-            spans.append([cpu, cpu])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
 
 
 def cores(usable: Collection[int], root: Path = Path("/")) -> list[tuple[int, ...]]:

@@ -1,7 +1,8 @@
-"""The factors of the machine: its huge pages, the server's memory and CPUs.
+"""The factors of the machine that are about memory: huge pages, and how much the server may have; and the list of all.
 
 Set before the server starts, given back after its end. They change only what the server gets: the lab, the load's
-program and drives stay where they are. What needs root says so before a run; docs/host-factors.md describes each.
+program and drives stay where they are. What needs root says so before a run; docs/host-factors.md describes each. Those
+of the processors are in `processors`.
 """
 
 import os
@@ -9,11 +10,12 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import QueryError
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft
 from pgassay.bench.hosting import Hosting
-from pgassay.bench.server import Server
 from pgassay.host import cpus, groups, huge_pages, messages
 from pgassay.host.changes import current
+from pgassay.host.host_factor import HostFactor
+from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, parse_memory
@@ -21,31 +23,6 @@ from pgassay.study.units import format_bytes, parse_memory
 NONE = "none"
 _LEAST_MEMORY_BYTES = 32 << 20
 _WORDS = ("always", "madvise", "never")
-
-
-class HostFactor(Factor):
-    """What all of them share: the machine's root directory, which tests put elsewhere."""
-
-    stage = Stage.HOST
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self.root = root
-
-    def unavailable(self, name: str) -> str | None:
-        """Root alone may change the machine."""
-        return None if os.geteuid() == 0 else messages.NO_ROOT
-
-    def adopt_by(self, name: str, level: Level, server: Server) -> str:
-        """The steps on a server of one's own, the kernel's side and PostgreSQL's.
-
-        From PostgreSQL's manual ("Managing Kernel Resources", "Linux Huge Pages"), the kernel's (hugetlbpage,
-        transhuge) and systemd.resource-control(5). They hold for the settings that the level was measured with.
-        """
-        return "\n".join(self.steps(level.typed)) or f"{name} = {level.typed}: nothing to set"
-
-    def steps(self, typed: str) -> tuple[str, ...]:
-        """One sentence a step; empty where the level is what a server has anyway."""
-        return ()
 
 
 class HugePages(HostFactor):
@@ -244,108 +221,7 @@ class Memory(HostFactor):
         )
 
 
-class Cores(HostFactor):
-    """`host.cores`: the CPUs that the server may use; clients may use all."""
-
-    pattern = "host.cores"
-    summary = "CPUs of the server; of a number, siblings are used last, or first with :together"
-    accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1"
-
-    def unavailable(self, name: str) -> str | None:
-        """Anyone may keep to fewer CPUs."""
-        return None
-
-    def parse(self, name: str, typed: str) -> Level:
-        """A number with how siblings are used, or a list."""
-        selection = cpus.parse_selection(typed)
-        if selection is None:
-            raise messages.not_a_host_level(name, typed, self.accepts)
-        return Level(typed, str(selection))
-
-    def require_here(self, name: str, level: Level) -> None:
-        """The machine must have them, and let us use them."""
-        selection, there = _selection(level), cpus.usable()
-        if selection.count > len(there):
-            raise messages.too_many_cpus(name, level.typed, len(there))
-        if missing := set(selection.cpus) - there:
-            raise messages.no_such_cpus(name, level.typed, cpus.show_list(missing))
-
-    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """The server starts on them; all of its processes inherit that (sched_setaffinity(2))."""
-        if level.canonical != cpus.ALL:
-            hosting.cpus = self.chosen(level)
-
-    def chosen(self, level: Level) -> tuple[int, ...]:
-        """The CPUs that a level means here."""
-        return cpus.choose(_selection(level), cpus.cores(cpus.usable(), self.root))
-
-    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The level if the postmaster has the CPUs that it means here, else its own as `cpu:LIST`; None if gone."""
-        try:
-            found = tuple(sorted(os.sched_getaffinity(readable.server.postmaster_pid)))
-        except OSError:
-            return None
-        return level.canonical if found == self.chosen(level) else f"cpu:{cpus.show_list(found)}"
-
-    def steps(self, typed: str) -> tuple[str, ...]:
-        """An affinity of the service, or fewer processors."""
-        if typed == cpus.ALL:
-            return ()
-        return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
-
-
-class Scheduling(HostFactor):
-    """`host.scheduling`: whether other programs of this machine may take the CPU from the server and its load.
-
-    Real-time round-robin at its lowest priority (sched(7), SCHED_RR): no program of the usual kind runs on a CPU while
-    the server or the load wants it, but for the twentieth that the kernel keeps for them. What the machine itself takes
-    away (its host, its clock) stays.
-    """
-
-    pattern = "host.scheduling"
-    summary = "usual, or realtime: the server and its load go before other programs"
-    accepts = "usual, realtime"
-    default = "usual"
-
-    def parse(self, name: str, typed: str) -> Level:
-        """One of the two words; raises `UsageError`."""
-        if typed.strip() not in ("usual", "realtime"):
-            raise messages.not_a_host_level(name, typed, self.accepts)
-        return Level(typed, typed.strip())
-
-    def require_here(self, name: str, level: Level) -> None:
-        """Try it for a moment: containers and kernels may refuse even root."""
-        if level.canonical == "usual":
-            return
-        before = os.sched_getscheduler(0), os.sched_getparam(0)
-        try:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-            os.sched_setscheduler(0, *before)
-        except OSError as error:
-            raise messages.no_realtime(name, error.strerror or "not permitted") from None
-
-    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        """The server starts so; all of its processes inherit it, and the load's program follows its server."""
-        hosting.realtime = level.canonical == "realtime"
-
-    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The postmaster's policy; None if it is gone."""
-        try:
-            policy = os.sched_getscheduler(readable.server.postmaster_pid)
-        except OSError:
-            return None
-        return "realtime" if policy == os.SCHED_RR else "usual"
-
-    def steps(self, typed: str) -> tuple[str, ...]:
-        """For measuring, not for serving."""
-        if typed == "usual":
-            return ()
-        return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what runs beside it",)
-
-
-def _selection(level: Level) -> cpus.Selection:
-    return cpus.parse_selection(level.canonical) or cpus.Selection()
-
-
-FACTORS: tuple[Factor, ...] = (HugePages(), TransparentHugePages(), Memory(), Cores(), Scheduling())
+FACTORS: tuple[Factor, ...] = (
+    HugePages(), TransparentHugePages(), Memory(), MemoryNodes(), Cores(), Siblings(), CpuLatency(), Scheduling(),
+)  # fmt: skip
 """What the lab's catalogue takes."""

@@ -49,6 +49,16 @@ def counts_huge_pages(root: Path = Path("/")) -> bool:
         return False
 
 
+def forgets_cpus(root: Path = Path("/")) -> bool:
+    """Are there groups of version 1's cpuset? They lose a CPU that goes offline, and do not get it back with it."""
+    try:
+        mounts = [line.split() for line in (root / "proc/mounts").read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return False
+    tops = [root / each[1].lstrip("/") for each in mounts if each[2] == "cgroup" and "cpuset" in each[3].split(",")]
+    return any(each.is_dir() for top in tops for each in top.glob("*"))
+
+
 def limit_memory(changes: HostChanges, hierarchy: Hierarchy, limit_bytes: int) -> Path:
     """A new group in which processes have `limit_bytes` for everything, page cache included, and no swap."""
     if hierarchy.version == V2 and "memory" not in _words(hierarchy.top / "cgroup.subtree_control"):

@@ -109,6 +109,29 @@ def no_such_cpus(name: str, typed: str, missing: str) -> UsageError:
     )
 
 
+def cpus_gone(name: str, typed: str, there: int) -> HostError:
+    """CPUs that were there before the run are offline now."""
+    return HostError(f'"{name}" = {typed}: only {there} of these CPUs are online, see host.smt', code="no_cores")
+
+
+def no_such_nodes(name: str, typed: str, there: str) -> UsageError:
+    """A NUMA node that is absent, or has nothing of what is asked."""
+    return UsageError(f'"{name}" = {typed}: this machine has no such NUMA node', f"it has: {there or 'none'}")
+
+
+def no_binding(name: str, reason: str) -> UsageError:
+    """The kernel, or the container, lets no program of ours choose its memory."""
+    return UsageError(f'"{name}" must be all here: {reason.lower()}', "containers need SYS_NICE")
+
+
+def held_by_another(name: str, typed: str, found: str) -> UsageError:
+    """The lowest limit of all programs holds."""
+    return UsageError(
+        f'"{name}" cannot be {typed}: another program holds it at {found}',
+        f"give {found} or less, or end what holds /dev/cpu_dma_latency open (tuned, for one)",
+    )
+
+
 def no_such_huge_page(name: str, typed: str, sizes: str) -> UsageError:
     """A size that this kernel does not have."""
     return UsageError(f'"{name}" = {typed}: this kernel has no huge pages of that size', f"it has: {sizes or 'none'}")
@@ -143,3 +166,7 @@ def unwritable_unit(text: str) -> BenchError:
 NO_ROOT = "needs root"
 NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
 NO_TRANSPARENT = "this kernel has no transparent huge pages"
+NO_SIBLINGS = "this machine has no siblings of simultaneous multithreading that may be switched"
+SIBLINGS_WOULD_STAY_AWAY = "control groups of cpuset, version 1, would not get the siblings back"
+NO_IDLE_STATES = "this kernel leaves out no idle states: no /dev/cpu_dma_latency, or no cpuidle"
+NO_NODES = "this kernel knows no NUMA nodes"

@@ -138,7 +138,9 @@ class LocalRunner:
         launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
         cpus = ",".join(map(str, placement.cpus)) or "-"
         groups = ":".join(map(str, placement.groups)) or "-"
-        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, "rr" if placement.realtime else "-"]
+        nodes = ",".join(map(str, placement.nodes)) or "-"
+        policy = "rr" if placement.realtime else "-"
+        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, policy, nodes]
         return [*launcher, *how, program or command[0], *command[1:]]
 
     def _environment(self, extra: Mapping[str, str] | None, unprivileged: bool) -> dict[str, str]:

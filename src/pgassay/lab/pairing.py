@@ -23,7 +23,7 @@ from pgassay.study.regime import UNPINNED
 from pgassay.study.units import parse_memory
 
 CYCLE = "cycle"
-PLACES_ONLY = ("host.cores", "host.scheduling")
+PLACES_ONLY = ("host.cores", "host.memory_nodes", "host.scheduling")
 """Factors of the host that say where and how a server's processes run, and change nothing else."""
 CONNECTION_BYTES = 10 << 20
 """Of a backend: its own memory, work_mem apart."""

@@ -55,13 +55,22 @@ class GoTpcLoad(TpccTables[GoTpcOptions]):
 
     responses = RESPONSES
 
+    def check(self) -> None:
+        """Refuse CPUs that are not there."""
+        program.check(self.options.cores)
+
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
         """Run it; the raw output goes to `folder`. go-tpc takes no seed."""
         options, clock = self.options, self.tools.clock
         folder.mkdir(parents=True, exist_ok=True)
         began = clock.monotonic_ns(), clock.wall_ns()
         arguments = run_command(PROGRAM, server.endpoint, options)
-        done, problems = program.watch(self.tools.runner, clock, server, arguments, folder, PROGRAM, options.timed_s)
+        done, problems = Completed((PROGRAM,), 1, "", ""), program.problem(options.cores, server)
+        if not problems:
+            placement = program.place(options.cores, server)
+            done, problems = program.watch(
+                self.tools.runner, clock, server, arguments, folder, PROGRAM, options.timed_s, placement=placement
+            )
         ended = clock.monotonic_ns(), clock.wall_ns()
         output = parse(done.stdout)
         problems = problems or _problems(done, output)

@@ -175,7 +175,15 @@ def not_a_fio_result(detail: str) -> LoadError:
 
 def not_cores(name: str, text: str) -> UsageError:
     """A level that must name CPUs."""
-    return UsageError(f'"{name}" must be all, rest or a list of CPUs, not "{text}"', 'for example "2-3" or "0,2"')
+    return UsageError(
+        f'"{name}" must be all, rest, a list of CPUs or NUMA nodes, not "{text}"',
+        'for example "2-3", "0,2" or "node:1"',
+    )
+
+
+def no_such_nodes(cores: str, there: str) -> UsageError:
+    """NUMA nodes without a CPU for us."""
+    return UsageError(f'"load.cores" of {cores}: no such NUMA node has CPUs', f"there are: {there or 'none'}")
 
 
 def no_such_cores(text: str, missing: str, there: int) -> UsageError:

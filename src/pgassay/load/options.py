@@ -71,7 +71,14 @@ JOBS: Kind[int | None] = Kind(
     _parse_jobs, lambda jobs: CLIENTS if jobs is None else str(jobs), f"a whole number from 1, or {CLIENTS}"
 )
 """A number of threads; None for as many as there are clients, whatever their number in this trial."""
-CORES: Kind[str] = Kind(parse_cores, str, "all, rest, or a list of CPUs: 0-3,6")
+CORES: Kind[str] = Kind(parse_cores, str, "all, rest, a list of CPUs: 0-3,6, or of NUMA nodes: node:1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedOptions(LoadOptions):
+    """A load whose program may be given CPUs of its own."""
+
+    cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +98,7 @@ class CountedOptions(LoadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreadedOptions(LoadOptions):
+class ThreadedOptions(PlacedOptions):
     """A load whose program opens a connection for each of its threads."""
 
     threads: int = option(
@@ -169,7 +176,7 @@ class CutOptions(LoadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PgbenchClientOptions(CountedOptions, RatedOptions):
+class PgbenchClientOptions(PlacedOptions, CountedOptions, RatedOptions):
     """How pgbench plays scripts, its own or those of another load."""
 
     protocol: str = option(choice(*PROTOCOLS), default="simple", summary="pgbench -M: how statements are sent")

@@ -6,17 +6,16 @@ for an answer that never comes, so a run that lasts too long, or whose server ha
 """
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pgassay.bench.cpu_lists import node_cpus, nodes, parse_list, show_list
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.bench.server import Server
 from pgassay.load import messages
 
-ALL, REST = "all", "rest"
-_LIST = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*")
+ALL, REST, NODE = "all", "rest", "node:"
 POLL_S = 5.0
 """How often a run under way is looked at."""
 OVERRUN_S = 60.0
@@ -84,20 +83,25 @@ def short(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:
 
 
 def parse_cores(name: str, text: str) -> str:
-    """`all`, `rest` or a list such as `0-3,6`, in canonical form; raises `UsageError`."""
+    """`all`, `rest`, a list such as `0-3,6`, or NUMA nodes as `node:1`, in canonical form; raises `UsageError`."""
     word = text.strip().removeprefix("cpu:")
     if word in (ALL, REST):
         return word
-    if not _LIST.fullmatch(word):
+    listed = parse_list(word.removeprefix(NODE))
+    if not listed:
         raise messages.not_cores(name, text)
-    return f"cpu:{_show(_numbers(word))}"
+    return f"{NODE}{show_list(listed)}" if word.startswith(NODE) else f"cpu:{','.join(map(str, listed))}"
 
 
 def check(cores: str) -> None:
-    """Refuse CPUs that this machine does not have; raises `UsageError`."""
-    missing = set() if cores in (ALL, REST) else _numbers(cores.removeprefix("cpu:")) - _usable()
-    if missing:
-        raise messages.no_such_cores(cores.removeprefix("cpu:"), _show(missing), len(_usable()))
+    """Refuse CPUs and nodes that this machine does not have; raises `UsageError`."""
+    if cores in (ALL, REST):
+        return
+    if cores.startswith(NODE):
+        if not all(node_cpus(node) & _usable() for node in parse_list(cores.removeprefix(NODE))):
+            raise messages.no_such_nodes(cores, show_list(nodes()))
+    elif missing := _named(cores) - _usable():
+        raise messages.no_such_cores(cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing))), len(_usable()))
 
 
 def place(cores: str, server: Server) -> Placement:
@@ -108,7 +112,7 @@ def place(cores: str, server: Server) -> Placement:
     realtime = _realtime(server)
     if cores == ALL:
         return Placement(realtime=realtime)
-    chosen = _rest(server) if cores == REST else _numbers(cores.removeprefix("cpu:"))
+    chosen = _rest(server) if cores == REST else _named(cores)
     return Placement(cpus=tuple(sorted(chosen)), realtime=realtime)
 
 
@@ -149,13 +153,8 @@ def _usable() -> set[int]:
     return os.sched_getaffinity(0)
 
 
-def _numbers(text: str) -> set[int]:
-    found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
-
-
-def _show(numbers: set[int]) -> str:
-    return ",".join(map(str, sorted(numbers)))
+def _named(cores: str) -> set[int]:
+    """The CPUs of a list, or those of nodes that we may use."""
+    if cores.startswith(NODE):
+        return {cpu for node in parse_list(cores.removeprefix(NODE)) for cpu in node_cpus(node)} & _usable()
+    return set(parse_list(cores.removeprefix("cpu:")))

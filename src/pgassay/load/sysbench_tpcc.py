@@ -13,6 +13,7 @@ from pgassay.bench.kinds import PATH, choice, optional
 from pgassay.bench.load import Driver, LoadResult
 from pgassay.bench.options import option
 from pgassay.bench.places import Endpoint
+from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.load import messages, program
 from pgassay.load import responses as shared
@@ -60,7 +61,8 @@ class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
     responses = RESPONSES
 
     def check(self) -> None:
-        """Refuse a folder without the scripts."""
+        """Refuse a folder without the scripts, and CPUs that are not there."""
+        program.check(self.options.cores)
         folder_of(self.options)
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:
@@ -68,16 +70,19 @@ class SysbenchTpccLoad(TpccTables[SysbenchTpccOptions]):
         options, clock, scripts = self.options, self.tools.clock, folder_of(self.options)
         folder.mkdir(parents=True, exist_ok=True)
         began = clock.monotonic_ns(), clock.wall_ns()
-        done, problems = program.watch(
-            self.tools.runner,
-            clock,
-            server,
-            run_command(PROGRAM, scripts, server.endpoint, options, seed),
-            folder,
-            PROGRAM,
-            options.timed_s,
-            environment={"LUA_PATH": f"{scripts}/?.lua;;"},
-        )
+        done, problems = Completed((PROGRAM,), 1, "", ""), program.problem(options.cores, server)
+        if not problems:
+            done, problems = program.watch(
+                self.tools.runner,
+                clock,
+                server,
+                run_command(PROGRAM, scripts, server.endpoint, options, seed),
+                folder,
+                PROGRAM,
+                options.timed_s,
+                environment={"LUA_PATH": f"{scripts}/?.lua;;"},
+                placement=program.place(options.cores, server),
+            )
         ended = clock.monotonic_ns(), clock.wall_ns()
         totals = output.parse_totals(done.stdout)
         found = shared.complete(RESPONSES, output.of_totals(totals, "") if totals else {})

@@ -14,7 +14,7 @@ from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError, QueryError
 from pgassay.bench.load import BaseLoad, LoadResult
 from pgassay.bench.server import Server
-from pgassay.load import messages
+from pgassay.load import messages, program
 from pgassay.load import responses as shared
 from pgassay.load.cacheprobe import phases, table
 from pgassay.load.cacheprobe.options import (
@@ -49,7 +49,8 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         return self.tools.bindir / "pgbench"
 
     def check(self) -> None:
-        """Refuse a length, a run without a warm-up, and a missing program."""
+        """Refuse a length, a run without a warm-up, absent CPUs and a missing program."""
+        program.check(self.options.cores)
         if self.options.duration_s is not None:
             raise messages.no_length(self.name)
         if self.options.warmup_s == 0:
@@ -78,7 +79,11 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         for name, text in SCRIPTS.items():
             (output / f"{name}.sql").write_text(text + "\n", encoding="utf-8")
         began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
-        if options.duration_s is not None:
+        found: Mapping[str, float | None] = {}
+        problems: Mapping[str, str] = program.problem(options.cores, server)
+        if problems:
+            pass  # nowhere to run
+        elif options.duration_s is not None:
             found, problems = self._warm_up(server, options.duration_s, output)
         else:
             found, problems = self._protocol(server, output)
@@ -139,7 +144,9 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
     def _play(self, server: Server, phase: Phase, output: Path) -> Outcome:
         load = PlayedLoad((PlayedScript(phase.script, SCRIPTS[phase.script]),))
         try:
-            with Player(load, server.endpoint, self.tools.runner, self.tools.clock) as playing:
+            with Player(
+                load, server.endpoint, self.tools.runner, self.tools.clock, program.place(self.options.cores, server)
+            ) as playing:
                 slices = [playing.play(transactions=1)]
                 if phase.seconds:
                     slices.append(playing.play(duration_ms=phase.seconds * 1000))
@@ -164,6 +171,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             stdout=output / f"{phase.name}.out",
             stderr=output / f"{phase.name}.err",
             environment=server.endpoint.environment(),
+            placement=program.place(self.options.cores, server),
         )
         try:
             done = running.wait(_LONGEST_S)

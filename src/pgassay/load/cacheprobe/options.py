@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pgassay.bench.factor import Stage
 from pgassay.bench.kinds import Kind, choice, optional, seconds, whole
-from pgassay.bench.load import LoadOptions
 from pgassay.bench.options import answer_to, option
 from pgassay.errors import UsageError
 from pgassay.load import messages
+from pgassay.load.options import PlacedOptions
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, format_number, parse_memory
 
@@ -72,7 +72,7 @@ def _machine_memory_bytes() -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheprobeOptions(LoadOptions):
+class CacheprobeOptions(PlacedOptions):
     """A cacheprobe load. It takes no duration of its own: with one, a run is the warm-up alone."""
 
     driver = "cacheprobe"

@@ -28,7 +28,8 @@ class FioLoad(BaseLoad[FioOptions]):
     responses = result.RESPONSES
 
     def check(self) -> None:
-        """Refuse a pattern that sysbench cannot make, a missing sysbench, and a run without a warm-up."""
+        """Refuse a pattern that sysbench cannot make, a missing sysbench, absent CPUs and a run without a warm-up."""
+        program.check(self.options.cores)
         if self.options.tool == "sysbench":
             if shutil.which(fileio.PROGRAM) is None:
                 raise no_program(fileio.PROGRAM, messages.SYSBENCH_HINT)
@@ -41,7 +42,7 @@ class FioLoad(BaseLoad[FioOptions]):
         options = self.options
         output.mkdir(parents=True, exist_ok=True)
         file = Path(str(server.query("SHOW data_directory")[0][0])) / FILE
-        problems = self._lay_out(file)
+        problems = program.problem(options.cores, server) or self._lay_out(file)
         began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         done = Completed((PROGRAM,), 1, "", "")
         if not problems:
@@ -81,7 +82,10 @@ class FioLoad(BaseLoad[FioOptions]):
         else:
             arguments = run_command(file, self.options, seed, output / _SOURCE)
         runner, clock = self.tools.runner, self.tools.clock
-        done, problems = program.watch(runner, clock, server, arguments, output, _SOURCE, self.options.timed_s)
+        placement = program.place(self.options.cores, server)
+        done, problems = program.watch(
+            runner, clock, server, arguments, output, _SOURCE, self.options.timed_s, placement=placement
+        )
         return done, problems or _problems(done, "refused")
 
 

@@ -20,7 +20,7 @@ from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.load import messages
-from pgassay.load.options import AGE, CORES, CutOptions, PgbenchClientOptions
+from pgassay.load.options import AGE, CutOptions, PgbenchClientOptions
 from pgassay.load.pgbench.reading import only_reads
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory
@@ -198,7 +198,6 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions):
         default=(Script("tpcb-like"),),
         summary="the scripts that are run: tpcb-like, simple-update, select-only, ledger, or files with weights",
     )
-    cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
 
     @property
     def reads_only(self) -> bool:

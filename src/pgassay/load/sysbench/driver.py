@@ -30,6 +30,10 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
 
     responses = output.RESPONSES
 
+    def check(self) -> None:
+        """Refuse CPUs that are not there."""
+        program.check(self.options.cores)
+
     def data_key(self) -> Mapping[str, str]:
         """Tables, rows, index, and the distribution, which `k` follows."""
         return {
@@ -73,12 +77,19 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         options, clock = self.options, self.tools.clock
         folder.mkdir(parents=True, exist_ok=True)
         began = clock.monotonic_ns(), clock.wall_ns()
-        problems = _problems_before(server, options)
+        problems = program.problem(options.cores, server) or _problems_before(server, options)
         done = Completed((PROGRAM,), 1, "", "")
         if not problems:
             arguments = run_command(PROGRAM, server.endpoint, options, seed)
             done, problems = program.watch(
-                self.tools.runner, clock, server, arguments, folder, PROGRAM, options.timed_s
+                self.tools.runner,
+                clock,
+                server,
+                arguments,
+                folder,
+                PROGRAM,
+                options.timed_s,
+                placement=program.place(options.cores, server),
             )
         ended = clock.monotonic_ns(), clock.wall_ns()
         totals = output.parse_totals(done.stdout)

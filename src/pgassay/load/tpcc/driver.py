@@ -51,7 +51,7 @@ class TpccLoad(tables.TpccTables[TpccOptions]):
         found = dict(result.responses)
         try:
             summary = parse_summary((output / "pgbench.out").read_text(encoding="utf-8"))
-        except LoadError:
+        except (LoadError, FileNotFoundError):
             pass  # pgbench's driver has named the problem
         else:
             found |= of_scripts(summary, sketches_in(output / sketches.FILE))

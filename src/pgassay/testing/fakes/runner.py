@@ -1,6 +1,7 @@
 """A runner without processes: programs are functions, `sleep` never ends until it is stopped.
 
-Give it more programs by name; every call is kept in `calls`. Programs that it does not know are missing.
+Give it more programs by name; every call is kept in `calls`, and where started ones were to run in `placements`.
+Programs that it does not know are missing.
 """
 
 import signal
@@ -53,6 +54,7 @@ class FakeRunner:
     def __init__(self, programs: Mapping[str, Program] | None = None) -> None:
         self._programs = {**BUILT_IN, **(programs or {})}
         self.calls: list[tuple[str, ...]] = []
+        self.placements: list[Placement] = []
 
     def run(
         self,
@@ -84,6 +86,7 @@ class FakeRunner:
     ) -> FakeRunning:
         """Call the program's function and append to the files what it said."""
         completed = self._outcome(command, "")
+        self.placements.append(placement)
         for path, text in (
             (stdout, completed.stdout if completed else ""),
             (stderr, completed.stderr if completed else ""),
