@@ -48,6 +48,7 @@ INSTEAD = {
 ONLY_PARSED = {
     "advise --quick": "searches for minutes",
     "ask": "needs a captured server: tests/capture has one",
+    "track": "builds commits of a repository: tests/lab/test_track.py and tests/cli/test_track.py",
     "bisect": "builds commits of a repository: tests/lab/test_bisection.py and tests/cli/test_bisect.py",
     "capture": "reads a server: the same",
     "compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",

@@ -26,7 +26,7 @@ def mounted_image(filesystem: str, directory: Path, size_bytes: int) -> Iterator
         file.truncate(size_bytes)
     point.mkdir()
     try:
-        subprocess.run([*MAKE[filesystem], str(image)], check=True, capture_output=True)
+        subprocess.run([*MAKE[filesystem], str(image)], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["mount", "-o", "loop", str(image), str(point)], check=True, capture_output=True)
         try:
             yield point

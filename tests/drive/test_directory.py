@@ -12,6 +12,9 @@ from pgassay.bench.places import Account
 from pgassay.drive import copying
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import MARKER_FILE
+from pgassay.drive.sessions import killed_runs
+from pgassay.lab.drives import remove_left
+from pgassay.study.findings import Severity
 from tests.drive.places import OURSELVES, fill, mounted
 
 
@@ -124,6 +127,28 @@ def test_what_a_killed_lab_left_is_swept_away_and_its_snapshots_stay(tmp_path: P
     assert [path.name.startswith(".") for path in (tmp_path / "pgassay" / "snapshots").iterdir()] == [False]
     assert len(list((tmp_path / "pgassay" / "sessions").iterdir())) == 1
     drive.release()
+
+
+def test_what_a_killed_lab_left_is_named_and_removed_on_request(tmp_path: Path) -> None:
+    assert killed_runs(tmp_path).severity is Severity.OK
+    living = attach(tmp_path)
+    assert killed_runs(tmp_path).severity is Severity.OK, "a living lab's session is not left by anyone"
+    subprocess.run([sys.executable, "-c", KILLED_LAB, str(tmp_path)], cwd=Path(__file__).parents[2], check=False)
+    found = killed_runs(tmp_path)
+    assert found.severity is Severity.WARNING
+    assert found.remedy == f"pgassay doctor --repair --data-dir {tmp_path}"
+    assert {name.rpartition("/")[2].partition("-")[0] for name in remove_left(tmp_path)} == {"trial", "w", ".taking"}
+    assert killed_runs(tmp_path).severity is Severity.OK
+    assert remove_left(tmp_path) == []
+    living.release()
+
+
+def test_what_is_not_ours_is_neither_looked_into_nor_removed(tmp_path: Path) -> None:
+    (tmp_path / "pgassay").mkdir()
+    assert killed_runs(tmp_path).severity is Severity.ERROR
+    with pytest.raises(DriveError):
+        remove_left(tmp_path)
+    assert remove_left(tmp_path / "nothing") == []
 
 
 def test_a_running_servers_directory_is_never_taken_removed_or_swept(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import bisection_answer
 from pgassay.lab.bisection import Answer, Bisection, Limits, require_ratio
-from pgassay.lab.bisection_record import FILE, Question, opened
+from pgassay.lab.bisection_record import BISECTIONS, Question
 from pgassay.record.disk import RealDisk
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.testing.contracts.blocks import BlocksCase, BlocksContract
@@ -102,16 +102,19 @@ def question(**changed: object) -> Question:
 
 def test_a_directory_holds_one_question_and_one_process(tmp_path: Path) -> None:
     disk, folder = RealDisk(), tmp_path / "b"
-    with opened(disk, folder, question()) as asked:
+    with BISECTIONS.opened(disk, folder, question()) as asked:
         assert asked == question()
-        with pytest.raises(UsageError, match="another pgassay works"), opened(disk, folder, question()):
+        with pytest.raises(UsageError, match="another pgassay works"), BISECTIONS.opened(disk, folder, question()):
             pass
-    with opened(disk, folder, question(document={"design": {"seed": 2}})) as asked:
+    with BISECTIONS.opened(disk, folder, question(document={"design": {"seed": 2}})) as asked:
         assert asked.document["design"]["seed"] == 1, "a seed drawn anew is no other question"
-    with pytest.raises(UsageError, match="holds a bisection of s from 0"), opened(disk, folder, question(study="t")):
+    with (
+        pytest.raises(UsageError, match="holds a bisection of s from 0"),
+        BISECTIONS.opened(disk, folder, question(study="t")),
+    ):
         pass
-    (folder / FILE).write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no bisection"), opened(disk, folder, question()):
+    (folder / BISECTIONS.file).write_text("{", encoding="utf-8")
+    with pytest.raises(UsageError, match="is no bisection"), BISECTIONS.opened(disk, folder, question()):
         pass
 
 

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "resume": "continue a run that was interrupted",
     "rerun": "run a capsule's or a run's study again, and compare it with the original",
     "bisect": "find the commit of PostgreSQL that changed a study's result",
+    "track": "measure a repository's new commits beside a fixed one, and say where its level changed",
     "show": "print a run's verdicts and tables",
     "report": "write a run's HTML report and figures",
     "serve": "show all runs below a directory in a browser on this machine",

@@ -1,6 +1,7 @@
 """`pgassay doctor`: is this machine fit to measure on? Each finding with its remedy; nothing is changed.
 
-With `--repair`, what a killed pgassay left changed (huge pages, control groups …) is put back first.
+With `--repair`, what a killed pgassay left changed (huge pages, control groups …) is put back first, and what its
+runs left (servers, drives, mounts) is removed.
 """
 
 import argparse
@@ -24,7 +25,11 @@ COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Se
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`."""
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
-    parser.add_argument("--repair", action="store_true", help="put back what a killed pgassay left changed")
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="put back or remove what a killed pgassay left",
+    )
     add_strict_options(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -33,21 +38,26 @@ def run(arguments: argparse.Namespace) -> int:
     """Look and print; exit status 0, or 1 if --strict asks for it."""
     import os
 
+    from pgassay.drive.sessions import killed_runs
     from pgassay.host.changes import Ledger, LocalHost, boot_of
     from pgassay.host.doctor import examine
     from pgassay.host.doctor_checks import changes_owed, client_clock
     from pgassay.host.storage import mount_of
+    from pgassay.lab.drives import remove_left
     from pgassay.lab.machine import known_clock
     from pgassay.lab.places import default_directory, state_directory
     from pgassay.load.responses import IMPOSSIBLE_US
 
     ledger = Ledger(state_directory(os.environ), boot_of())
+    place = (arguments.data_dir or default_directory(os.environ)).absolute()
     if arguments.repair:
         for path in LocalHost(ledger).repair():
             messages.tell_put_back(path)
-    places = [arguments.data_dir or default_directory(os.environ)]
-    clocks = [client_clock(known[0], IMPOSSIBLE_US, known[1]) for known in map(known_clock, map(mount_of, places))]
-    findings = [*examine(places), *clocks, changes_owed(ledger), *plugin_findings()]
+        for name in remove_left(place):
+            messages.tell_removed(name)
+    known = known_clock(mount_of(place))
+    clock = client_clock(known[0], IMPOSSIBLE_US, known[1])
+    findings = [*examine([place]), clock, changes_owed(ledger), killed_runs(place), *plugin_findings()]
     if arguments.json:
         print(json.dumps([_plain(finding) for finding in findings], indent=2))
         return strict_status(arguments, findings)

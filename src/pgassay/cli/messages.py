@@ -154,6 +154,11 @@ def tell_put_back(path: str) -> None:
     print(f"pgassay: put back: {path}", file=sys.stderr)
 
 
+def tell_removed(name: str) -> None:
+    """Something that a killed run had left."""
+    print(f"pgassay: removed: {name}", file=sys.stderr)
+
+
 def tell_interrupted(path: Path) -> None:
     """Ctrl-C: said on standard error, not an error."""
     print(f"pgassay: interrupted; every committed trial is kept; continue with: pgassay resume {path}", file=sys.stderr)
@@ -165,13 +170,40 @@ def tell_bisection_interrupted(path: Path) -> None:
 
 
 def no_repository() -> UsageError:
-    """`bisect` without a repository, or with two."""
+    """`bisect` or `track` without a repository, or with two."""
     return UsageError("no git repository is named, or more than one", "name one with --git DIR")
 
 
 def commits_between(good: str, others: Sequence[str]) -> str:
     """What `bisect --dry-run` prints: all commits that could be the one."""
     return "".join(f"{line}\n" for line in (f"good: {good}", *(f"      {each}" for each in others)))
+
+
+def tell_track_interrupted(path: Path) -> None:
+    """Ctrl-C while a history is measured: said on standard error, not an error."""
+    print(f"pgassay: interrupted; the same command goes on; what was measured is kept in {path}", file=sys.stderr)
+
+
+def commits_due(names: Sequence[str]) -> str:
+    """What `track --dry-run` prints."""
+    return "".join(f"due: {each}\n" for each in names) or "no commit is due\n"
+
+
+def not_in_history(name: str) -> UsageError:
+    """`track --accept` of a commit that was never measured."""
+    return UsageError(f"{name} is no measured commit of this history", 'see "points" of the same command with --json')
+
+
+def not_on_branch(start: str, branch: str) -> UsageError:
+    """`track --since` of a commit that the branch did not come from."""
+    return UsageError(
+        f'"{start}" is not on the line of first parents of "{branch}"', "name an older commit of that branch"
+    )
+
+
+def branch_rewritten(last: str, branch: str) -> str:
+    """Told when the last measured commit is gone from the branch."""
+    return f'"{branch}" no longer has {last}, the last measured commit: going on with the newest one'
 
 
 def tell_calibration_interrupted(path: Path) -> None:

@@ -41,6 +41,17 @@ def whole(least: int) -> Callable[[str], int]:
     return read
 
 
+def duration(text: str) -> float:
+    """The type of an option that takes a time with its unit, in seconds."""
+    from pgassay.errors import UsageError
+    from pgassay.study.units import parse_time_s
+
+    try:
+        return parse_time_s(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of one command."""
 

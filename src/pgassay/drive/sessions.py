@@ -6,18 +6,23 @@ killed lab's, and goes with all that is in it, unless a server still runs there.
 
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay.bench.errors import DriveError
 from pgassay.drive import messages
 from pgassay.drive.block import leftovers, mounts
-from pgassay.drive.root import LOCK_FILE, Root, alone, remove_root, server_in, take_lock
+from pgassay.drive.root import LOCK_FILE, Root, alone, find_root, remove_root, server_in, take_lock
 from pgassay.drive.snapshots import remove, remove_half_forgotten, remove_half_taken
+from pgassay.study.findings import Finding, Severity
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 """What a workspace or clone may be called."""
+
+_KILLED = "killed_runs"
 
 
 @dataclass(frozen=True)
@@ -103,12 +108,38 @@ def _repair(root: Root) -> Repaired:
 
 def living(root: Root) -> list[str]:
     """Names of the sessions whose lab is there; the caller is alone in the root."""
+    return _where(root, held=True)
+
+
+def killed_runs(directory: Path) -> Finding:
+    """`killed_runs`: what killed runs left below `directory`: clusters, mounts, loop devices and daemons.
+
+    A drive whose daemon was killed stands in others' way: while there is one, mkfs.btrfs refuses every file.
+    """
+    nothing = Finding(_KILLED, Severity.OK, f'killed runs have left nothing in "{directory}"')
+    try:
+        root = find_root(directory)
+        if root is None:
+            return nothing
+        with alone(root.path):
+            names = _where(root, held=False)
+    except DriveError as error:
+        return Finding(_KILLED, Severity.ERROR, error.message, error.hint or "")
+    except OSError as error:
+        return Finding(_KILLED, Severity.NOTE, f'"{directory}" was not looked at: {error.strerror}')
+    text = f'killed runs left these in "{directory}": {", ".join(names)}'
+    remedy = shlex.join(["pgassay", "doctor", "--repair", "--data-dir", str(directory)])
+    return Finding(_KILLED, Severity.WARNING, text, remedy) if names else nothing
+
+
+def _where(root: Root, *, held: bool) -> list[str]:
+    """Names of the sessions that a lab holds, or of those that none does."""
     found = []
     for session in sorted(root.sessions.iterdir()):
         lock = take_lock(session)
-        if lock is None:
+        if (lock is None) == held:
             found.append(session.name)
-        else:
+        if lock is not None:
             os.close(lock)
     return found
 

@@ -64,6 +64,8 @@ class CommitBlocks:
     folder: Path
     options: BenchOptions
     watch: Watching
+    command: tuple[str, ...]
+    """What the runs say of who made them."""
     responses: Sequence[Response] = field(default=(), init=False)
     _built: set[str] = field(default_factory=set, init=False)
 
@@ -80,7 +82,7 @@ class CommitBlocks:
             pair = write_study("commits", document)
             self._build(pair, other)
             with self.watch(pair.study) as watcher:
-                record = run_study(pair, path, self.options, watcher, ("pgassay", "bisect"))
+                record = run_study(pair, path, self.options, watcher, self.command)
         else:
             record = Run.open(path)
             if record.journal[-1].kind != Kind.FINISHED:
@@ -115,6 +117,15 @@ def pairs_of(trials: Sequence[TrialRecord], good: str, other: str) -> tuple[Pair
                 if _source(trial.treatment, sha):
                     found.setdefault(trial.block, {})[sha] = trial.responses
     return tuple(Pair(each[good], each[other]) for _, each in sorted(found.items()) if len(each) == 2)
+
+
+def machine_of(path: Path) -> str:
+    """Where the run at `path` was measured: CPU, memory and kernel, which is what two hosts seldom share."""
+    facts = Run.open(path).host
+    cpu, memory = facts.get("cpu", {}), facts.get("memory", {})
+    kernel = facts.get("kernel", {}).get("release") or "an unknown kernel"
+    gib = f"{int(memory['total_bytes']) / 2**30:.3g} GiB" if memory.get("total_bytes") else "unknown memory"
+    return f"{cpu.get('model') or 'an unknown CPU'}, {cpu.get('processors') or '?'} CPUs, {gib}, {kernel}"
 
 
 def _source(typed: str, sha: str) -> bool:

@@ -20,7 +20,7 @@ from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.emulated import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions
-from pgassay.drive.root import Root
+from pgassay.drive.root import Root, find_root
 from pgassay.drive.sessions import Session
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.host import accounts
@@ -159,6 +159,12 @@ def _makeable(directory: Path) -> None:
 def owned(names: Sequence[str]) -> frozenset[Path]:
     """`--i-own`, by their real names too: /dev/disk/by-id/… is a link."""
     return frozenset(path for name in names for path in (Path(name), Path(name).resolve()))
+
+
+def remove_left(directory: Path) -> list[str]:
+    """Remove what killed runs have left below `directory`, if we ever were there; returns what, a line each."""
+    root = find_root(directory)
+    return [] if root is None else remove_leftovers(directory, root)
 
 
 def remove_leftovers(directory: Path, root: Root) -> list[str]:

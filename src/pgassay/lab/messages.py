@@ -360,18 +360,33 @@ def not_bisected_by(name: str) -> UsageError:
     return UsageError(f'"{name}" has no ratios to go by', "name a response on a ratio scale with --primary, as tps")
 
 
-def other_bisection(path: Path, what: str) -> UsageError:
+def other_question(path: Path, kind: str, what: str) -> UsageError:
     """The directory holds another question."""
-    return UsageError(f'"{path}" holds a bisection of {what}', "name another directory with --out")
+    return UsageError(f'"{path}" holds a {kind} of {what}', "name another directory with --out")
 
 
-def no_bisection(path: Path, detail: str) -> UsageError:
+def no_question(path: Path, kind: str, detail: str) -> UsageError:
     """The directory holds something else, or a damaged record."""
-    return UsageError(
-        f'"{path}" is no bisection that can be gone on with: {detail}', "name another directory with --out"
-    )
+    return UsageError(f'"{path}" is no {kind} that can be gone on with: {detail}', "name another directory with --out")
 
 
-def bisection_in_use(path: Path) -> UsageError:
+def directory_in_use(path: Path) -> UsageError:
     """Another process works there."""
     return UsageError(f'another pgassay works on "{path}"', "wait until it has ended")
+
+
+def given_up() -> str:
+    """Why a commit of a history whose run was cut short is not gone on with."""
+    return "its run was cut short, and the commit is asked for no more"
+
+
+def point_measured(name: str, mean: float, blocks: int) -> str:
+    """Progress of a history."""
+    return f"measured: {name}: {100.0 * (exp(mean) - 1.0):+.1f} % against the reference, {blocks} blocks"
+
+
+def damaged_point(path: Path, detail: str) -> UsageError:
+    """A file of a history that cannot be read."""
+    return UsageError(
+        f'"{path}" is no point of a history: {detail}', "its run is beside it: remove the file, and it is read again"
+    )

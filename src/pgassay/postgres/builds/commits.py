@@ -4,6 +4,7 @@ First parents only: what a merge brought in is one step, so that each step follo
 answer is a commit of the branch that was released.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,16 +34,46 @@ def between(runner: Runner, folder: Path, good: str, bad: str) -> tuple[Commit, 
     """
     if not folder.is_dir():
         raise messages.no_such_source(folder)
-    first, last = (_resolved(runner, folder, name) for name in (good, bad))
+    first, last = (commit_of(runner, folder, name) for name in (good, bad))
     if first == last:
         raise messages.same_commit(good, bad)
+    found = _line(runner, folder, first.sha, last.sha)
+    if found is None:
+        raise messages.not_before(good, bad)
+    return (first, *found)
+
+
+def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
+    """The commit that a name stands for; raises `UsageError` for no repository and an unknown name."""
+    if not folder.is_dir():
+        raise messages.no_such_source(folder)
+    sha = _resolved(runner, folder, name)
+    (found,) = (_commit(line) for line in _git(runner, folder, "log", "-1", "--format=%H%x00%s", sha).splitlines())
+    return found
+
+
+def after(runner: Runner, folder: Path, start: str, branch: str) -> tuple[Commit, ...] | None:
+    """The commits after `start` up to the branch's newest, oldest first; None where it is not on the branch's line.
+
+    The line is that of first parents. Raises `UsageError` for no repository and an unknown name.
+    """
+    first, last = commit_of(runner, folder, start), commit_of(runner, folder, branch)
+    return () if first == last else _line(runner, folder, first.sha, last.sha)
+
+
+def first_parents(runner: Runner, folder: Path, commits: Sequence[Commit]) -> dict[str, str]:
+    """The hash of each commit's first parent, by its own; one without a parent has none."""
+    if not commits:
+        return {}
+    told = _git(runner, folder, "log", "--no-walk=unsorted", "--format=%H %P", *(each.sha for each in commits))
+    return {words[0]: words[1] for words in map(str.split, told.splitlines()) if len(words) > 1}
+
+
+def _line(runner: Runner, folder: Path, first: str, last: str) -> tuple[Commit, ...] | None:
     words = ("log", "--first-parent", "--reverse", "--format=%H%x00%s")
     found = tuple(_commit(line) for line in _git(runner, folder, *words, f"{first}..{last}").splitlines())
-    (start,) = (_commit(line) for line in _git(runner, folder, "log", "-1", "--format=%H%x00%s", first).splitlines())
     parent = _git(runner, folder, "rev-parse", "--verify", "--quiet", f"{found[0].sha}^1") if found else ""
-    if parent.strip() != first:
-        raise messages.not_before(good, bad)
-    return (start, *found)
+    return found if parent.strip() == first else None
 
 
 def _commit(line: str) -> Commit:

@@ -18,8 +18,8 @@ CPU = Response("cpu_us", "CPU time of a transaction", "us", Better.LOWER, cost=T
 
 
 def history(count: int) -> tuple[Commit, ...]:
-    """A good commit and so many after it."""
-    return tuple(Commit(f"{place:040x}", f"change {place}") for place in range(count + 1))
+    """A good commit and so many after it; their hashes differ in the first digits, as real ones do."""
+    return tuple(Commit(f"{place:08x}" + "0" * 32, f"change {place}") for place in range(count + 1))
 
 
 @dataclass

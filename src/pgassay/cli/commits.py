@@ -1,0 +1,84 @@
+"""What the commands over commits have in common (`bisect`, `track`): their study, its repository, their progress."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgassay.cli import messages
+from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, overrides, read_study, silent
+
+if TYPE_CHECKING:
+    from pgassay.lab.run import WrittenStudy
+    from pgassay.lab.runner import Watcher
+    from pgassay.study.model import Study
+
+SOURCE = "build.source="
+
+
+def add_commit_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the study, the repository, and where and how it runs."""
+    parser.set_defaults(**_unchanged())
+    parser.add_argument("study", metavar="STUDY", help="a built-in study, or a study file: its baseline and its load")
+    parser.add_argument(
+        "--git", type=Path, metavar="DIR", help="a git repository of PostgreSQL (or --set build.source=git:DIR)"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
+    parser.add_argument("--primary", metavar="RESPONSE", help="what to go by (default: the study's own)")
+    add_size_options(parser)
+    add_bench_options(parser)
+
+
+def _unchanged() -> dict[str, Any]:
+    """What the options of `run` that change a study are where none was given."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_study_options(parser)
+    return vars(parser.parse_args([]))
+
+
+def require_own_options(command: str, arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for an option of `run` that runs of commits cannot have."""
+    for option in ("reboot_between_blocks", "live"):
+        if getattr(arguments, option):
+            raise messages.excluded(command, f"--{option.replace('_', '-')}")
+
+
+def repository_of(arguments: argparse.Namespace) -> Path:
+    """The repository that is named, once; takes `build.source` out of what is held. Raises `UsageError`."""
+    named = [each.removeprefix(SOURCE) for each in arguments.set if each.startswith(SOURCE)]
+    arguments.set = [each for each in arguments.set if not each.startswith(SOURCE)]
+    paths = [*([arguments.git] if arguments.git else []), *(Path(each.removeprefix("git:")) for each in named)]
+    if len(paths) != 1 or any(not each.startswith("git:") for each in named):
+        raise messages.no_repository()
+    found: Path = paths[0]
+    return found.expanduser().resolve()
+
+
+def study_of(arguments: argparse.Namespace) -> "tuple[str, WrittenStudy]":
+    """The study that is named, in the size that is asked for; raises `UsageError`."""
+    from pgassay.lab.run import write_study
+
+    name, document = read_study(arguments)
+    size = "quick" if arguments.quick else "as-published" if arguments.as_published else ""
+    asked = overrides(arguments, size)
+    return name, write_study(name, document, asked, without_host_factors=arguments.without_host_factors)
+
+
+def quiet_watch(study: "Study") -> "AbstractContextManager[Watcher]":
+    """A watcher of one run of two commits, which tells nothing: the command's own lines do."""
+    from pgassay.cli.progress import watcher_for
+
+    return watcher_for(study, sys.stderr, quiet=True)
+
+
+def teller(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """What tells progress on standard error, unless nothing is to be told."""
+    quiet = silent(arguments)
+
+    def tell(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    return tell
