@@ -14,7 +14,6 @@ from pgassay.lab import commit_blocks
 from pgassay.lab.bisection import Pair
 from pgassay.lab.commit_blocks import pair_document, pairs_of
 from pgassay.lab.run import write_study
-from pgassay.postgres.builds.commits import Commit
 from pgassay.record.reading import Run
 from pgassay.study import builtin, document
 from pgassay.study.document import Overrides
@@ -96,6 +95,8 @@ def test_ctrl_c_says_how_to_go_on(blocks: FakeBlocks, capsys: pytest.CaptureFixt
         (["--git", "."], "is not a git repository"),
         (["--set", "build.source=git:pg"], "no git repository is named, or more than one"),
         (["--good", "v4"], "are the same commit"),
+        (["--schema", "../schema.sql"], "is no path inside the repository"),
+        (["--schema", "/etc/passwd"], "is no path inside the repository"),
         (["--live"], "bisect and --live cannot be used together"),
     ],
 )
@@ -112,8 +113,8 @@ def test_what_cannot_be_asked_is_refused(
 def test_a_block_is_a_study_of_two_commits_with_all_else_as_in_the_baseline() -> None:
     name, text = builtin.find("fillfactor")
     written = write_study(name, document.read(name, text), Overrides("quick"))
-    two = (Commit("a" * 40, "good"), Commit("b" * 40, "other"))
-    made = pair_document(written.document, written.study, Path("/pg"), two, 3)
+    two = [f"git:/pg@{letter * 40}" for letter in "ab"]
+    made = pair_document(written.document, written.study, "build.source", two, 3)
     pair = write_study("commits", made).study
     assert [arm.treatment.name.rpartition("@")[2] for arm in pair.arms] == ["a" * 40, "b" * 40]
     assert (pair.design.blocks_min, pair.design.blocks_max) == (3, 3)

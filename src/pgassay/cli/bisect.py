@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli.commits import (
+    TREES,
     add_commit_options,
     quiet_watch,
-    repository_of,
     require_own_options,
     study_of,
+    subject_of,
     teller,
 )
 from pgassay.cli.parser import whole
@@ -46,10 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.directory import unused_path
 
     require_own_options("bisect", arguments)
-    folder = repository_of(arguments)
-    commits = between(LocalRunner(choose()), folder, arguments.good, arguments.bad)
+    subject = subject_of(arguments)
+    commits = between(LocalRunner(choose()), Path(subject.repository), arguments.good, arguments.bad)
     name, written = study_of(arguments)
-    asked = Question(name, written.document, str(folder), commits, arguments.first, arguments.most)
+    asked = Question(
+        name, written.document, subject.repository, commits, arguments.first, arguments.most,
+        kind=subject.kind, file=subject.file,
+    )  # fmt: skip
     if arguments.dry_run:
         print(messages.commits_between(commits[0].name, [each.name for each in commits[1:]]), end="")
         return messages.SUCCESS
@@ -62,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: argparse.Namespace) -> int:
+    from pgassay.host.accounts import choose
+    from pgassay.host.runner import LocalRunner
     from pgassay.lab import bisection_answer as answers
     from pgassay.lab.bisection import Bisection, Limits
     from pgassay.lab.bisection_record import BISECTIONS, keep_answer
@@ -73,7 +79,8 @@ def _conduct(asked: "Question", written: "WrittenStudy", out: Path, arguments: a
     tell(f"record: {out}")
     with BISECTIONS.opened(disk, out, asked) as question:
         options, command = bench_options(arguments), ("pgassay", "bisect")
-        source = CommitBlocks(written, Path(question.repository), options, quiet_watch, command)
+        runner = LocalRunner(choose())
+        source = CommitBlocks(written, question.subject, out / TREES, runner, options, quiet_watch, command)
         limits = Limits(arguments.first, arguments.most)
         found = Bisection(question.commits, source, out, disk, limits, tell).run()
         plain = to_json(answers.plain(found))

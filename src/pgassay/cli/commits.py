@@ -4,18 +4,21 @@ import argparse
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import messages
 from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, overrides, read_study, silent
 
 if TYPE_CHECKING:
+    from pgassay.lab.commit_subject import Subject
     from pgassay.lab.run import WrittenStudy
     from pgassay.lab.runner import Watcher
     from pgassay.study.model import Study
 
 SOURCE = "build.source="
+TREES = "trees"
+"""Below a history or a bisection: the files of a schema, commit by commit."""
 
 
 def add_commit_options(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +26,12 @@ def add_commit_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(**_unchanged())
     parser.add_argument("study", metavar="STUDY", help="a built-in study, or a study file: its baseline and its load")
     parser.add_argument(
-        "--git", type=Path, metavar="DIR", help="a git repository of PostgreSQL (or --set build.source=git:DIR)"
+        "--git", type=Path, metavar="DIR", help="a git repository: PostgreSQL's own (or --set build.source=git:DIR)"
+    )
+    inside = parser.add_mutually_exclusive_group()
+    inside.add_argument("--extension", action="store_true", help="it is an extension's, which PGXS builds")
+    inside.add_argument(
+        "--schema", metavar="FILE", help="it is an application's; FILE in it makes schema and data (load.init)"
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="hold a factor at this level")
     parser.add_argument("--primary", metavar="RESPONSE", help="what to go by (default: the study's own)")
@@ -54,6 +62,19 @@ def repository_of(arguments: argparse.Namespace) -> Path:
         raise messages.no_repository()
     found: Path = paths[0]
     return found.expanduser().resolve()
+
+
+def subject_of(arguments: argparse.Namespace) -> "Subject":
+    """What the commits of the named repository are commits of; raises `UsageError`."""
+    from pgassay.lab.commit_subject import Subject, SubjectKind
+
+    folder = str(repository_of(arguments))
+    if arguments.schema is not None:
+        path = PurePosixPath(arguments.schema)
+        if path.is_absolute() or ".." in path.parts or not path.parts or arguments.schema.startswith("-"):
+            raise messages.outside_repository(arguments.schema)
+        return Subject(SubjectKind.SCHEMA, folder, str(path))
+    return Subject(SubjectKind.EXTENSION if arguments.extension else SubjectKind.POSTGRESQL, folder)
 
 
 def study_of(arguments: argparse.Namespace) -> "tuple[str, WrittenStudy]":

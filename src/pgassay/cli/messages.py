@@ -189,6 +189,11 @@ def commits_due(names: Sequence[str]) -> str:
     return "".join(f"due: {each}\n" for each in names) or "no commit is due\n"
 
 
+def outside_repository(text: str) -> UsageError:
+    """A path that begins with / or leads upwards."""
+    return UsageError(f'"{text}" is no path inside the repository', "give it as git shows it: db/schema.sql")
+
+
 def not_in_history(name: str) -> UsageError:
     """`track --accept` of a commit that was never measured."""
     return UsageError(f"{name} is no measured commit of this history", 'see "points" of the same command with --json')

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli import messages
 from pgassay.cli.commits import (
+    TREES,
     add_commit_options,
     quiet_watch,
-    repository_of,
     require_own_options,
     study_of,
+    subject_of,
     teller,
 )
 from pgassay.cli.parser import duration, whole
@@ -72,11 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.postgres.builds.commits import commit_of
 
     require_own_options("track", arguments)
-    folder, runner = repository_of(arguments), LocalRunner(choose())
+    subject, runner = subject_of(arguments), LocalRunner(choose())
+    folder = Path(subject.repository)
     reference = commit_of(runner, folder, arguments.reference)
     commit_of(runner, folder, arguments.branch)
     name, written = study_of(arguments)
-    asked = Tracked(name, written.document, str(folder), arguments.branch, reference)
+    asked = Tracked(
+        name, written.document, subject.repository, arguments.branch, reference, kind=subject.kind, file=subject.file
+    )
     out = (arguments.out or Path("runs") / f"track-{Path(name).stem}").absolute()
     try:
         return _conduct(asked, written, out, arguments, runner)
@@ -110,7 +114,7 @@ def _conduct(
             _accept(tracked, history, out, arguments.accept, runner)
         elif arguments.every == COMMIT or not history.measured_on(_now()):
             options, command = bench_options(arguments), ("pgassay", "track")
-            source = CommitBlocks(written, Path(tracked.repository), options, quiet_watch, command)
+            source = CommitBlocks(written, tracked.subject, out / TREES, runner, options, quiet_watch, command)
             track = Track(
                 tracked.reference, source, out, disk, blocks=arguments.each, machine=machine_of, now=_now, tell=tell
             )

@@ -1,7 +1,7 @@
 """Blocks of two commits on the real machine: each step is a run of its own, of the study with its factors held.
 
-Of the study the baseline's levels, the load and the responses are taken; what varies is `build.source`. The commits
-are built at first use, into the cache of builds.
+Of the study the baseline's levels, the load and the responses are taken; what varies is the factor of the commits'
+subject, as `build.source`. What has to be built is built at first use, into the cache of builds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pgassay.bench.errors import LoadError
+from pgassay.bench.running import Runner
 from pgassay.lab import messages
 from pgassay.lab.arms import resolve
 from pgassay.lab.bisection import Pair, UnmeasuredError, require_ratio
+from pgassay.lab.commit_subject import Subject, SubjectKind, level
+from pgassay.lab.preparation import prepare
 from pgassay.lab.run import WrittenStudy, continue_run, run_study, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -25,30 +29,31 @@ from pgassay.study.document import Document
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Status
 
-SOURCE = "build.source"
 _KEPT = ("load", "responses")
 
 
-def pair_document(document: Document, study: Study, folder: Path, commits: Sequence[Commit], blocks: int) -> Document:
-    """A study of these commits of the repository, the first one the baseline, with all else as in `study`'s baseline.
+def pair_document(document: Document, study: Study, factor: str, levels: Sequence[str], blocks: int) -> Document:
+    """A study of these levels of one factor, the first one the baseline, with all else as in `study`'s baseline.
 
-    Raises `UsageError` for a study that varies the source itself.
+    Raises `UsageError` for a study that holds or varies that factor itself.
     """
     first = next(arm for arm in study.arms if arm.treatment == study.design.baseline)
     held = {name: level.typed for name, level in study.levels_of(first).items() if not name.startswith("load.")}
-    if SOURCE in held:
-        raise messages.source_held(held[SOURCE])
     varied = {name.removeprefix("load."): level.typed for name, level in first.levels.items() if name[:5] == "load."}
+    load = {**document.get("load", {}), **varied}
+    named = held.get(factor) or load.get(factor.removeprefix("load."))
+    if named is not None:
+        raise messages.commits_held(factor, str(named))
     design = {
         key: value for key, value in document.get("design", {}).items() if key in ("pairing", "slice", "defaults")
     }
     kept = {key: document[key] for key in _KEPT if key in document}
     return {
         "study": {"format": 1, "name": "commits", "title": "Two commits", "question": "Do they differ?"},
-        "factors": {SOURCE: [f"git:{folder}@{commit.sha}" for commit in commits]},
+        "factors": {factor: list(levels)},
         "fixed": held,
         **kept,
-        "load": {**document.get("load", {}), **varied},
+        "load": load,
         "design": {**design, "blocks": {"min": blocks, "max": blocks}, "precision": "0.1%"},
     }
 
@@ -58,10 +63,12 @@ Watching = Callable[[Study], AbstractContextManager[Watcher]]
 
 @dataclass
 class CommitBlocks:
-    """`lab.bisection.Blocks` by real servers; `written` is the study, `folder` the repository."""
+    """`lab.bisection.Blocks` by real servers; `written` is the study, `trees` where commits of a schema are written."""
 
     written: WrittenStudy
-    folder: Path
+    subject: Subject
+    trees: Path
+    runner: Runner
     options: BenchOptions
     watch: Watching
     command: tuple[str, ...]
@@ -78,7 +85,8 @@ class CommitBlocks:
     def measure(self, good: Commit, other: Commit, blocks: int, path: Path) -> tuple[Pair, ...]:
         """Run, go on with, or read the run at `path`."""
         if not path.exists():
-            document = pair_document(self.written.document, self.written.study, self.folder, (good, other), blocks)
+            levels = [level(self.subject, each, self.trees, self.runner) for each in (good, other)]
+            document = pair_document(self.written.document, self.written.study, self.subject.factor, levels, blocks)
             pair = write_study("commits", document)
             self._build(pair, other)
             with self.watch(pair.study) as watcher:
@@ -92,7 +100,7 @@ class CommitBlocks:
         return pairs_of(record.trials, good.sha, other.sha)
 
     def _build(self, pair: WrittenStudy, other: Commit) -> None:
-        """Build what is missing; only of the other commit a failure is the commit's own."""
+        """Build what is missing, and make a schema's data; only of the other commit a failure is the commit's own."""
         if other.sha in self._built:
             return
         with Workbench(self.options) as bench:
@@ -101,8 +109,10 @@ class CommitBlocks:
             for arm in arms:
                 try:
                     _ = arm.installation
-                except BuildError as error:
-                    if not _source(arm.arm.levels[SOURCE].typed, other.sha):
+                    if self.subject.kind is SubjectKind.SCHEMA:
+                        prepare(arm)
+                except (BuildError, LoadError) as error:
+                    if other.sha not in arm.arm.levels[self.subject.factor].typed:
                         raise
                     raise UnmeasuredError(error.message) from None
         self._built.add(other.sha)
@@ -114,7 +124,7 @@ def pairs_of(trials: Sequence[TrialRecord], good: str, other: str) -> tuple[Pair
     for trial in trials:
         if trial.status is Status.VALID:
             for sha in (good, other):
-                if _source(trial.treatment, sha):
+                if sha in trial.treatment:
                     found.setdefault(trial.block, {})[sha] = trial.responses
     return tuple(Pair(each[good], each[other]) for _, each in sorted(found.items()) if len(each) == 2)
 
@@ -126,7 +136,3 @@ def machine_of(path: Path) -> str:
     kernel = facts.get("kernel", {}).get("release") or "an unknown kernel"
     gib = f"{int(memory['total_bytes']) / 2**30:.3g} GiB" if memory.get("total_bytes") else "unknown memory"
     return f"{cpu.get('model') or 'an unknown CPU'}, {cpu.get('processors') or '?'} CPUs, {gib}, {kernel}"
-
-
-def _source(typed: str, sha: str) -> bool:
-    return typed.endswith(f"@{sha}")

@@ -348,11 +348,14 @@ def bad_not_measured(name: str, why: str) -> PgassayError:
     return PgassayError(f"the bad commit {name} cannot be measured: {why}", "name another one with --bad")
 
 
-def source_held(level: str) -> UsageError:
+def commits_held(factor: str, level: str) -> UsageError:
     """A study that names the source itself."""
-    return UsageError(
-        f'the study holds "build.source" at {level}', "name the repository with --git DIR, and leave it out"
-    )
+    return UsageError(f'the study has "{factor}" at {level}', "name the repository with --git DIR, and leave it out")
+
+
+def no_schema_file(file: str) -> str:
+    """Why a commit of a schema is skipped."""
+    return f"it has no {file}"
 
 
 def not_bisected_by(name: str) -> UsageError:

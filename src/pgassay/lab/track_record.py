@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pgassay.lab.commit_subject import Subject, SubjectKind
 from pgassay.lab.question import FORMAT, Kept, without_seed
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import Disk, keep_file
@@ -17,7 +18,10 @@ ACCEPTED = "accepted"
 
 @dataclass(frozen=True)
 class Tracked:
-    """The study's document (with its seed), the repository, the branch, and the reference commit."""
+    """The study's document (with its seed), the repository, the branch, and the reference commit.
+
+    `kind` says what is in the repository (`commit_subject.SubjectKind`), `file` what makes the data of a schema.
+    """
 
     study: str
     document: dict[str, Any]
@@ -25,16 +29,23 @@ class Tracked:
     branch: str
     reference: Commit
     format: int = FORMAT
+    kind: str = SubjectKind.POSTGRESQL
+    file: str = ""
+
+    @property
+    def subject(self) -> Subject:
+        """What the commits are commits of."""
+        return Subject(SubjectKind(self.kind), self.repository, self.file)
 
     @property
     def what(self) -> str:
         """For people: study, branch and reference."""
-        return f"{self.study} on {self.branch} against {self.reference.sha[:12]} of {self.repository}"
+        return f"{self.study} on {self.branch} against {self.reference.sha[:12]} of {self.subject.what}"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """Everything: a history is of one study against one reference."""
-        return self.study, without_seed(self.document), self.repository, self.branch, self.reference.sha
+        return self.study, without_seed(self.document), self.subject, self.branch, self.reference.sha
 
 
 TRACKS = Kept(Tracked, "track.json", "history")

@@ -6,22 +6,16 @@ from typing import Any
 
 import pytest
 
-from pgassay.postgres.builds.compilation import INCLUDE, count_objects, folders_of
+from pgassay.postgres.builds.compilation import count_objects, goals_of
 
 
-def tree(folder: Path, catalog: str) -> Path:
-    for name, text in (("src/backend", "all:\n"), (f"{INCLUDE}/catalog", catalog), ("contrib/amcheck", "all:\n")):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "Makefile").write_text(text)
-    return folder
-
-
-def test_the_catalog_is_installed_where_it_has_something_to_install(tmp_path: Path) -> None:
-    """Without it PostgreSQL 17 and 18 have no postgres.bki, and initdb makes no cluster."""
-    new = tree(tmp_path / "18", "all: bki-stamp\n\ninstall: all installdirs\n")
-    old = tree(tmp_path / "15", "# 'make reformat-dat-files' is a convenience target\nreformat-dat-files:\n")
-    assert folders_of(new) == ["src/backend", "contrib/amcheck", INCLUDE]
-    assert folders_of(old) == ["src/backend", "contrib/amcheck"]
+def test_what_extensions_are_built_with_is_installed_after_the_programs(tmp_path: Path) -> None:
+    """Headers come with postgres.bki, too: without it PostgreSQL 17 and 18 make no cluster."""
+    for name in ("src", "src/backend", "src/include", "contrib/amcheck"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "Makefile").touch()
+    programs = [("src/backend", "install"), ("contrib/amcheck", "install")]
+    assert goals_of(tmp_path) == [*programs, ("src", "install-local"), ("src/include", "install")]
 
 
 def test_a_folder_that_configure_removes_while_objects_are_counted_has_none(

@@ -10,17 +10,17 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 from pgassay.bench.places import Account
 from pgassay.bench.running import Clock, Runner
 from pgassay.postgres import ownership
-from pgassay.postgres.builds import messages
-from pgassay.postgres.builds.cache import Cache, Manifest, list_files
-from pgassay.postgres.builds.compilation import Compilation, Tell, count_objects, expected_objects, tell_nobody
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe
+from pgassay.postgres.builds import extensions, messages
+from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
+from pgassay.postgres.builds.compilation import Compilation, Making, Tell, count_objects, expected_objects, tell_nobody
+from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources
 from pgassay.postgres.builds.toolchain import Toolchain
@@ -93,6 +93,14 @@ class Builder:
 
     def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         """What would be built, from which source (fetched if it is not in the cache)."""
+        recipe, source = self._base_recipe(request)
+        if request.extension is not None:
+            found = extensions.identify(self.runner, request.extension)
+            recipe = replace(recipe, extension_sha256=found.sha256)
+        return recipe, source
+
+    def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
+        """Without an extension."""
         source = self.sources.identify(request.source, request.version)
         major = int("".join(digit for digit in source.version.partition(".")[0] if digit.isdigit()))
         try:
@@ -116,25 +124,39 @@ class Builder:
 
     def _kept_build(self, request: BuildRequest, source: Source) -> Recipe | None:
         """The latest build of this source and these sizes, by a compiler that is gone: it runs all the same."""
-        asked = (source.sha256, request.block_bytes, request.wal_block_bytes, request.cflags)
+        asked = (source.sha256, request.block_bytes, request.wal_block_bytes, request.cflags, "")
 
-        def what(made: Recipe) -> tuple[str, int, int, str]:
-            return made.source_sha256, made.block_bytes, made.wal_block_bytes, made.cflags
+        def what(made: Recipe) -> tuple[str, int, int, str, str]:
+            sizes = made.block_bytes, made.wal_block_bytes
+            return made.source_sha256, *sizes, made.cflags, made.extension_sha256
 
         found = [each for each in self.cache.whole() if what(each.recipe) == asked]
         return max(found, key=lambda each: each.made_utc).recipe if found else None
 
     def installation(self, request: BuildRequest, *, may_build: bool = True) -> LocalInstallation:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
+        if request.extension is not None:  # its programs find the libraries of the build that it was added to
+            self._base(replace(request, extension=None), may_build=may_build)
         recipe, source = self.recipe(request)
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
                 if not may_build:
                     raise messages.not_built(recipe.name)
-                self._build(recipe, source)
+                if request.extension is None:
+                    self._build(recipe, source)
+                else:
+                    self._extend(recipe, source, request.extension)
             else:
                 self.cache.check_contents(recipe.key)  # 20 MB: nothing beside a run, and a wrong server costs hours
         return self.kept(recipe.key)
+
+    def _base(self, request: BuildRequest, *, may_build: bool) -> None:
+        """See that the build is there to which an extension is added: with PGXS, which older ones were kept without."""
+        key = self.installation(request, may_build=may_build).bindir.parent.name
+        if may_build and not extensions.has_pgxs(self.cache.directory(key)):
+            with self.cache.alone(key):
+                self.cache.remove(key)
+            self.installation(request)
 
     def kept(self, key: str) -> LocalInstallation:
         """A build of the cache as an installation."""
@@ -173,14 +195,39 @@ class Builder:
             self.verify(found, recipe, self.runner)
             self._keep(installed, recipe, source, objects, seconds)
 
-    def _keep(self, installed: Path, recipe: Recipe, source: Source, objects: int, seconds: float) -> None:
+    def _extend(self, recipe: Recipe, source: Source, spec: Spec) -> None:
+        """The build without the extension is in the cache."""
+        self.cache.require_room()
+        started_ns = self.clock.monotonic_ns()
+        base = self.cache.directory(replace(recipe, extension_sha256="").key)
+        extension = extensions.identify(self.runner, spec)
+        with self.cache.staging() as staging:
+            log = staging / "build.log"
+            making = Making(self.runner, log, self.toolchain.debian)
+            try:
+                installed = extensions.install(extension, base, staging, self.runner, making)
+            except messages.BuildError as error:
+                raise self._with_kept_log(error, log, recipe.key) from None
+            (installed / MANIFEST).unlink()
+            log.replace(installed / "extension.log")
+            self._reachable(staging, installed)
+            self.verify(self.finder.named(installed / "bin", FOUND_BY), recipe, self.runner)
+            objects = count_objects(staging / "extension")
+            seconds = round((self.clock.monotonic_ns() - started_ns) / 1e9, 1)
+            self._keep(installed, recipe, source, objects, seconds, extension.told)
+
+    def _keep(
+        self, installed: Path, recipe: Recipe, source: Source, objects: int, seconds: float, extension: str = ""
+    ) -> None:
         made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock.wall_ns() / 1e9))
         spec = f"{source.spec} ({source.commit})" if source.commit else source.spec
-        self.cache.put(installed, Manifest(recipe, spec, made, seconds, objects, list_files(installed)))
+        self.cache.put(
+            installed, Manifest(recipe, spec, made, seconds, objects, list_files(installed), extension=extension)
+        )
 
     def _expected(self, tree: Path) -> int:
         """What another build of this cache made, else a guess from the source."""
-        made = (each.objects for each in self.cache.whole() if each.objects)
+        made = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
         return next(made, None) or expected_objects(tree)
 
     def _with_kept_log(self, error: messages.BuildError, log: Path, key: str) -> messages.BuildError:
@@ -233,5 +280,5 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
 
 def _usual_s(builder: Builder) -> float | None:
     """The median of what the builds in the cache took."""
-    lengths = [each.seconds for each in builder.cache.whole()]
+    lengths = [each.seconds for each in builder.cache.whole() if not each.extension]
     return median(lengths) if lengths else None

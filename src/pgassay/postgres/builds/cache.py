@@ -41,6 +41,8 @@ class Manifest:
     objects: int
     files: dict[str, tuple[int, str]]
     format: int = FORMAT
+    extension: str = ""
+    """The source of an extension that was installed in addition."""
 
     @property
     def bytes(self) -> int:

@@ -4,6 +4,7 @@ First parents only: what a merge brought in is one step, so that each step follo
 answer is a commit of the branch that was released.
 """
 
+import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,29 @@ def first_parents(runner: Runner, folder: Path, commits: Sequence[Commit]) -> di
         return {}
     told = _git(runner, folder, "log", "--no-walk=unsorted", "--format=%H %P", *(each.sha for each in commits))
     return {words[0]: words[1] for words in map(str.split, told.splitlines()) if len(words) > 1}
+
+
+def has_file(runner: Runner, folder: Path, sha: str, file: str) -> bool:
+    """Is there a file of this path in the commit?"""
+    return _git(runner, folder, "cat-file", "-t", f"{sha}:{file}").strip() == "blob"
+
+
+def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".") -> None:
+    """Write the commit's files below a path of it to the directory `into`; raises `BuildError`."""
+    archive = into.with_name(f"{into.name}.tar")
+    command = _command(folder, "archive", "--format=tar", "-o", str(archive), sha, "--", below)
+    outcome = runner.run(command, timeout_s=_TIMEOUT_S)
+    try:
+        if outcome.status != 0:
+            said = (outcome.stderr.strip().splitlines() or ["git archive failed"])[0]
+            raise messages.not_exported(folder, sha, said)
+        into.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(archive) as opened:
+            opened.extractall(into, filter="data")
+    except (tarfile.TarError, OSError) as error:
+        raise messages.not_exported(folder, sha, str(error).partition("\n")[0]) from None
+    finally:
+        archive.unlink(missing_ok=True)
 
 
 def _line(runner: Runner, folder: Path, first: str, last: str) -> tuple[Commit, ...] | None:

@@ -48,6 +48,37 @@ def tell_nobody(progress: Progress) -> None:
 
 
 @dataclass(frozen=True)
+class Making:
+    """Runs programs of a build one after the other; their output is appended to the log."""
+
+    runner: Runner
+    log: Path
+    debian: bool
+
+    def step(self, step: str, command: Sequence[str], folder: Path, waiting: Callable[[], None] = lambda: None) -> None:
+        """Run one to its end, in this folder; `waiting` is called each second. Raises `BuildError` where it fails."""
+        before = self.log.stat().st_size if self.log.exists() else 0
+        clean = ["env", *(word for name in _STRANGERS for word in ("-u", name))]
+        running = self.runner.start([*clean, *command], stdout=self.log, stderr=self.log, directory=folder)
+        try:
+            while True:
+                try:
+                    status = running.wait(_POLL_S).status
+                    break
+                except TimeoutError:
+                    waiting()
+        except BaseException:
+            running.terminate()
+            raise
+        if status != 0:
+            with self.log.open("rb") as file:
+                file.seek(before)
+                output = file.read().decode(errors="replace")
+            words, hint = toolchain.complaint(output), toolchain.remedy(output, debian=self.debian)
+            raise messages.failed(step, words, hint, self.log)
+
+
+@dataclass(frozen=True)
 class Compilation:
     """One build under way: `source` is the tree, `work` an empty folder, `prefix` where it will live at last."""
 
@@ -74,33 +105,16 @@ class Compilation:
         destination = f"DESTDIR={target}"
         folder, goal = HEADERS
         self._step("make", ["make", "-s", f"-j{self.jobs}", "-C", folder, goal], started_ns)
-        for folder in folders_of(self.source):
-            words = ["make", "-s", f"-j{self.jobs}", "-C", folder, "install", destination]
+        for folder, goal in goals_of(self.source):
+            words = ["make", "-s", f"-j{self.jobs}", "-C", folder, goal, destination]
             self._step("make", words, started_ns)
         self._say("installed", started_ns, done=True)
         return target / self.prefix.relative_to("/")
 
     def _step(self, step: str, command: Sequence[str], started_ns: int) -> None:
-        """Run one program to its end, telling progress; its output is appended to the log."""
-        before = self.log.stat().st_size if self.log.exists() else 0
-        clean = ["env", *(word for name in _STRANGERS for word in ("-u", name))]
-        running = self.runner.start([*clean, *command], stdout=self.log, stderr=self.log, directory=self.work)
-        try:
-            while True:
-                try:
-                    status = running.wait(_POLL_S).status
-                    break
-                except TimeoutError:
-                    self._say(step, started_ns)
-        except BaseException:
-            running.terminate()
-            raise
-        if status != 0:
-            with self.log.open("rb") as file:
-                file.seek(before)
-                output = file.read().decode(errors="replace")
-            words, hint = toolchain.complaint(output), toolchain.remedy(output, debian=self.debian)
-            raise messages.failed(step, words, hint, self.log)
+        """Run one program to its end, telling progress."""
+        making = Making(self.runner, self.log, self.debian)
+        making.step(step, command, self.work, lambda: self._say(step, started_ns))
 
     def _say(self, step: str, started_ns: int, *, done: bool = False) -> None:
         seconds = (self.clock.monotonic_ns() - started_ns) / 1e9
@@ -124,18 +138,20 @@ EXTENSIONS = (
 """What the lab itself uses. pg_walinspect came with PostgreSQL 15; an older source simply has none."""
 
 
-INCLUDE = "src/include"
-"""Headers, and from 17 on postgres.bki, which initdb reads; src/backend installed that before."""
+PGXS = (("src", "install-local"), ("src/makefiles", "install"), ("src/include", "install"), ("config", "install"))
+"""Headers (from 17 on with postgres.bki, which initdb reads) and makefiles, to build an extension with (PGXS)."""
 
 
 def folders_of(source: Path) -> list[str]:
     """The folders of this source that are to be built, in order."""
     folders = [*FOLDERS, *(f"contrib/{name}" for name in EXTENSIONS)]
-    found = [folder for folder in folders if (source / folder / "Makefile").is_file()]
-    catalog = source / INCLUDE / "catalog" / "Makefile"
-    if catalog.is_file() and "\ninstall:" in catalog.read_text(encoding="utf-8"):
-        found.append(INCLUDE)
-    return found
+    return [folder for folder in folders if (source / folder / "Makefile").is_file()]
+
+
+def goals_of(source: Path) -> list[tuple[str, str]]:
+    """Folders of this source and what is made of each, in order: programs, then what extensions are built with."""
+    programs = [(folder, "install") for folder in folders_of(source)]
+    return programs + [(folder, goal) for folder, goal in PGXS if (source / folder / "Makefile").is_file()]
 
 
 def expected_objects(source: Path) -> int:

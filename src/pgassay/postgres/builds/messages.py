@@ -34,6 +34,16 @@ def bad_source(text: str) -> UsageError:
     )
 
 
+def bad_extension(text: str) -> UsageError:
+    """A level of `build.extension` that is none."""
+    return UsageError(f'"{text}" names no source of an extension', "give directory:DIR or git:DIR@COMMIT")
+
+
+def no_extension(what: str) -> UsageError:
+    """Nothing that PostgreSQL's makefiles for extensions (PGXS) build."""
+    return UsageError(f"{what} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder")
+
+
 def bad_flags(text: str) -> UsageError:
     """Flags that a command line cannot hold."""
     return UsageError(
@@ -91,6 +101,13 @@ def not_unpacked(path: Path, detail: str) -> BuildError:
     return BuildError(
         f'"{path}" cannot be unpacked: {detail}',
         "fetch it again; it must be a tar file, plain or with gzip, bzip2 or xz",
+    )
+
+
+def not_exported(folder: Path, sha: str, detail: str) -> BuildError:
+    """git cannot write a commit's files, or the disk cannot take them."""
+    return BuildError(
+        f'commit {sha[:12]} of "{folder}" cannot be exported: {detail}', "check the repository with git fsck"
     )
 
 

@@ -35,16 +35,20 @@ class Recipe:
     flags: tuple[str, ...]
     cflags: str
     compiler: str
+    extension_sha256: str = ""
+    """Of the source of an extension that is built in addition; empty without one."""
 
     @property
     def key(self) -> str:
         """The name of the build in the cache: 24 hexadecimal digits over everything above."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:24]
+        parts = {name: value for name, value in asdict(self).items() if name != "extension_sha256" or value}
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
     @property
     def name(self) -> str:
-        """For people: `15.18, 2kB pages, 8kB WAL blocks`."""
-        return f"{self.version}, {self.block_bytes // 1024}kB pages, {self.wal_block_bytes // 1024}kB WAL blocks"
+        """For people: `15.18, 2kB pages, 8kB WAL blocks`, and the extension's hash if there is one."""
+        sizes = f"{self.version}, {self.block_bytes // 1024}kB pages, {self.wal_block_bytes // 1024}kB WAL blocks"
+        return f"{sizes}, extension {self.extension_sha256[:12]}" if self.extension_sha256 else sizes
 
     def configure_options(self) -> list[str]:
         """The options of configure that make it so."""
@@ -115,3 +119,10 @@ def parse_spec(text: str) -> Spec:
         if not at or not rest or not commit or commit.startswith("-"):
             raise messages.bad_source(text)
     return Spec(kind, Path(rest).expanduser().resolve(), commit)
+
+
+def parse_extension(text: str) -> Spec:
+    """The source of an extension that a text names: directory:DIR or git:DIR@COMMIT; raises `UsageError`."""
+    if text.strip().partition(":")[0] not in ("directory", "git"):
+        raise messages.bad_extension(text)
+    return parse_spec(text)

@@ -14,7 +14,7 @@ from pgassay.bench.options import Options, ReadBack, option
 from pgassay.bench.server import Server
 from pgassay.postgres.builds import cache, recipe
 from pgassay.postgres.builds.messages import BuildError
-from pgassay.postgres.builds.recipe import Spec, parse_spec
+from pgassay.postgres.builds.recipe import Spec, parse_extension, parse_spec
 from pgassay.postgres.builds.sources import fits
 from pgassay.postgres.find import parse_requested_version
 from pgassay.study.levels import Level
@@ -32,6 +32,7 @@ _FLAGS = Kind(lambda _, text: recipe.compiler_flags(text), str, "flags separated
 _SOURCE = Kind[Spec | None](
     lambda _, text: parse_spec(text), str, "official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT"
 )
+_EXTENSION = Kind[Spec | None](lambda _, text: parse_extension(text), str, "directory:DIR or git:DIR@COMMIT")
 
 
 def _shown(setting: str) -> ReadBack:
@@ -57,12 +58,22 @@ def _manifest_source(name: str, level: Level, readable: Readable) -> str | None:
 
     One build may come from two names of one source (a tag and a branch): then nothing says which was meant.
     """
-    key_folder = Path(_pg_config(readable.server, "BINDIR")).parent
+    found = _manifest(readable.server)
+    return level.canonical if found and found.source.partition(" (")[0] == level.canonical else None
+
+
+def _manifest_extension(name: str, level: Level, readable: Readable) -> str | None:
+    """From the same manifest."""
+    found = _manifest(readable.server)
+    return level.canonical if found and found.extension.partition(" (")[0] == level.canonical else None
+
+
+def _manifest(server: Server) -> cache.Manifest | None:
+    key_folder = Path(_pg_config(server, "BINDIR")).parent
     try:
-        found = cache.read_manifest(key_folder, key_folder.name).source
+        return cache.read_manifest(key_folder, key_folder.name)
     except BuildError:
         return None
-    return level.canonical if found.partition(" (")[0] == level.canonical else None
 
 
 def _pg_config(server: Server, name: str) -> str:
@@ -112,4 +123,11 @@ class BuildRequest(Options):
         stage=Stage.BUILD,
         summary="from which source to build, so that two commits can be compared",
         read_back=_manifest_source,
+    )
+    extension: Spec | None = option(
+        _EXTENSION,
+        default=None,
+        stage=Stage.BUILD,
+        summary="an extension to build and install in addition, so that two commits of it can be compared",
+        read_back=_manifest_extension,
     )

@@ -1,0 +1,81 @@
+"""What the commits of a repository are commits of: PostgreSQL, an extension, or the schema and data of an application.
+
+Each commit becomes a level of one factor; everything else stays as the study has it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+from pgassay.bench.running import Runner
+from pgassay.lab import messages
+from pgassay.lab.bisection import UnmeasuredError
+from pgassay.load.pgbench.data import is_dump
+from pgassay.postgres.builds.commits import Commit, export, has_file
+
+WRAPPER = "pgassay-init.sql"
+
+
+class SubjectKind(StrEnum):
+    """Of a repository."""
+
+    POSTGRESQL = "postgresql"
+    EXTENSION = "extension"
+    SCHEMA = "schema"
+
+
+FACTORS = {
+    SubjectKind.POSTGRESQL: "build.source",
+    SubjectKind.EXTENSION: "build.extension",
+    SubjectKind.SCHEMA: "load.init",
+}
+"""The factor that the commits are levels of."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A repository and what is in it; of a schema `file` is the SQL or dump that makes the data (`load.init`)."""
+
+    kind: SubjectKind
+    repository: str
+    file: str = ""
+
+    @property
+    def factor(self) -> str:
+        """Its factor."""
+        return FACTORS[self.kind]
+
+    @property
+    def what(self) -> str:
+        """For people."""
+        if self.kind is SubjectKind.SCHEMA:
+            return f"{self.file} of {self.repository}"
+        return self.repository if self.kind is SubjectKind.POSTGRESQL else f"the extension of {self.repository}"
+
+
+def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
+    """The level of the subject's factor that is this commit; a schema's files are written below `trees` for it.
+
+    Raises `UnmeasuredError` for a commit without the schema's file, and `BuildError` where git cannot export it.
+    """
+    if subject.kind is not SubjectKind.SCHEMA:
+        return f"git:{subject.repository}@{commit.sha}"
+    tree, folder = trees / commit.sha, Path(subject.repository)
+    if not tree.is_dir():
+        if not has_file(runner, folder, commit.sha, subject.file):
+            raise UnmeasuredError(messages.no_schema_file(subject.file))
+        trees.mkdir(parents=True, exist_ok=True)
+        fresh = trees / f".{commit.sha}"
+        export(runner, folder, commit.sha, fresh, str(PurePosixPath(subject.file).parent))
+        if not is_dump(fresh / subject.file):
+            # Two commits may differ in a file that this one includes: the commit is part of what is run.
+            text = f"-- {commit.sha}\n\\ir {_quoted(subject.file)}\n"
+            (fresh / WRAPPER).write_text(text, encoding="utf-8")
+        fresh.rename(tree)
+    wrapper = tree / WRAPPER
+    return str(wrapper if wrapper.is_file() else tree / subject.file)
+
+
+def _quoted(path: str) -> str:
+    """As psql reads the arguments of its commands."""
+    return "'" + path.replace("\\", "\\\\").replace("'", "''") + "'"
