@@ -71,11 +71,15 @@ def test_the_slower_statements_come_first_and_share_one_error_rate(tmp_path: Pat
 
 def test_answer_and_page_tell_the_worst_with_their_plans(tmp_path: Path) -> None:
     findings = with_answers(planted(tmp_path / "run"))
-    said = findings.once(headline.headline_of).sentences[-1]
-    assert said.startswith(
+    answers, *_, slower = findings.once(headline.headline_of).sentences
+    assert answers == (
         "1 statement gives another number of rows: SELECT * FROM t JOIN u USING (id) gives 0 instead of 1,200 with"
-        f" {HALF}; 2 of 7 statements are slower, most of all UPDATE t SET a = $1: ×3"
+        f" {HALF}"
     )
+    first, second = slower.split("; ")
+    assert first.startswith("2 of 7 statements are slower (intervals for all together): UPDATE t SET a = $1 ×3")
+    assert first.endswith(f" with {WIDE}")
+    assert second.startswith("SELECT * FROM t JOIN u USING (id) ×1.5")
     blocks = tuple(statements.SECTION.blocks(findings))
     tables = [each for each in blocks if isinstance(each, Table)]
     assert [table.title for table in tables] == ["Statements whose answers differ", "The worst statements"]
@@ -102,10 +106,19 @@ def test_answers_that_differ_are_doubted_and_in_the_json(tmp_path: Path) -> None
     assert part["effects"][0]["statement"] == "UPDATE t SET a = $1"
 
 
+def test_what_answers_otherwise_is_never_recommended(tmp_path: Path) -> None:
+    findings = planted(tmp_path / "run")
+    assert f"take {WIDE}, unless space counts more" in findings.once(headline.headline_of).sentences
+    wrong = StatementRecord("joins", "SELECT * FROM t", 50, {}, {BASELINE: 1200, WIDE: 1199, HALF: 1200})
+    (findings.run.path / TRIED).write_bytes(encode([wrong]))
+    said = Findings(findings.run).once(headline.headline_of).sentences
+    assert f"{WIDE} answers statements otherwise than the baseline: find out why before anything else" in said
+
+
 def test_where_none_is_slower_the_headline_says_so(tmp_path: Path) -> None:
     findings = planted(tmp_path / "run", ("counts", "sorts"))
     text = Text()
-    assert statements.sentence(findings, text) == "none of 2 statements was shown to be slower"
+    assert statements.slower(statements.of_run(findings), text) == "none of 2 statements was shown to be slower"
     assert [figure.value for figure in text.figures] == [2]
 
 
@@ -113,4 +126,4 @@ def test_a_load_of_one_script_has_no_statements(tmp_path: Path) -> None:
     findings = planted(tmp_path / "run", ("writes",))
     assert statements.of_run(findings) == statements.Statements()
     assert tuple(statements.SECTION.blocks(findings)) == ()
-    assert statements.sentence(findings, Text()) == ""
+    assert statements.slower(statements.of_run(findings), Text()) == ""

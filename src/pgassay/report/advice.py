@@ -1,7 +1,7 @@
 """What to do, in one sentence: the last of a headline. It follows the verdicts and never goes beyond them.
 
-The first rule that has something to say is taken. What is not crash-safe is never recommended, and what is better at
-some levels only is recommended only there.
+The first rule that has something to say is taken. What is not crash-safe, or answers otherwise than the baseline, is
+never recommended, and what is better at some levels only is recommended only there.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,10 +75,9 @@ def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
     better = [name for name, found in kinds.items() if Kind.BETTER in found]
     if not better:
         return ""
-    allowed = [name for name in better if name not in case.unsafe]
+    allowed = [name for name in better if name not in case.unsafe and name not in case.otherwise]
     if not allowed:
-        verb = "is" if len(better) == 1 else "are"
-        return f"{listed(better)} {verb} not crash-safe: measured here, and never recommended"
+        return _refused(case, better)
     safe = [name for name in allowed if kinds[name] <= {Kind.BETTER, Kind.EQUIVALENT}]
     if not safe:
         mixed = [name for name in allowed if Kind.WORSE in kinds[name]]
@@ -86,6 +85,16 @@ def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
         rest = "worse" if mixed else "not shown to be"
         return f"take {(mixed or allowed)[0]} only where it is better: at other levels{on} it is {rest}"
     return _among(case, safe, text)
+
+
+def _refused(case: Case, better: Sequence[str]) -> str:
+    """Why nothing that is better is recommended."""
+    unsafe = [name for name in better if name in case.unsafe]
+    if unsafe:
+        verb = "is" if len(unsafe) == 1 else "are"
+        return f"{listed(unsafe)} {verb} not crash-safe: measured here, and never recommended"
+    verb = "answers" if len(better) == 1 else "answer"
+    return f"{listed(better)} {verb} statements otherwise than the baseline: find out why before anything else"
 
 
 def _among(case: Case, safe: Sequence[str], text: Text) -> str:

@@ -73,8 +73,9 @@ class Case:
     `changes` are other responses that moved, in the order of the sentence, `unresolved` those of which nothing
     is known yet, with the treatments. `disturbed` says how many trials were discarded where those were many. `label`
     says on what the numbers were made where that was no ordinary server ("emulated drives"), `unsafe` names treatments
-    that are not crash-safe, and `objections` are lint's against runs that others made. `recommended` is what a section
-    recommends by rules of its own. `varied` are conditions and covariates.
+    that are not crash-safe, `otherwise` those that answer statements otherwise than the baseline, and `objections` are
+    lint's against runs that others made. `recommended` is what a section recommends by rules of its own. `varied` are
+    conditions and covariates.
     """
 
     primary: Response
@@ -87,6 +88,7 @@ class Case:
     recommended: str = ""
     label: str = ""
     unsafe: Sequence[str] = ()
+    otherwise: Sequence[str] = ()
     objections: Sequence[str] = ()
     imported: bool = False
     finished: bool = True

@@ -104,6 +104,7 @@ def case_of(findings: "Findings") -> Case:
         standings=decide.standings(findings),
         label=label(findings),
         unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
+        otherwise=[each.place.treatment for each in findings.once(statements.of_run).wrong],
         objections=findings.objections(findings.primary) if findings.imported else (),
         imported=bool(findings.imported),
         finished=findings.finished,

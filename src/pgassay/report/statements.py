@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 """Statements that are told, the worst first; all others are folded."""
 _SCRIPT = "load.script"
-_SHORT, _LONG = 60, 100
+_TOLD, _SHORT, _LONG = 40, 60, 100
 _RESPONSE = Response("statement_latency_ms", "mean latency of a statement", "ms", Better.LOWER)
 
 
@@ -134,16 +134,10 @@ def _baseline_of(findings: "Findings", place: Place) -> str:
 
 
 def with_sentence(found: Headline, findings: "Findings") -> Headline:
-    """A headline with a sentence more where the load has several statements of which something is known."""
-    text = Text()
-    said = sentence(findings, text)
-    return Headline([*found.sentences, said], [*found.figures, *text.figures]) if said else found
-
-
-def sentence(findings: "Findings", text: Text) -> str:
-    """What a headline says of them: wrong answers first, then how many are slower, and which most of all."""
-    found = findings.once(of_run)
-    return "; ".join(filter(None, (_answers(found, text), _slower(found, text))))
+    """A headline with more where the load has several statements: wrong answers first, slower statements last."""
+    text, mine = Text(), findings.once(of_run)
+    sentences = (_answers(mine, text), *found.sentences, slower(mine, text))
+    return Headline([each for each in sentences if each], [*found.figures, *text.figures])
 
 
 def _answers(found: Statements, text: Text) -> str:
@@ -160,25 +154,30 @@ def _answers(found: Statements, text: Text) -> str:
     )
 
 
-def _slower(found: Statements, text: Text) -> str:
+def slower(found: Statements, text: Text) -> str:
+    """How many statements are slower, and the worst five of them."""
     judged = [each for each in found.effects if each.effect.informative]
-    slower = [each for each in judged if each.slower]
     if not judged:
         return ""
     total = text.count(found.count, "statements that were compared")
-    if not slower:
+    sure = [each for each in judged if each.slower]
+    if not sure:
         return f"none of {total} statements was shown to be slower"
-    worst, many = slower[0], len({each.script for each in slower})
+    many = len({each.script for each in sure})
     counted = text.count(many, "slower statements")
-    effect = worst.effect
+    alone = len({each.effect.place for each in found.effects}) == 1
+    worst = "; ".join(_times(each, text, alone=alone) for each in sure[:SHOWN])
+    most = ", most of all" if len(sure) > SHOWN else ""
+    verb = "is" if many == 1 else "are"
+    return f"{counted} of {total} statements {verb} slower{most} (intervals for all together): {worst}"
+
+
+def _times(each: StatementEffect, text: Text, *, alone: bool) -> str:
+    """`SELECT … ×3.01 (×2.76 to ×3.29)`, with its treatment where there are several."""
+    name, effect = _short(each.text, _TOLD), each.effect
     values = zip((effect.estimate, effect.low, effect.high), ("", ", low", ", high"), strict=True)
-    times, low, high = (
-        text.number(f"×{rounded(value)}", value, f"latency of {_short(worst.text)}{end}") for value, end in values
-    )
-    return (
-        f"{counted} of {total} statements {'is' if many == 1 else 'are'} slower, most of all {_short(worst.text)}:"
-        f" {times} with {effect.place.name} ({low} to {high}, for all statements together)"
-    )
+    times, low, high = (text.number(f"×{rounded(value)}", value, f"latency of {name}{end}") for value, end in values)
+    return f"{name} {times} ({low} to {high}){'' if alone else f' with {effect.place.name}'}"
 
 
 def _short(text: str, most: int = _SHORT) -> str:
