@@ -263,6 +263,8 @@ def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
     timed: dict[str, float] = {"trial_s": 10.0, "load_s": 8.0, "preparation_s": 0.0, "ageing_s": 0.0}
     timed |= {"time_min_s": 100.0, "time_max_s": 200.0, "trial_calibrated": False}
     assert told(**timed) == "a trial about 10 s, 8 s of it under load: 1 min 40 s to 3 min 20 s"
+    laid_out = told(**{**timed, "layout_s": 2.0, "layout_bytes": 5 << 30})
+    assert laid_out.startswith("a trial about 10 s, 8 s of it under load, 2 s for laying out its file of 5 GB: ")
     assert told(**{**timed, "load_s": 9.7}).startswith("a trial about 10 s: "), "to the second it is all load"
     assert told(**{**timed, "preparation_s": 43.0}).endswith("to 3 min 20 s, 43 s of it for snapshots")
     calibrated = {**timed, "load_s": None, "trial_calibrated": True}

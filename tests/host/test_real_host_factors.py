@@ -24,6 +24,7 @@ from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.study.levels import Level
 from pgassay.testing import real
+from tests.load.loads import fio
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(os.geteuid() != 0, reason="host factors need root")]
 
@@ -192,6 +193,21 @@ def test_siblings_go_and_come_back(bench: Bench) -> None:
     assert bench.start((factor, "off")) == {"host.smt": "off"}
     bench.host.give_back()
     assert (current(factor._path), os.cpu_count()) == (before, there)
+
+
+@pytest.mark.parametrize("tool", ["fio", "sysbench"])
+def test_a_disk_study_has_no_more_page_cache_than_its_server_may_have(bench: Bench, tool: str, tmp_path: Path) -> None:
+    if groups.memory_hierarchy() is None or shutil.which("fio") is None or shutil.which(tool) is None:
+        pytest.skip("no memory controller, or the program is not installed")
+    limit = 64 << 20
+    bench.start((Memory(), "64MB"))
+    assert bench.server is not None
+    (group,) = bench.server.placement.groups
+    levels = {"pattern": "read", "direct": "off", "file_size": "256MB", "duration": "1s", "io_size": "1MB"}
+    found = fio({**levels, "tool": tool}).run(bench.server, tmp_path / "out", 1)
+    assert not found.problems
+    highest = next(each for each in (group / "memory.max_usage_in_bytes", group / "memory.current") if each.exists())
+    assert 0.9 * limit <= int(highest.read_text()) <= limit, "the file fills what the server may have, and no more"
 
 
 def test_transparent_huge_pages_are_put_back(bench: Bench) -> None:

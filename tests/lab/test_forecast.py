@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.arms import resolve
-from pgassay.lab.forecast import OVERHEAD_S, PREPARATION_S, TRIAL_S, forecast, length_known, planned_s
+from pgassay.lab.catalogue import every_factor
+from pgassay.lab.forecast import OVERHEAD_S, PREPARATION_S, TRIAL_S, Forecast, forecast, length_known, planned_s
+from pgassay.load.drivers import make
 from pgassay.study.model import Study
+from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
-from tests.lab.simulation import Simulation, simulate, study_of
+from tests.lab.simulation import Simulation, fake_site, simulate, study_of
+from tests.load.loads import fake_tools
 
 SETTINGS = {"server.work_mem": ["4MB", "8MB"]}
 
@@ -52,6 +56,20 @@ def test_a_snapshot_that_is_kept_is_not_made_again(tmp_path: Path) -> None:
     assert forecast(simulation.resolved()).preparation_s > 0.0
     simulation.carry_on()
     assert forecast(simulation.resolved()).preparation_s == 0.0
+
+
+def test_a_file_that_each_clone_gets_is_laid_out_in_each_trial_and_not_cloned() -> None:
+    def found(pattern: str, file_size: str) -> Forecast:
+        load = {"driver": "fio", "pattern": pattern, "file_size": file_size, "duration": "10s", "warmup": "1s"}
+        study = parse("disk", {"factors": SETTINGS, "load": load}, every_factor())
+        return forecast(resolve(study, fake_site(load=lambda options, installation: make(options, fake_tools()))))
+
+    small, large, created = found("write", "1GB"), found("write", "50GB"), found("seqwr", "50GB")
+    assert small.layout_bytes == 1 << 30
+    assert large.layout_s == pytest.approx(50 * small.layout_s)
+    assert large.trial_s - large.layout_s == pytest.approx(small.trial_s - small.layout_s), "an empty cluster is cloned"
+    assert (created.layout_s, created.layout_bytes) == (0.0, 0)
+    assert created.trial_s == pytest.approx(large.trial_s - large.layout_s)
 
 
 def test_before_the_first_trial_its_length_is_taken_from_the_study() -> None:

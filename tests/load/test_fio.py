@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.bench.errors import LoadError
+from pgassay.bench.hosting import Placement
 from pgassay.errors import UsageError
-from pgassay.load.fio import fileio, result
+from pgassay.load.fio import driver, fileio, result
 from pgassay.load.fio.options import FioOptions, parse_io_size, parse_pattern, run_command
 from pgassay.load.fio.result import RESPONSES
+from pgassay.testing.fakes.runner import FakeRunner
+from pgassay.testing.fakes.server import FakeInstallation
 from tests.load.loads import fake_tools, fio
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -104,6 +107,7 @@ def test_seconds_add_up_over_threads() -> None:
         ({"pattern": "random:70%"}, ["--rw=randrw", "--rwmixread=70"]),
         ({"pattern": "wal"}, ["--rw=write", "--fdatasync=1", "--direct=0", "--bs=8192"]),
         ({"pattern": "write", "threads": "4"}, ["--numjobs=4", "--size=268435456", "--offset_increment=268435456"]),
+        ({"pattern": "seqwr"}, ["--rw=write", "--create_on_open=1", "--fallocate=none", "--fsync=100"]),
         ({"pattern": "read", "depth": "8"}, ["--rw=read", "--ioengine=io_uring", "--iodepth=8"]),
         ({"pattern": "reread", "duration": "10s"}, ["--name=fresh", "--name=repeated", "--stonewall", "--runtime=5"]),
     ],
@@ -158,6 +162,64 @@ def test_sysbench_fileio_is_read_and_refuses_what_it_cannot_do(tmp_path: Path) -
     assert (tmp_path / "test_file.0").is_symlink()
     with pytest.raises(LoadError):
         fileio.parse("sysbench: nothing")
+
+
+def test_sysbench_makes_a_new_file_for_seqwr_and_overwrites_the_one_there_for_write(tmp_path: Path) -> None:
+    said = {}
+    for pattern in ("seqwr", "write", "read"):
+        (tmp_path / pattern).mkdir()
+        said[pattern] = fileio.run_command(tmp_path / pattern / "file", FioOptions.from_levels({"pattern": pattern}), 3)
+    assert "--file-test-mode=seqwr" in said["seqwr"]
+    assert not (tmp_path / "seqwr/test_file.0").is_symlink(), "it would remove the link and leave two files"
+    assert "--file-test-mode=seqrewr" in said["write"]
+    assert (tmp_path / "write/test_file.0").is_symlink()
+    assert "--file-test-mode=seqrd" in said["read"]
+    assert all("--histogram=on" in words for words in said.values())
+
+
+def test_stalls_of_sysbench_are_counted_from_its_histogram() -> None:
+    text = sample("sysbench_fileio_seqwr.txt")
+    found = fileio.parse(text).responses
+    longest, p95, p99 = (found[f"io_latency_{name}_ms"] for name in ("max", "p95", "p99"))
+    assert longest is not None
+    assert p95 is not None
+    assert p99 is not None
+    assert p95 <= p99 * 1.02 <= longest * 1.04
+    assert found["stalls_100ms"] == found["stalls_1s"] == 0.0
+    line = next(line for line in text.splitlines() if " |" in line and line.strip()[0].isdigit())
+    planted = "\n".join(f"{each:12.3f} |*     {count}" for each, count in ((99.327, 8), (155.0, 4), (1304.2, 2)))
+    found = fileio.parse(text.replace(line, f"{line}\n{planted}", 1)).responses
+    assert (found["stalls_100ms"], found["stalls_1s"]) == (6.0, 2.0)
+    assert fileio.parse(sample("sysbench_fileio_rndrw.txt")).responses["stalls_1s"] is None, "it has no histogram"
+
+
+def test_fio_has_the_memory_of_the_server_whose_place_it_takes(tmp_path: Path) -> None:
+    def directory(server: object, match: object, parameters: object) -> list[tuple[str]]:
+        return [(str(tmp_path / "data"),)]
+
+    installation = FakeInstallation(answers={"SHOW data_directory": directory})
+    installation.initialize(tmp_path / "data", {})
+    limited = Placement(cpus=(0,), groups=(tmp_path / "group",), nodes=(1,))
+    server = installation.start(tmp_path / "data", {}, tmp_path, limited)
+    runner = FakeRunner({"fio": lambda arguments, given: (0, "", "")})
+    fio({"warmup": "1s", "duration": "1s"}, fake_tools(runner)).run(server, tmp_path / "out", 1)
+    assert ["--name=layout" in call for call in runner.calls] == [True, False]
+    assert runner.placements == [Placement(groups=(tmp_path / "group",), nodes=(1,))] * 2, "load.cores has its CPUs"
+
+
+def test_a_file_that_the_run_makes_is_not_laid_out_before(tmp_path: Path) -> None:
+    def directory(server: object, match: object, parameters: object) -> list[tuple[str]]:
+        return [(str(tmp_path / "data"),)]
+
+    installation = FakeInstallation(answers={"SHOW data_directory": directory})
+    installation.initialize(tmp_path / "data", {})
+    server = installation.start(tmp_path / "data", {}, tmp_path)
+    (tmp_path / "data" / driver.FILE).touch()
+    runner = FakeRunner({"fio": lambda arguments, given: (0, "", "")})
+    load = fio({"pattern": "seqwr", "duration": "1s"}, fake_tools(runner))
+    load.run(server, tmp_path / "out", 1)
+    assert ["--name=layout" in call for call in runner.calls] == [False]
+    assert (load.options.laid_out_bytes, load.options.trial_bytes) == (0, 1 << 30)
 
 
 def test_io_sizes_are_whole_sectors() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
+from pgassay.load.fio import fileio
 from pgassay.load.fio.driver import FILE, FioLoad
 from pgassay.load.fio.options import FioOptions
 from pgassay.testing import real
@@ -51,6 +52,23 @@ def test_an_engine_that_cannot_go_is_an_outcome_in_fios_own_words(server: Server
     found = FioLoad(options, real_tools()).run(server, tmp_path / "out", 1)
     assert "refused" in found.problems
     assert "nosuchengine" in found.problems["refused"]
+
+
+@pytest.mark.parametrize("tool", ["fio", "sysbench"])
+def test_seqwr_makes_its_file_in_each_run_and_leaves_one(server: Server, tool: str, tmp_path: Path) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    directory = Path(str(server.query("SHOW data_directory")[0][0]))
+    load = fio({**SMALL, "pattern": "seqwr", "direct": "off", "tool": tool})
+    for turn in ("warm-up", "window"):
+        found = load.run(server, tmp_path / turn, 1)
+        assert not found.problems
+        assert (found.responses["write_iops"] or 0.0) > 0.0
+        assert found.responses["read_iops"] is None
+        assert found.responses["stalls_1s"] is not None
+        files = [each for each in (directory / FILE, directory / fileio.NAME) if each.exists()]
+        assert [each.stat().st_size for each in files] == [16 << 20]
+        assert not (tmp_path / turn / "layout.out").exists()
 
 
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")

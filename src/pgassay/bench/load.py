@@ -176,6 +176,11 @@ class LoadOptions(Options):
         """The part of `estimated_bytes` that each trial makes for itself, so that no snapshot holds it."""
         return 0
 
+    @property
+    def laid_out_bytes(self) -> int:
+        """The part of `trial_bytes` that is written in each clone before the load's time begins."""
+        return 0
+
     def warm_up(self) -> Self:
         """The options of the run that warms up: the same load for the length of the warm-up."""
         return replace(self, duration_s=self.warmup_s, warmup_s=0)

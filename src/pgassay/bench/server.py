@@ -29,6 +29,10 @@ class Server(Protocol):
     def version(self) -> Version:
         """What it says it is."""
 
+    @property
+    def placement(self) -> Placement:
+        """Where it was started: its CPUs, control groups and NUMA nodes."""
+
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of one statement, on a connection kept for us (autocommit); raises `bench.errors.QueryError`."""
 

@@ -121,6 +121,9 @@ def lengths(plan: Plan) -> str:
     whole = _span(words.duration(plan.time_min_s), words.duration(plan.time_max_s))
     length, loaded = words.duration(plan.trial_s), words.duration(plan.load_s)
     under = "" if loaded == length else f", {loaded} of it under load"
+    if plan.layout_bytes:
+        laid_out = f"{words.duration(plan.layout_s)} for laying out its file of {words.size(plan.layout_bytes)}"
+        under = f"{under}, {laid_out}" if under else f", {laid_out}"
     source = ", as calibrated" if plan.trial_calibrated else under
     first = plan.preparation_s
     prepared = f", {words.duration(first)} of it for snapshots" if first >= _SHOWN_S else ""

@@ -1,7 +1,8 @@
 """Control groups that limit memory, version 1 or 2 (the kernel's "Memory Resource Controller", "Control Group v2").
 
 Groups are made at the top of the visible hierarchy: in a container that is the container's own, so its limits hold too.
-Only servers join them, never the lab or a drive's daemon, for whose memory the server's pages would wait (deadlock).
+Only servers join them, and a load that works on files in an idle server's place; never the lab or a drive's daemon, for
+whose memory the server's pages would wait (deadlock).
 """
 
 import os

@@ -105,6 +105,11 @@ class ResolvedArm:
         return self.data_bytes - stored_bytes(self.setup, self.setup.load.trial_bytes)
 
     @property
+    def laid_out_bytes(self) -> int:
+        """What the first run in each clone writes before its time: fio's file, where the load does not create it."""
+        return self.setup.load.laid_out_bytes
+
+    @property
     def snapshot_key(self) -> str:
         """A short hash of everything that the golden snapshot depends on: programs, initdb options, data, their levels.
 

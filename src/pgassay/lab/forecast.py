@@ -19,6 +19,9 @@ STATE_S_PER_GB = 3.2
 """Cloning the data, bringing them into the caches, and removing them."""
 UPKEEP_S_PER_GB = 4.1
 """CHECKPOINT and VACUUM of every page, where `load.maintenance` asks for them."""
+LAYOUT_S_PER_GB = 2.6
+"""Writing the file that a load makes for itself in each clone (fio's), with an fsync at its end: the mean of three
+files of 1 GB on a busy machine, which took 1 to 5 s."""
 PREPARATION_S = 0.5
 """initdb, start and end."""
 PREPARATION_S_PER_GB = 7.4
@@ -77,30 +80,40 @@ def _load_s(study: Study, arm: Arm) -> float:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds: of load in a trial and all that a trial takes (means over the arms); of making the missing snapshots and
-    of ageing the drives, once.
+    """Seconds: of load in a trial, all that a trial takes, and of that the layout of the load's own file (means over
+    the arms); of making the missing snapshots and of ageing the drives, once. `layout_bytes`: the largest such file.
     """
 
     load_s: float
     trial_s: float
+    layout_s: float
+    layout_bytes: int
     preparation_s: float
     ageing_s: float
 
 
 def forecast(resolved: ResolvedStudy) -> Forecast:
     """How long a study will take; where arms count transactions `load_s` is a guess (see `length_known`)."""
-    beside_s = 0.0
+    beside_s = layout_s = 0.0
     preparing: dict[str, float] = {}
     for arm in resolved.arms:
-        data_gb = arm.data_bytes / _GB
         rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
-        beside_s += TRIAL_S + rate * data_gb
+        layout_s += LAYOUT_S_PER_GB * arm.laid_out_bytes / _GB
+        beside_s += TRIAL_S + rate * arm.kept_bytes / _GB
         key = arm.snapshot_key
         if key not in preparing:
             there = arm.drive.has_snapshot(key)
             preparing[key] = 0.0 if there else PREPARATION_S + PREPARATION_S_PER_GB * arm.kept_bytes / _GB
     loaded_s = load_s(resolved.study)
-    return Forecast(loaded_s, loaded_s + beside_s / len(resolved.arms), sum(preparing.values()), _ageing_s(resolved))
+    arms = len(resolved.arms)
+    return Forecast(
+        load_s=loaded_s,
+        trial_s=loaded_s + (beside_s + layout_s) / arms,
+        layout_s=layout_s / arms,
+        layout_bytes=max(arm.laid_out_bytes for arm in resolved.arms),
+        preparation_s=sum(preparing.values()),
+        ageing_s=_ageing_s(resolved),
+    )
 
 
 def _ageing_s(resolved: ResolvedStudy) -> float:

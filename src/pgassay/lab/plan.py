@@ -87,7 +87,8 @@ class Elsewhere:
 class Plan:
     """What `pgassay run --dry-run` shows; None where it is not known.
 
-    `trial_s` is one trial, `load_s` of it under load; `noise`, `resolution` and `precision` are shares.
+    `trial_s` is one trial, `load_s` of it under load, `layout_s` for writing the file that a disk study works on
+    (of `layout_bytes`, in each trial); `noise`, `resolution` and `precision` are shares.
     `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to
     show that there is none. `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the
     PostgreSQLs that a run would build first; `lacking` is what this machine has not, for which a run would be refused.
@@ -118,6 +119,8 @@ class Plan:
     blocks_max: int
     trial_s: float | None
     load_s: float | None
+    layout_s: float
+    layout_bytes: int
     preparation_s: float
     ageing_s: float
     trial_calibrated: bool
@@ -182,6 +185,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         blocks_max=study.design.blocks_max,
         trial_s=trial_s,
         load_s=ahead.load_s if timed else None,
+        layout_s=ahead.layout_s,
+        layout_bytes=ahead.layout_bytes,
         preparation_s=ahead.preparation_s,
         ageing_s=ahead.ageing_s,
         trial_calibrated=trial_s is not None and not timed,

@@ -7,6 +7,7 @@ for an answer that never comes, so a run that lasts too long, or whose server ha
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.bench.cpu_lists import node_cpus, nodes, parse_list, show_list
@@ -114,6 +115,12 @@ def place(cores: str, server: Server) -> Placement:
         return Placement(realtime=realtime)
     chosen = _rest(server) if cores == REST else _named(cores)
     return Placement(cpus=tuple(sorted(chosen)), realtime=realtime)
+
+
+def stand_in(cores: str, server: Server) -> Placement:
+    """Where a program runs that works in an idle server's place: with the memory that the server has."""
+    own = server.placement
+    return replace(place(cores, server), groups=own.groups, nodes=own.nodes)
 
 
 def pairs(place: Placement, server: Server, clients: int, threads: int) -> tuple[int, ...]:

@@ -101,7 +101,7 @@ class LocalInstallation:
             ownership.release(directory)
             raise
         endpoint = Endpoint(socket_directory, port, "postgres", SUPERUSER)
-        return LocalServer(running, directory, endpoint, self.version, log)
+        return LocalServer(running, directory, endpoint, self.version, log, placement)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         """What `postgres -C name` says for these settings, without starting; raises `SettingError`.

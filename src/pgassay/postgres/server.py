@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.bench.errors import QueryError
+from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Version
 from pgassay.bench.running import Running
 from pgassay.postgres import messages, ownership, processes
@@ -31,12 +32,21 @@ LOG_BYTES = 65536
 class LocalServer:
     """A server that we started; implements `bench.server.Server`."""
 
-    def __init__(self, running: Running, directory: Path, endpoint: Endpoint, version: Version, log: Path) -> None:
+    def __init__(
+        self,
+        running: Running,
+        directory: Path,
+        endpoint: Endpoint,
+        version: Version,
+        log: Path,
+        placement: Placement = ANYWHERE,
+    ) -> None:
         self._running = running
         self._directory = directory
         self._endpoint = endpoint
         self._version = version
         self._log = log
+        self._placement = placement
         self._session = Session(endpoint)
         self._stopped = False
         self._frozen = False
@@ -55,6 +65,11 @@ class LocalServer:
     def version(self) -> Version:
         """Of the programs that run it."""
         return self._version
+
+    @property
+    def placement(self) -> Placement:
+        """As it was started."""
+        return self._placement
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of one statement; raises `QueryError`."""

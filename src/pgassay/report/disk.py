@@ -33,11 +33,11 @@ _FLUSHING = ("wal",)
 nothing left to flush, which no drive gets to see."""
 _TELLING: Mapping[Resource, tuple[str, tuple[str, ...]]] = {
     Resource.READS: ("read_iops", ("random:100%", "reread")),
-    Resource.WRITTEN_BYTES: ("bytes_per_s", ("write", "random:0%")),
+    Resource.WRITTEN_BYTES: ("bytes_per_s", ("write", "seqwr", "random:0%")),
     Resource.FLUSHES: ("flushes_per_s", _FLUSHING),
 }
 """The response of a fio trial that is the capacity, and the patterns that ask for nothing else."""
-_WRITING = ("write", "random:0%")
+_WRITING = ("write", "seqwr", "random:0%")
 _CAVEAT = "without these signs there may still be a cache: one that holds the whole file shows only as short latency"
 _DEFAULTS = {"driver": "pgbench", "threads": "1", "depth": "1", "direct": "on", "io_size": "8kB"}
 

@@ -1,6 +1,7 @@
 """A load by the real fio, on a file of our own in the cluster's directory: the very file system under test.
 
-The server idles meanwhile. The file is laid out by the warm-up and goes with the trial's clone, also after a kill.
+The server idles meanwhile, and fio works in its place: under its memory limit, with its NUMA nodes. The file is laid
+out by the warm-up and goes with the trial's clone, also after a kill.
 """
 
 import shutil
@@ -20,6 +21,7 @@ FILE = "pgassay_fio.tmp"
 _LAYOUT_BYTES_PER_S = 5e6
 """Every drive worth measuring is faster; a layout that takes longer has hung."""
 _SOURCE = "fio"
+_LAYOUT = "layout"
 
 
 class FioLoad(BaseLoad[FioOptions]):
@@ -42,7 +44,7 @@ class FioLoad(BaseLoad[FioOptions]):
         options = self.options
         output.mkdir(parents=True, exist_ok=True)
         file = Path(str(server.query("SHOW data_directory")[0][0])) / FILE
-        problems = program.problem(options.cores, server) or self._lay_out(file)
+        problems = program.problem(options.cores, server) or self._lay_out(server, file, output)
         began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         done = Completed((PROGRAM,), 1, "", "")
         if not problems:
@@ -66,15 +68,26 @@ class FioLoad(BaseLoad[FioOptions]):
             written_bytes=found.written_bytes,
         )
 
-    def _lay_out(self, file: Path) -> dict[str, str]:
+    def _lay_out(self, server: Server, file: Path, output: Path) -> dict[str, str]:
+        """Write the file, in the server's memory group: the page cache of what others wrote is not in its limit."""
+        if self.options.creates_file:
+            for earlier in (file, file.parent / fileio.NAME):
+                earlier.unlink(missing_ok=True)
+            return {}
         if file.exists() and file.stat().st_size >= self.options.file_bytes:
             return {}
-        try:
-            patience_s = 60.0 + self.options.file_bytes / _LAYOUT_BYTES_PER_S
-            done = self.tools.runner.run(layout_command(file, self.options), timeout_s=patience_s)
-        except TimeoutError as error:
-            return {"layout": str(error)}
-        return _problems(done, "layout")
+        patience_s = int(self.options.file_bytes / _LAYOUT_BYTES_PER_S)
+        done, problems = program.watch(
+            self.tools.runner,
+            self.tools.clock,
+            server,
+            layout_command(file, self.options),
+            output,
+            _LAYOUT,
+            patience_s,
+            placement=program.stand_in(self.options.cores, server),
+        )
+        return {"layout": next(iter(problems.values()))} if problems else _problems(done, _LAYOUT)
 
     def _work(self, server: Server, file: Path, output: Path, seed: int) -> tuple[Completed, dict[str, str]]:
         if self.options.tool == "sysbench":
@@ -82,7 +95,7 @@ class FioLoad(BaseLoad[FioOptions]):
         else:
             arguments = run_command(file, self.options, seed, output / _SOURCE)
         runner, clock = self.tools.runner, self.tools.clock
-        placement = program.place(self.options.cores, server)
+        placement = program.stand_in(self.options.cores, server)
         done, problems = program.watch(
             runner, clock, server, arguments, output, _SOURCE, self.options.timed_s, placement=placement
         )

@@ -22,15 +22,17 @@ from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, parse_memory
 
 PROGRAM = "fio"
-SEQUENTIAL_READ, SEQUENTIAL_WRITE, WAL, REREAD = "read", "write", "wal", "reread"
+SEQUENTIAL_READ, SEQUENTIAL_WRITE, SEQWR, WAL, REREAD = "read", "write", "seqwr", "wal", "reread"
 _RANDOM = "random:"
-WORDS = ("random:N% (N % reads)", SEQUENTIAL_READ, SEQUENTIAL_WRITE, WAL, REREAD)
+WORDS = ("random:N% (N % reads)", SEQUENTIAL_READ, SEQUENTIAL_WRITE, SEQWR, WAL, REREAD)
 IO_BYTES_MIN, IO_BYTES_MAX = 512, 16 << 20
 FILE_BYTES_MIN = 16 << 20
 PERCENTILES = "50:95:99:99.9"
 HOT_BYTES = 16 << 20
 """The region that `reread` reads again and again: small enough for any cache beneath."""
-_SEQUENTIAL = {SEQUENTIAL_READ: "read", SEQUENTIAL_WRITE: "write", WAL: "write"}
+_SEQUENTIAL = {SEQUENTIAL_READ: "read", SEQUENTIAL_WRITE: "write", SEQWR: "write", WAL: "write"}
+_SEQWR = ("--fallocate=none", "--create_on_open=1", "--fsync=100", "--end_fsync=1")
+"""What sysbench's seqwr does by default: the file grows as it is written, with an fsync every 100 writes."""
 
 
 def parse_pattern(name: str, text: str) -> str:
@@ -40,7 +42,7 @@ def parse_pattern(name: str, text: str) -> str:
         number = word.removeprefix(_RANDOM).removesuffix("%")
         if number.isascii() and number.isdigit() and int(number) <= 100:
             return f"{_RANDOM}{int(number)}%"
-    elif word in (SEQUENTIAL_READ, SEQUENTIAL_WRITE, WAL, REREAD):
+    elif word in WORDS[1:]:
         return word
     raise not_a_choice(name, text, WORDS)
 
@@ -77,7 +79,7 @@ class FioOptions(ThreadedOptions):
     pattern: str = option(
         Kind(parse_pattern, str, ", ".join(WORDS)),
         default="random:100%",
-        summary="the access pattern: random with a share of reads, one stream, WAL (write and fdatasync), or reread",
+        summary="access pattern: random with a share of reads, a stream, a new file, WAL (write, fdatasync), reread",
     )
     io_bytes: int = option(
         Kind(parse_io_size, format_bytes, "a multiple of 512 bytes up to 16MB"),
@@ -121,11 +123,21 @@ class FioOptions(ThreadedOptions):
         return self.file_bytes
 
     @property
+    def laid_out_bytes(self) -> int:
+        """The same file, unless the load itself creates it."""
+        return 0 if self.creates_file else self.file_bytes
+
+    @property
     def read_share(self) -> int | None:
         """Reads in percent of all I/Os; None for patterns that are not random."""
         if not self.pattern.startswith(_RANDOM):
             return None
         return int(self.pattern.removeprefix(_RANDOM).removesuffix("%"))
+
+    @property
+    def creates_file(self) -> bool:
+        """Does each run make its file anew, so that none is laid out before?"""
+        return self.pattern == SEQWR
 
     @property
     def around_cache(self) -> bool:
@@ -161,6 +173,8 @@ def run_command(file: Path, options: FioOptions, seed: int, log_prefix: Path) ->
         return [*shared, f"--size={options.file_bytes}", *_random(options.read_share), "--norandommap"]
     part = options.file_bytes // options.threads // options.io_bytes * options.io_bytes
     shared += [f"--rw={_SEQUENTIAL[options.pattern]}", f"--size={part}", f"--offset_increment={part}"]
+    if options.pattern == SEQWR:
+        return [*shared, *_SEQWR]
     return [*shared, "--fdatasync=1"] if options.pattern == WAL else shared
 
 

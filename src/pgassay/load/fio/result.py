@@ -16,7 +16,8 @@ from pgassay.load import responses as shared
 from pgassay.study.responses import Better, Response, Scale
 
 _NS_PER_MS = 1e6
-_STALLS_NS: Mapping[str, float] = {"stalls_100ms": 1e8, "stalls_1s": 1e9}
+STALLS_MS: Mapping[str, float] = {"stalls_100ms": 100.0, "stalls_1s": 1000.0}
+"""What counts as a stall, by the response that counts it."""
 _LOWER, _HIGHER = Better.LOWER, Better.HIGHER
 
 
@@ -130,7 +131,7 @@ def _every(job: Mapping[str, Any]) -> dict[str, float | None]:
         "io_latency_max_ms": max(part["lat_ns"]["max"] for part in parts) / _NS_PER_MS,
         "io_latency_p95_ms": _quantile(bins, 0.95),
         "io_latency_p99_ms": _quantile(bins, 0.99),
-        **{name: _longer(bins, edge_ns) for name, edge_ns in _STALLS_NS.items()},
+        **{name: _longer(bins, edge_ms * _NS_PER_MS) for name, edge_ms in STALLS_MS.items()},
     }
 
 

@@ -45,6 +45,7 @@ class FakeServer:
         self._answers = answers
         self._running = True
         self.frozen = False
+        self.placement = ANYWHERE
         self.settings = {**DEFAULTS, **self.state["init"], **settings}
         self.statements: list[str] = []
 
@@ -240,6 +241,7 @@ class FakeInstallation:
         server = FakeServer(directory, settings, endpoint, self._version, self._answers)
         self.servers.append(server)
         self.placements.append(placement)
+        server.placement = placement
         return server
 
     def check_settings(self, values: Mapping[str, str]) -> None:
