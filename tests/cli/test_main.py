@@ -15,7 +15,7 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import COMMANDS, main
 from pgassay.cli.parser import Parser
-from pgassay.cli.plan import lengths, unbuilt_lines
+from pgassay.cli.plan import lengths, reboot_lines, unbuilt_lines
 from pgassay.lab.plan import Plan
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.testing.planted import make_run
@@ -264,12 +264,21 @@ def test_a_plan_of_transactions_does_not_pretend_to_know_their_length() -> None:
     timed |= {"time_min_s": 100.0, "time_max_s": 200.0, "trial_calibrated": False}
     assert told(**timed) == "a trial about 10 s, 8 s of it under load: 1 min 40 s to 3 min 20 s"
     laid_out = told(**{**timed, "layout_s": 2.0, "layout_bytes": 5 << 30})
-    assert laid_out.startswith("a trial about 10 s, 8 s of it under load, 2 s for laying out its file of 5 GB: ")
+    assert laid_out.startswith("a trial about 10 s, 8 s of it under load, 2 s for laying out its file of 5.00 GB: ")
     assert told(**{**timed, "load_s": 9.7}).startswith("a trial about 10 s: "), "to the second it is all load"
     assert told(**{**timed, "preparation_s": 43.0}).endswith("to 3 min 20 s, 43 s of it for snapshots")
     calibrated = {**timed, "load_s": None, "trial_calibrated": True}
     assert told(**calibrated) == "a trial about 10 s, as calibrated: 1 min 40 s to 3 min 20 s"
     assert told(**{**timed, "ageing_s": 40.0}).endswith("to 3 min 20 s, 40 s for ageing the drives")
+
+
+def test_a_plan_counts_the_reboots_that_a_study_asks_for() -> None:
+    blank: dict[str, Any] = dict.fromkeys(field.name for field in fields(Plan))
+    assert reboot_lines(Plan(**{**blank, "reboots_min": 0, "reboots_max": 0})) == []
+    (said,) = reboot_lines(Plan(**{**blank, "reboots_min": 4, "reboots_max": 250}))
+    assert said.split(None, 1) == [
+        "reboots", "4 to 250 reboots of this machine, one after each block; only with --reboot-between-blocks",
+    ]  # fmt: skip
 
 
 def test_help_of_a_command_loads_no_heavy_library() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pgassay.analysis.claims import missing_levels, needed_parts, treatment_of
 from pgassay.analysis.paired_claims import is_paired, sides
+from pgassay.bench.versions import OLDEST
 from pgassay.lab.catalogue import every_factor
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
@@ -28,6 +29,20 @@ def test_it_parses_in_this_size(name: str, size: str) -> None:
     study = study_of(name, size)
     assert study.design.blocks_min >= 5, "no verdict comes from fewer"
     assert len(study.treatments) > 1 or study.covariates
+
+
+@pytest.mark.parametrize(("name", "version"), [("page-size", "9.4"), ("page-size-costs", "9.4"), ("cores", "12")])
+def test_a_version_that_is_not_served_is_named_as_published_alone(name: str, version: str) -> None:
+    sizes = {size: study_of(name, size).differs for size in ("", *SIZES)}
+    (said,) = sizes.pop("as-published")
+    assert said.startswith(f"PostgreSQL {version}: ")
+    assert f"PostgreSQL {OLDEST} and later" in said
+    assert int(version.partition(".")[0]) < OLDEST
+    assert set(sizes.values()) == {()}
+
+
+def test_the_cache_study_reboots_as_published_alone() -> None:
+    assert [study_of("cache", size).design.reboots for size in ("", *SIZES)] == [False, False, True]
 
 
 def test_each_is_run_by_a_slow_test() -> None:

@@ -72,6 +72,13 @@ def test_what_the_authors_do_not_give_is_said_to_be_ours(findings: Findings) -> 
     assert sentences.texts[0].endswith(", table.fillfactor (100, 75, 50)")
 
 
+def test_what_is_not_done_as_the_authors_did_it_is_said(findings: Findings) -> None:
+    said = Findings(findings.run)
+    assert "not as published" not in text.render(said)
+    said.study = replace(findings.study, differs=("PostgreSQL 9.4: not served", "another program"))
+    assert "not as published: PostgreSQL 9.4: not served; another program" in text.render(said)
+
+
 def test_a_claim_is_judged_by_the_interval_of_the_verdict(findings: Findings) -> None:
     """One comparison has one interval, which holds for all of the study's comparisons at once."""
     (judged,) = (each for each in findings.claims if each.claim.text.startswith("FILLFACTOR 75 commits"))

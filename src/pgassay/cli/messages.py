@@ -17,6 +17,7 @@ from pgassay.plugins import Plugin
 SUCCESS = 0
 FAULT = 2
 INTERRUPTED = 130
+REBOOTS_NOT_ASKED = "its authors rebooted after each block, and this run does not: --reboot-between-blocks does"
 NOTHING_TO_DRAW = "note: no difference has an interval, so no figure was written"
 
 

@@ -46,6 +46,8 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_modelled(plan),
+        *reboot_lines(plan),
+        *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),
         *(f"  lacking     {each}" for each in plan.lacking),
     ]
@@ -80,6 +82,14 @@ def _modelled(plan: Plan) -> list[str]:
     """What a scale model keeps of its study."""
     lines = scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()
     return [f"  {'model' if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
+
+
+def reboot_lines(plan: Plan) -> list[str]:
+    """How often this machine is rebooted, where the study asks for it."""
+    if not plan.reboots_max:
+        return []
+    counts = _span(str(plan.reboots_min), words.counted(plan.reboots_max, "reboot"))
+    return [f"  reboots     {counts} of this machine, one after each block; only with --reboot-between-blocks"]
 
 
 def _settled_too(plan: Plan) -> str:

@@ -181,6 +181,8 @@ def run_document(
         if not silent(arguments):
             print_plan(plan(prepared, written.seed), as_json=False, stream=sys.stderr)
         reboots = reboots_of(arguments, path, bench)
+        if reboots is None and written.study.design.reboots:
+            messages.warn(messages.REBOOTS_NOT_ASKED)
         directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]))
         for file, content in (beside or {}).items():
             directory.keep(file, content)

@@ -88,10 +88,12 @@ class Plan:
     """What `pgassay run --dry-run` shows; None where it is not known.
 
     `trial_s` is one trial, `load_s` of it under load, `layout_s` for writing the file that a disk study works on
-    (of `layout_bytes`, in each trial); `noise`, `resolution` and `precision` are shares.
-    `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to
-    show that there is none. `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the
-    PostgreSQLs that a run would build first; `lacking` is what this machine has not, for which a run would be refused.
+    (of `layout_bytes`, in each trial); `noise`, `resolution` and `precision` are shares. `difference_blocks` and
+    `equivalence_blocks` are what this noise needs to tell a difference of `resolution`, and to show that there is none.
+    `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the PostgreSQLs that a run would
+    build first; the reboots are those that the study asks for, whose time is in no other figure; `differs` is how an
+    as-published study is not as its authors had it; `lacking` is what this machine has not, for which a run would be
+    refused.
     """
 
     study: str
@@ -138,6 +140,9 @@ class Plan:
     forecasts: tuple[WayForecast, ...]
     defaults: str
     scale_model: ScaleModel | None
+    reboots_min: int
+    reboots_max: int
+    differs: tuple[str, ...]
     warnings: tuple[str, ...]
     lacking: tuple[str, ...]
 
@@ -204,9 +209,17 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         forecasts=tuple(forecast_of(study, each, affordable) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
+        reboots_min=_reboots(study, study.design.blocks_min),
+        reboots_max=_reboots(study, study.design.blocks_max),
+        differs=study.differs,
         warnings=tuple(sizes.warnings),
         lacking=resolved.site.lacking.messages,
     )
+
+
+def _reboots(study: Study, blocks: int) -> int:
+    """One after each block but the last."""
+    return blocks - 1 if study.design.reboots else 0
 
 
 def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: float) -> RiskForecast | None:

@@ -243,8 +243,13 @@ def _chosen_here(findings: "Findings") -> str:
     return f"chosen by pgassay, since the authors do not give it: {', '.join(listed)}"
 
 
+def _otherwise(findings: "Findings") -> str:
+    """What an as-published study does not do as its authors did; empty where that is nothing."""
+    return f"not as published: {'; '.join(findings.study.differs)}" if findings.study.differs else ""
+
+
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences((_chosen_here(findings),), small=True)
+    yield Sentences((_chosen_here(findings), _otherwise(findings)), small=True)
     if findings.study.published:
         yield from _table(findings)
     if not findings.claims:

@@ -101,6 +101,8 @@ class Design:
     holds it: it is resolved before."""
     lead_in_s: float = 0.05
     """How long a server plays unmeasured at the beginning of its turn, in seconds."""
+    reboots: bool = False
+    """Did the authors reboot after each block? A run does so only where the command line asks for it, too."""
     placement: str = AUTO
     """In turns: `paired`: each thread of the load shares one CPU with its clients' backends, where that comes out even;
     `free`: each runs where the scheduler puts it; `auto`: paired where no treatment writes (see `lab.pairing`). A run
@@ -135,6 +137,8 @@ class Study:
     """`quick`, `as-published` or empty: which size of the study this is."""
     ours: tuple[str, ...] = ()
     """Factors whose levels the authors of an as-published size do not give, so that they are chosen here."""
+    differs: tuple[str, ...] = ()
+    """How an as-published size differs from what its authors did, a clause each: what pgassay has not, or does else."""
     model: ScaleModel | None = None
     """What it is a scale model of; None for the study itself."""
     format: int = 1

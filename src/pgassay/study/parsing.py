@@ -36,11 +36,11 @@ _TOP = (
     "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "decide", "design",
     "claims", "published", REQUEST, RESULT,
 )  # fmt: skip
-_STUDY = ("format", "title", "question", "name", "ours")
+_STUDY = ("format", "title", "question", "name", "ours", "differs")
 _RESPONSES = ("primary", "secondary")
 _DESIGN = (
     "baseline", "resolution", "precision", "settle", "blocks", "budget", "seed", "fixed_order", "defaults", "pairing",
-    "slice", "lead_in", "placement", "risk_below",
+    "slice", "lead_in", "placement", "risk_below", "reboots",
 )  # fmt: skip
 
 
@@ -91,6 +91,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
         published=parse_published(document.get("published", [])),
         regime=size,
         ours=tuple(map(str, _list("[study]", head, "ours"))),
+        differs=tuple(map(str, _list("[study]", head, "differs"))),
         model=parse_model(document[RESULT]) if RESULT in document else None,
     )
 
@@ -250,6 +251,9 @@ def _design(
     for name in order:
         if name not in names:
             raise messages.unknown_factor("design.fixed_order", name, names)
+    reboots = table.get("reboots", False)
+    if not isinstance(reboots, bool):
+        raise messages.wrong_type("[design]", "reboots", "true or false", reboots)
     settle = tuple(str(each) for each in _list("[design]", table, "settle"))
     for name in settle:
         if name not in responses:
@@ -265,6 +269,7 @@ def _design(
         seed=seed,
         fixed_order=order,
         settle=settle,
+        reboots=reboots,
         defaults=_word(table, "defaults", DEFAULTS, PINNED),
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=_slice_s(table),
