@@ -16,6 +16,8 @@ from benchmarks.validity.answers import Answer, answers
 from benchmarks.validity.cells import CELLS, Cell
 from benchmarks.validity.cuts import CELLS as CUT_CELLS
 from benchmarks.validity.cuts import CUTS, Wrong, wrong_bounds
+from benchmarks.validity.hosts import cells as host_cells
+from benchmarks.validity.hosts import row as host_row
 from benchmarks.validity.noises import BLOCKS
 from benchmarks.validity.noises import rows as noise_rows
 from benchmarks.validity.rates import Rates, rates
@@ -34,6 +36,8 @@ from benchmarks.validity.steadiness import (
     power,
 )
 
+HOSTS_MOST = 4000
+"""Each study has a fit at every look: no more of them than these for each row."""
 NOISES_MOST = 2000
 """Simulated time is dear: no more studies than these for each machine."""
 
@@ -49,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken = _print_agreement(asked.seed)
     broken += _print_rates((rates(cell, asked.studies, asked.seed) for cell in CELLS[asked.cells]()), asked.studies)
     broken += _print_noises(min(asked.studies, NOISES_MOST), asked.seed)
+    broken += _print_hosts(min(asked.studies, HOSTS_MOST), asked.seed)
     broken += _print_answers(answers(asked.studies, asked.seed))
     broken += _print_steadiness(asked.studies, asked.seed)
     broken += _print_cuts(wrong_bounds(cell, asked.studies, asked.seed) for cell in CUT_CELLS)
@@ -96,6 +101,23 @@ def _print_noises(studies: int, seed: int) -> int:
         print(
             f"{row.machine:<11} {row.arms:4}  {row.way:<10} {100 * row.false:8.2f} {row.width_first:9.2f} "
             f"{row.width_last:10.2f}{'  BROKEN' if row.broken else ''}",
+            flush=True,
+        )
+    return broken
+
+
+def _print_hosts(studies: int, seed: int) -> int:
+    print(f"\nhosts as random effects, looks from the fifth block on, {studies} studies a row")
+    print("between: by what blocks on one host scatter; independent: if blocks had nothing to do with their hosts")
+    print("hosts blocks  spread     between   false %  at end %  independent %  between covered %   ±% at end")
+    broken = 0
+    for cell in host_cells():
+        row = host_row(cell, studies, seed)
+        broken += row.broken
+        print(
+            f"{cell.hosts:5} {cell.blocks:6}  {cell.spread:<10} {cell.between:7.1f} {100 * row.missed:9.2f} "
+            f"{100 * row.missed_last:9.2f} {100 * row.missed_independent:14.2f} {100 * row.between_covered:18.2f} "
+            f"{row.width_last:11.2f}{'  BROKEN' if row.broken else ''}",
             flush=True,
         )
     return broken

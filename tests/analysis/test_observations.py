@@ -21,6 +21,7 @@ class Trial:
     covariate: str = ""
     status: Status = Status.VALID
     responses: dict[str, float | None] = field(default_factory=dict)
+    host: str = ""
 
 
 def test_only_valid_trials_are_observed() -> None:

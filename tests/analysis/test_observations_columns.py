@@ -17,6 +17,7 @@ class Trial:
     covariate: str = ""
     status: Status = Status.VALID
     responses: dict[str, float | None] = field(default_factory=dict)
+    host: str = ""
 
 
 VALUES = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True), st.just(0.0), st.floats(0.1, 10.0))
@@ -29,6 +30,7 @@ TRIALS = st.lists(
         covariate=st.sampled_from(["", "1"]),
         status=st.sampled_from([Status.VALID, *Status]),
         responses=st.dictionaries(st.just("tps"), VALUES),
+        host=st.sampled_from(["", "h1", "h2"]),
     ),
     max_size=30,
 )

@@ -101,10 +101,14 @@ def with_more_freedom(value: float, blocks: int, prior: float) -> float:
     The same nominal error at each look (Jennison and Turnbull 2000, section 4.4): a variance that is known better ties
     the looks closer together, so all looks together err less often and not more.
     """
-    if prior == 0.0 or value == float("inf"):
+    return value if prior == 0.0 else with_freedom(value, blocks, blocks - 1 + prior)
+
+
+def with_freedom(value: float, blocks: int, freedom: float) -> float:
+    """The critical value of |t| with these degrees of freedom that errs as often as `value` at `blocks` contrasts."""
+    if value == float("inf"):
         return value
-    tail = stdtr(blocks - 1, -value)
-    return float(-stdtrit(blocks - 1 + prior, tail))
+    return float(-stdtrit(freedom, stdtr(blocks - 1, -value)))
 
 
 PRIOR_MAX = 3

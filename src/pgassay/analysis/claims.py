@@ -229,7 +229,7 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
 
     centre = on_scale(effect.estimate)
     distance = min(abs(centre - on_scale(bound)) for bound in (low, high) if isfinite(bound))
-    if not (isfinite(distance) and isfinite(effect.spread)):
+    if not (isfinite(distance) and isfinite(effect.spread)) or effect.between is not None:
         return None
     total = blocks_to_distinguish(
         effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level

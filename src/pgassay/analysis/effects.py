@@ -11,7 +11,16 @@ from math import exp, inf, isfinite, nan, sqrt
 import numpy as np
 
 from pgassay.analysis import messages
-from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, fixed_critical, prior_of, with_more_freedom
+from pgassay.analysis.boundaries import (
+    FIRST_LOOK,
+    Floats,
+    critical,
+    fixed_critical,
+    prior_of,
+    with_freedom,
+    with_more_freedom,
+)
+from pgassay.analysis.hosts import BetweenHosts, nested
 from pgassay.analysis.observations import Contrasts
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
@@ -87,6 +96,8 @@ class Effect:
     """Why the two may not be compared (see `comparable`); there are no numbers then. Empty where they may."""
     nothing_in_common: str = ""
     """Why not one block has a value of both; empty where one has."""
+    between: BetweenHosts | None = None
+    """How far hosts differ, where blocks ran on several: estimate and interval are then those of this kind of host."""
 
     @property
     def place(self) -> Place:
@@ -147,6 +158,11 @@ class Certainty:
         noise = ", variances moderated by the other treatments'" if self.moderated and self.comparisons > 1 else ""
         return f"Student's t on block-wise contrasts{noise}, {looks}{family}"
 
+    def method_of_hosts(self, hosts: int) -> str:
+        """The same where blocks ran on several hosts."""
+        looks = self.method.replace(", variances moderated by the other treatments'", "")
+        return looks.replace("on block-wise contrasts", f"on the means of block-wise contrasts on {hosts} hosts")
+
 
 def from_contrast(value: float, scale: Scale) -> float:
     """A mean contrast or the end of its interval as a reader sees it: a ratio, or a difference as it is.
@@ -196,8 +212,14 @@ def estimate(
     n = len(contrasts.values)
     mean = float(contrasts.values.sum()) / n if n else nan
     spread = _spread(contrasts.values, mean) if n > 1 else nan
-    half = _half_width(n, spread, certainty, certainty.alpha, peers)
-    inner = _half_width(n, spread, certainty, 2.0 * certainty.alpha, peers) if certainty.equivalence else inf
+    fitted = nested(contrasts.values, contrasts.hosts) if n > 1 and contrasts.hosts else None
+    if fitted is not None:  # several hosts: the effect is that of their kind, and its peers' noise is no help
+        mean, peers = fitted.mean, None
+    half, inner = (
+        _half_width(n, spread, certainty, alpha, peers) if fitted is None else _of_kind(n, fitted, certainty, alpha)
+        for alpha in (certainty.alpha, 2.0 * certainty.alpha)
+    )
+    inner = inner if certainty.equivalence else inf
     shown = np.exp(contrasts.values) if response.scale is Scale.RATIO else contrasts.values
     return Effect(
         treatment=treatment,
@@ -211,8 +233,8 @@ def estimate(
         high=from_contrast(mean + half if n else inf, response.scale),
         level=certainty.level,
         simultaneous=certainty.comparisons > 1 or primary,
-        method=certainty.method,
-        left_out=contrasts.left_out + _cautions(n, spread, certainty),
+        method=certainty.method if fitted is None else certainty.method_of_hosts(len(fitted.hosts)),
+        left_out=contrasts.left_out + _cautions(n, spread, certainty) + _one_host(contrasts.hosts),
         primary=primary,
         comparisons=certainty.comparisons,
         inner_low=from_contrast(mean - inner if n else -inf, response.scale),
@@ -222,7 +244,19 @@ def estimate(
         baseline_mean=float(contrasts.baseline.sum()) / n if n else nan,
         contrasts=tuple(zip(contrasts.blocks, shown.tolist(), strict=True)),
         nothing_in_common="" if n else next(reversed(contrasts.left_out), ""),
+        between=fitted,
     )
+
+
+def _of_kind(blocks: int, fitted: BetweenHosts, certainty: Certainty, alpha: float) -> float:
+    """The half-width of an effect of this kind of host: each look's nominal error, with the freedom that hosts give."""
+    value = certainty.critical(blocks, alpha)
+    return inf if not isfinite(value) else with_freedom(value, blocks, fitted.freedom) * fitted.error
+
+
+def _one_host(hosts: tuple[str, ...]) -> tuple[str, ...]:
+    """What an effect from one host of a fleet says no more than."""
+    return (messages.one_host(hosts[0]),) if len(set(hosts)) == 1 else ()
 
 
 def _spread(values: Floats, mean: float) -> float:

@@ -10,7 +10,16 @@ from math import exp, isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.analysis.boundaries import FIRST_LOOK, Floats, critical, criticals, prior_of, with_more_freedom
+from pgassay.analysis.boundaries import (
+    FIRST_LOOK,
+    Floats,
+    critical,
+    criticals,
+    prior_of,
+    with_freedom,
+    with_more_freedom,
+)
+from pgassay.analysis.hosts import BetweenHosts
 
 FARTHEST = 2000
 """No forecast goes beyond this many blocks; it is then `None`."""
@@ -77,6 +86,25 @@ def blocks_to_verdict(
         ),
     )
     return min((blocks for blocks in found if blocks is not None), default=None)
+
+
+def blocks_on_hosts(
+    between: BetweenHosts, margin: float, *, comparisons: int, blocks_max: int, level: float = 0.95
+) -> int | None:
+    """Blocks, spread evenly over the same hosts, until there is a verdict of either kind; None where none suffice.
+
+    What hosts differ by does not shrink with blocks: then more hosts are needed.
+    """
+    alpha = (1.0 - level) / max(1, comparisons)
+    horizon = min(max(FIRST_LOOK, blocks_max), _EXACT_HORIZON)
+    outer, inner = criticals(horizon, alpha), criticals(horizon, 2.0 * alpha)
+    for blocks in range(FIRST_LOOK, FARTHEST + 1):
+        error = sqrt(between.deviation**2 / len(between.hosts) + between.within**2 / blocks)
+        at = min(blocks, horizon)
+        wide, narrow = (with_freedom(values[at - FIRST_LOOK], at, between.freedom) * error for values in (outer, inner))
+        if wide <= abs(between.mean) or abs(between.mean) + narrow <= margin:
+            return blocks
+    return None
 
 
 def _solve(alpha: float, blocks_max: int, together: int, enough: _Enough) -> int | None:

@@ -64,6 +64,16 @@ def not_recorded(responses: Sequence[str]) -> str:
     return f"this run did not measure {' and '.join(responses)}"
 
 
+def one_host(host: str) -> str:
+    """All blocks of a study over a fleet ran on one machine."""
+    return f"all blocks ran on {host}: the interval holds for this host, not for hosts of its kind"
+
+
+def more_hosts(hosts: int) -> str:
+    """The verdict on a kind of host that no number of blocks on these hosts is likely to settle."""
+    return f"unresolved: {hosts} hosts differ too much; more blocks on them will hardly help, more hosts will"
+
+
 def no_spread(blocks: int) -> str:
     """All contrasts equal: nothing to estimate noise from."""
     return f"all {blocks} blocks give exactly the same contrast, so the interval has no width"

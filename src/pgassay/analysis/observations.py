@@ -6,7 +6,7 @@ treatment and block, and `ResponseColumn` makes the tables of all cells from it 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite, nan
 from typing import NamedTuple, Protocol, overload
@@ -27,6 +27,8 @@ class Observation(NamedTuple):
     condition: str
     covariate: str
     value: float | None
+    host: str = ""
+    """Of a study over several hosts: the one that the block ran on."""
 
     @property
     def place(self) -> Place:
@@ -54,15 +56,17 @@ class Trial(Protocol):
     def status(self) -> Status: ...
     @property
     def responses(self) -> Mapping[str, float | None]: ...
+    @property
+    def host(self) -> str: ...
 
 
 def observe(trials: Iterable[Trial], response: str) -> tuple[Observation, ...]:
     """The valid trials' values of `response`, in the order of the trials."""
-    return tuple(
-        Observation(trial.block, trial.treatment, trial.condition, trial.covariate, trial.responses.get(response))
-        for trial in trials
-        if trial.status is Status.VALID
-    )
+    return tuple(_observation(trial, trial.responses.get(response)) for trial in trials if trial.status is Status.VALID)
+
+
+def _observation(trial: Trial, value: float | None) -> Observation:
+    return Observation(trial.block, trial.treatment, trial.condition, trial.covariate, value, trial.host)
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Table:
     left_out: Mapping[str, tuple[str, ...]]
     unusable: Mapping[str, frozenset[int]]
     """Treatment → blocks whose trial is named in `left_out` already."""
+    hosts: Mapping[int, str] = field(default_factory=dict)
+    """Block → the host that it ran on, where the study says so: all of a block runs on one."""
 
     @property
     def treatments(self) -> tuple[str, ...]:
@@ -104,9 +110,12 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
     values: dict[str, dict[int, float]] = {}
     left_out: dict[str, list[str]] = {}
     unusable: dict[str, set[int]] = {}
+    hosts: dict[int, str] = {}
     for seen in observations:
         if seen.condition != cell.condition or seen.covariate != cell.covariate:
             continue
+        if seen.host:
+            hosts[seen.block] = seen.host
         column = values.setdefault(seen.treatment, {})
         reasons = left_out.setdefault(seen.treatment, [])
         reason = _unusable(seen, scale)
@@ -121,6 +130,7 @@ def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Ta
         values,
         {treatment: tuple(reasons) for treatment, reasons in left_out.items()},
         {treatment: frozenset(blocks) for treatment, blocks in unusable.items()},
+        hosts,
     )
 
 
@@ -142,6 +152,8 @@ class Contrasts:
     values: npt.NDArray[np.float64]
     baseline: npt.NDArray[np.float64]
     left_out: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
+    """Of each block, its host; empty where the record names none."""
 
 
 def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contrasts:
@@ -166,7 +178,8 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
     mine = np.fromiter(map(ours.__getitem__, both), np.float64, len(both))
     base = np.fromiter(map(theirs.__getitem__, both), np.float64, len(both))
     values = np.log(mine) - np.log(base) if scale is Scale.RATIO else mine - base
-    return Contrasts(both, values, base, tuple(dict.fromkeys(left_out)))
+    hosts = tuple(table.hosts.get(block, "") for block in both) if table.hosts else ()
+    return Contrasts(both, values, base, tuple(dict.fromkeys(left_out)), hosts)
 
 
 @dataclass(frozen=True)
@@ -195,6 +208,15 @@ class Layout:
             Cell(*place): {treatment: self._group(mine) for treatment, mine in members.items()}
             for place, members in rows.items()
         }
+
+    @cached_property
+    def hosts(self) -> Mapping[Cell, Mapping[int, str]]:
+        """The host of each block of a cell; a block of one machine's study has none."""
+        found: dict[Cell, dict[int, str]] = {}
+        for trial in self.trials:
+            if trial.host:
+                found.setdefault(Cell(trial.condition, trial.covariate), {})[trial.block] = trial.host
+        return found
 
     @cached_property
     def _columns(self) -> Mapping[str, tuple[float | None, ...]] | None:
@@ -237,8 +259,7 @@ class ResponseColumn(Sequence[Observation]):
     def __getitem__(self, row: int | slice) -> Observation | Sequence[Observation]:
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
-        trial = self.layout.trials[row]
-        return Observation(trial.block, trial.treatment, trial.condition, trial.covariate, self._values[row])
+        return _observation(self.layout.trials[row], self._values[row])
 
     def __iter__(self) -> Iterator[Observation]:
         return (self[row] for row in range(len(self)))
@@ -284,7 +305,7 @@ class ResponseColumn(Sequence[Observation]):
                 named = arrange([self[row] for row in group.rows.tolist()], cell, scale)
                 values[treatment], left_out[treatment] = named.values[treatment], named.left_out[treatment]
                 unusable |= named.unusable
-        return Table(values, left_out, unusable)
+        return Table(values, left_out, unusable, self.layout.hosts.get(cell, {}))
 
 
 def tables(observations: Sequence[Observation], scale: Scale) -> dict[Cell, Table]:

@@ -12,7 +12,7 @@ from math import isfinite, log
 from pgassay.analysis import messages
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect, moderated_spread
-from pgassay.analysis.forecast import blocks_to_verdict
+from pgassay.analysis.forecast import blocks_on_hosts, blocks_to_verdict
 from pgassay.study.responses import Better, Response, Scale
 
 SETTLED = "settled"
@@ -93,7 +93,20 @@ def verdict(
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
         text = messages.unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
-    total = blocks_to_verdict(
+    total = _total(effect, width, blocks_max)
+    if total is None and effect.between is not None:
+        return Verdict(Kind.UNRESOLVED, messages.more_hosts(len(effect.between.hosts)))
+    needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
+    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
+
+
+def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
+    """How many blocks in all a verdict is likely to need."""
+    if effect.between is not None:
+        return blocks_on_hosts(
+            effect.between, width, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
+        )
+    return blocks_to_verdict(
         moderated_spread(effect.spread, effect.blocks, effect.peers),
         _centre(effect),
         width,
@@ -102,8 +115,6 @@ def verdict(
         level=effect.level,
         together=effect.peers.contrasts if effect.peers else 1,
     )
-    needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
-    return Verdict(Kind.UNRESOLVED, messages.unresolved(needed, seconds, left), needed, seconds)
 
 
 def with_precision(found: Verdict, effect: Effect, response: Response, precision: float | None) -> Verdict:

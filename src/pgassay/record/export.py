@@ -32,15 +32,16 @@ def rows(run: Run) -> Iterator[list[Cell]]:
     """
     levels = list(dict.fromkeys(name for trial in run.trials for name in trial.levels))
     responses = _responses(run)
+    hosts = any(trial.host for trial in run.trials)
     yield [
-        *(*_PLACE, "status", "reasons"),
+        *(*_PLACE, *(("host",) if hosts else ()), "status", "reasons"),
         *("started", "finished", "seed"),
         *(column for name in levels for column in (name, f"{name} read back")),
         *responses,
     ]
     for trial in run.trials:
         yield [
-            *_place(trial).values(),
+            *(*_place(trial).values(), *((trial.host,) if hosts else ())),
             *(trial.status.value, "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)),
             *(_utc(trial.started_wall_ns), _utc(trial.finished_wall_ns), trial.seed),
             *(cell for name in levels for cell in _level(trial, name)),

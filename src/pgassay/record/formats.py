@@ -203,6 +203,7 @@ class _Wire(msgspec.Struct, gc=False):
     regime: dict[str, str | float | None] = {}
     timings_s: dict[str, float] = {}
     seed: int = 0
+    host: str = ""
     format: int = FORMAT
 
 
@@ -232,7 +233,8 @@ class TrialDecoder:
                 return TrialRecord(
                     found.number, found.block, found.attempt, found.treatment, found.condition, found.covariate,
                     levels, found.status, found.started_wall_ns, found.finished_wall_ns, found.responses,
-                    found.reasons, found.counters, settings, found.regime, found.timings_s, found.seed, FORMAT,
+                    found.reasons, found.counters, settings, found.regime, found.timings_s, found.seed, found.host,
+                    FORMAT,
                 )  # fmt: skip
         return decode_trial(data, run, where)
 

@@ -55,6 +55,7 @@ class TrialRecord:
     `counters` holds `source.name` to the difference over the measured window (gauges: the last value); `settings` the
     server's effective configuration that is not the built-in default; `regime` what the numbers are true for
     (window_s, checkpoint_cycles, warmup_s, cache, age …); `timings_s` the length of each step of the trial's life.
+    `host` names the machine that its block ran on, where a study runs on several.
     """
 
     number: int
@@ -74,6 +75,7 @@ class TrialRecord:
     regime: Mapping[str, str | float | None] = field(default_factory=dict)
     timings_s: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
+    host: str = ""
     format: int = FORMAT
 
     @property

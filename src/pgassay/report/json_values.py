@@ -1,6 +1,7 @@
 """Values as JSON has them: stable names, numbers unrounded, null for what is not known or not finite."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ def effect_values(effect: Effect) -> dict[str, Any]:
         "method": effect.method,
         "left_out": effect.left_out,
         "refused": effect.refused or None,
+        **({"between_hosts": asdict(effect.between)} if effect.between is not None else {}),
     }
 
 
