@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.messages import per_cent
 from pgassay.record.values import TrialRecord
-from pgassay.report import service_times, words
+from pgassay.report import device_latencies, service_times, words
 from pgassay.report.section import Block, Section, Table
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import DATA, WAL, Role, emulated, role_of
@@ -43,10 +43,11 @@ _SETTLED = "write amplification that ageing settled at, in the model"
 
 
 def _blocks(findings: "Findings") -> Iterator[Block]:
-    """A table for each condition and covariate point; nothing where no drive counts."""
+    """A table for each condition and covariate point; nothing where no drive counts, nor a device under a named one."""
     treatments = [each.name for each in findings.study.treatments]
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         yield from _tables(mine, treatments, words.place(*place))
+    yield from device_latencies.blocks(findings)
 
 
 def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str) -> Iterator[Table]:
