@@ -66,6 +66,7 @@ def test_slices_follow_each_other_and_keep_what_was_asked(opened: Opened) -> Non
     for each in (counted, timed):
         assert each.latencies.least_ns > 0
         assert sum(count for _, count in each.latencies.buckets) == each.transactions
+        assert sum(script.count for script in each.scripts) == each.transactions
         assert (dict(each.failed), each.aborted, each.retries) == ({}, (), 0)
         assert each.cpu_ns > 0
         assert all(statement.least_ns > 0 for statement in each.statements)

@@ -101,6 +101,7 @@ def test_all_versions_are_built_where_one_is_not_installed() -> None:
 
 def test_one_build_is_set_beside_a_build_of_the_servers_version(tmp_path: Path) -> None:
     patched = f"git:{tmp_path}@patched"
+    assert parse([], [], None, [], [patched]).named == f"build {patched}"
     assert programs_of(builds=(patched,)) == ((BUILT, "17"), (BUILD, patched))
     assert programs_of(builds=(f"git:{tmp_path}@main", patched)) == ((BUILD, f"git:{tmp_path}@main"), (BUILD, patched))
     assert programs_of(builds=(str(tmp_path), "official")) == ((BUILD, f"directory:{tmp_path}"), (BUILD, "official"))

@@ -152,7 +152,10 @@ def test_a_question_finds_the_missing_index(
 def test_statements_that_get_slower_or_answer_otherwise_are_told(
     captured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change = "ALTER TABLE order_items DROP CONSTRAINT order_items_pkey; UPDATE customers SET email = upper(email)"
+    change = (
+        "ALTER TABLE order_items DROP CONSTRAINT order_items_pkey; UPDATE customers SET email = upper(email);"
+        " ALTER TABLE orders ADD CONSTRAINT none_new CHECK (id = 0) NOT VALID"
+    )
     with real.private_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
@@ -168,4 +171,8 @@ def test_statements_that_get_slower_or_answer_otherwise_are_told(
     assert [(each.text, each.baseline_rows, each.rows) for each in found.wrong] == [(login.text, login.calls, 0)]
     assert "another number of rows: SELECT id, country" in answers
     assert "slower (intervals for all together): SELECT p.name" in slower
-    assert "another number of rows" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "another number of rows" in said.out
+    assert "a statement of yours fails with schema.change=" in said.err
+    assert "violates check constraint" in said.err
+    assert [each.text for each in found.tried.values() if "INSERT" in each.text or "UPDATE" in each.text] == []

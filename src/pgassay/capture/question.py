@@ -48,7 +48,9 @@ class Question:
     def named(self) -> str:
         """The question in a few words."""
         parts = [f"{name.removeprefix('server.')} {', '.join(levels)}" for name, levels in self.factors.items()]
-        programs = [f"PostgreSQL {', '.join(self.versions)}"] if self.versions else list(self.builds)
+        programs = (
+            [f"PostgreSQL {', '.join(self.versions)}"] if self.versions else [f"build {each}" for each in self.builds]
+        )
         return "; ".join([*programs, *parts, *self.changes])
 
 

@@ -34,7 +34,7 @@ class FakePlayer:
         if not self._open:
             raise LoadError("the player of slices ended: it was closed")
         opened_ns = self._clock.monotonic_ns()
-        nothing = Slice(opened_ns, opened_ns, opened_ns, LatencyHistogram())
+        nothing = Slice(opened_ns, opened_ns, opened_ns, LatencyHistogram(), (LatencyHistogram(),))
         if self._ended:
             return nothing  # The slice in which its clients ended has said so.
         speed = self._speed()
@@ -47,11 +47,13 @@ class FakePlayer:
         ended_ns, latency_ns = self._clock.monotonic_ns(), max(1, round(1e9 / speed))
         count = round(length_s * speed) * self._clients
         sum_ns = count * latency_ns
+        latencies = LatencyHistogram(count, sum_ns, latency_ns, latency_ns, ((latency_ns, count),))
         return Slice(
             opened_ns=opened_ns,
             closed_ns=ended_ns,
             drained_ns=ended_ns,
-            latencies=LatencyHistogram(count, sum_ns, latency_ns, latency_ns, ((latency_ns, count),)),
+            latencies=latencies,
+            scripts=(latencies,),
             statements=(StatementTimes(count, sum_ns, latency_ns, latency_ns),),
             cpu_ns=count,
             parts=() if duration_ms is None else _tenths(count),
