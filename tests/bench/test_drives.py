@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.store import Drive
+from pgassay.bench.store import Drive, Needs
+from pgassay.drive.options import DriveOptions
 from pgassay.testing.fakes.drive import FakeDrive
-from tests.drive.places import on_fakes
+from tests.drive.places import attacher, on_fakes
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,26 @@ def fake_bench() -> Bench:
     )
 
 
-@pytest.fixture(params=["directory", "fake", "image", "csd", "image+directory", "ssd+csd"])
+def apart_bench(place: Path) -> Iterator[Bench]:
+    """A directory whose snapshots are kept below another one."""
+
+    def attached(free_bytes: int = 1 << 40) -> Drive:
+        on = attacher(free_bytes, snapshots_in=place / "kept")
+        return on.attach(DriveOptions.from_levels({"data": "directory"}), place / "data", Needs())
+
+    drive = attached()
+    yield Bench(drive, write_file, lambda path: (path / "file").read_text(), lambda: attached(free_bytes=1))
+    drive.release()
+
+
+@pytest.fixture(params=["directory", "kept apart", "fake", "image", "csd", "image+directory", "ssd+csd"])
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """One drive of each kind."""
     if request.param == "fake":
         yield fake_bench()
+        return
+    if request.param == "kept apart":
+        yield from apart_bench(tmp_path)
         return
     data, _, wal = request.param.partition("+")
     emulated = "csd" in request.param

@@ -47,6 +47,14 @@ def test_snapshots_stay_or_go_as_the_run_began() -> None:
     assert not options({"place": {"data_directory": "/mnt", "keep_snapshots": False}}).keep_snapshots
 
 
+def test_snapshots_are_looked_for_where_the_run_keeps_them() -> None:
+    kept: dict[str, Any] = {"place": {"data_directory": "/mnt", "snapshots_in": "/kept"}}
+    assert options(kept).snapshots_in == Path("/kept")
+    assert options(kept, "--snapshots-in", "/moved").snapshots_in == Path("/moved")
+    assert options({"place": {"data_directory": "/mnt", "snapshots_in": None}}).snapshots_in is None
+    assert "--snapshots-in" in command_of(_given("--snapshots-in", "/kept"), Path("/runs/some"))
+
+
 def test_a_device_is_written_over_only_if_it_is_named_again() -> None:
     assert options({"place": {"data_directory": "/mnt"}}).owned == ()
     assert options({}, "--i-own", "/dev/vdb").owned == ("/dev/vdb",)

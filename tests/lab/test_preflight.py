@@ -10,7 +10,7 @@ from pgassay.bench.errors import SettingError
 from pgassay.bench.lacking import Lacking
 from pgassay.bench.load import Driver, LoadOptions
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab.arms import WAL_BYTES, resolve
+from pgassay.lab.arms import WAL_BYTES, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
 from pgassay.load import drivers
@@ -142,6 +142,38 @@ def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> No
     places["directory:/b"]._free_bytes = WAL_BYTES
     with pytest.raises(PgassayError, match='"/b" has 1GB free'):
         check(resolve(study, site))
+
+
+def test_snapshots_in_a_place_of_their_own_need_their_room_there(simulation: Simulation) -> None:
+    store = replace(simulation.machine.drive.mount(), path=Path("/kept"), mount_point=Path("/kept"))
+    places = {"directory:/a": FakeDrive(Path("/a")), "directory:/b": FakeDrive(Path("/b"))}
+    for drive in places.values():
+        drive.snapshots_on = store
+    factors = {"drive.data": list(places), "table.fillfactor": ["100", "50"]}
+    study = study_of(factors=factors, design={"baseline": {"drive.data": "directory:/a", "table.fillfactor": "100"}})
+    site = replace(simulation.site(), drive=lambda wanted, needs: places[str(wanted.data.place)])
+    first, second, kept = check(resolve(study, site)).rooms
+    assert first.needed_bytes == second.needed_bytes == SCALE_BYTES * 2 + WAL_BYTES, "one clone, the largest"
+    assert (kept.mount.path, kept.needed_bytes, kept.snapshots) == (Path("/kept"), 2 * SCALE_BYTES * 3, 4)
+    assert (first.snapshots, second.snapshots) == (0, 0)
+    for drive in places.values():
+        drive.snapshots_on = replace(store, free_bytes=WAL_BYTES // 100)
+    with pytest.raises(PgassayError, match='"/kept" has'):
+        check(resolve(study, site))
+
+
+@pytest.mark.parametrize("reflink", [True, False])
+def test_a_clone_that_shares_its_blocks_needs_room_for_what_its_trial_can_write(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch, reflink: bool
+) -> None:
+    data = 10 * WRITTEN_BYTES_PER_S_MAX * 9  # of eight seconds and one of warm-up
+    monkeypatch.setattr(ResolvedArm, "data_bytes", data)
+    drive = FakeDrive(free_bytes=1 << 60, reflink=reflink)
+    site = replace(simulation.site(), drive=lambda wanted, needs: drive)
+    (room,) = check(resolve(study_of(), site)).rooms
+    assert room.needed_bytes == 3 * data + (data // 10 if reflink else data) + WAL_BYTES
+    counted = study_of(load={"transactions": "1000"})
+    assert check(resolve(counted, site)).rooms[0].needed_bytes == 4 * data + WAL_BYTES, "nobody knows how long it takes"
 
 
 def test_a_plan_names_all_that_the_machine_lacks_and_goes_on(simulation: Simulation) -> None:

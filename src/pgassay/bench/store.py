@@ -66,6 +66,9 @@ class DriveOutline(Protocol):
     def mount(self) -> Mount:
         """The file system, its device and its free space now."""
 
+    def snapshot_mount(self) -> Mount | None:
+        """The file system of the snapshots, where they are kept in a place of their own; None for with the clones."""
+
     def has_snapshot(self, key: str) -> bool:
         """Is there a whole snapshot for this key? Half-made ones do not count."""
 

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
-    parser.set_defaults(discard_snapshots=False)
+    parser.set_defaults(discard_snapshots=False, snapshots_in=None)
     add_build_options(parser)
     add_form_options(parser)
 

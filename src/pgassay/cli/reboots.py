@@ -75,7 +75,11 @@ def reboots_of(arguments: argparse.Namespace, run: Path, bench: "Workbench") -> 
 
 def command_of(arguments: argparse.Namespace, run: Path) -> Sequence[str]:
     """What goes on with this run as it was begun."""
-    named = {"--pg-bindir": arguments.pg_bindir, "--data-dir": arguments.data_dir}
+    named = {
+        "--pg-bindir": arguments.pg_bindir,
+        "--data-dir": arguments.data_dir,
+        "--snapshots-in": arguments.snapshots_in,
+    }
     places = [word for option, path in named.items() if path is not None for word in (option, str(path.absolute()))]
     places += [word for device in arguments.i_own for word in ("--i-own", device)]
     flags = [

@@ -23,6 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
     parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
+    parser.add_argument(
+        "--snapshots-in", type=Path, metavar="DIR", help="the same place of prepared data, if it is elsewhere now"
+    )
     add_owned_option(parser)
     parser.add_argument("--allow-busy", action="store_true", help="run although other programs are busy")
     parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")

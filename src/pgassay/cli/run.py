@@ -106,6 +106,9 @@ def add_bench_options(parser: argparse.ArgumentParser) -> None:
         "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
     )
     parser.add_argument("--allow-volatile", action="store_true", help="allow clusters on tmpfs or overlay")
+    parser.add_argument(
+        "--snapshots-in", type=Path, metavar="DIR", help="keep prepared data here instead of on the measured drive"
+    )
     parser.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
     add_build_options(parser)
     add_reboot_option(parser)
@@ -274,6 +277,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         keep_snapshots=not arguments.discard_snapshots,
         owned=tuple(arguments.i_own),
         dry_run=arguments.dry_run,
+        snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
     )
 

@@ -59,6 +59,8 @@ class Attacher:
     allow_volatile: bool = False
     keep_snapshots: bool = True
     owned: frozenset[Path] = frozenset()
+    snapshots_in: Path | None = None
+    """Where directories and devices keep their snapshots; None for with their clones."""
     planned: bool = False
     """For a dry run: nothing is made."""
     lacking: Lacking = field(default_factory=Lacking)
@@ -101,7 +103,7 @@ class Attacher:
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
             if shared is not None:
-                return shared.drive(self.account, self.mount_of, self._smart)
+                return shared.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
             self._require_owned(drive)
         if self.planned:
             return self._planned(drive, options, directory, needs)
@@ -135,7 +137,13 @@ class Attacher:
 
     def _directory(self, place: Path) -> Drive:
         if self.planned:
-            return PlannedDrive.look(place, self.account, self.mount_of, allow_volatile=self.allow_volatile)
+            return PlannedDrive.look(
+                place,
+                self.account,
+                self.mount_of,
+                allow_volatile=self.allow_volatile,
+                store=self._planned_store(),
+            )
         return DirectoryDrive.attach(
             place,
             self.account,
@@ -143,7 +151,14 @@ class Attacher:
             allow_volatile=self.allow_volatile,
             keep_snapshots=self.keep_snapshots,
             counting=self._smart,
+            snapshots_in=self.snapshots_in,
         )
+
+    def _planned_store(self) -> Root | None:
+        if self.snapshots_in is None:
+            return None
+        with saying(self.snapshots_in, "keep snapshots"):
+            return look_at_root(self.snapshots_in, self.account, self.mount_of, self.allow_volatile)
 
     def _planned(self, drive: OneDrive, options: DriveOptions, directory: Path, needs: Needs) -> Drive:
         """A drive that is neither made nor mounted; its home is where the run's session would be."""
@@ -153,7 +168,9 @@ class Attacher:
         if drive.kind is DriveKind.DEVICE:
             assert drive.path is not None
             mount = device.to_be_mounted(drive.path, drive.filesystem, home / POINT)
-            return PlannedDrive(DriveKind.DEVICE, lambda: mount, lambda key: False)
+            return PlannedDrive(
+                DriveKind.DEVICE, lambda: mount, lambda key: False, self._planned_store(), self.mount_of
+            )
         return self._block(drive, options, root, home, needs, lambda: None)
 
     def _block(
@@ -221,7 +238,7 @@ class Attacher:
             drive.precondition,
             device.state_of(drive.path, self.runner),
         )
-        found = mounted.drive(self.account, self.mount_of, self._smart)
+        found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
         self._mounted[drive.path.resolve()] = mounted
         return found
 
@@ -262,27 +279,53 @@ class PlannedDrive:
     plan. Raises `DriveError` for all that would write. See `bench.store.Drive`.
     """
 
-    def __init__(self, kind: str, mount: Callable[[], Mount], has: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        mount: Callable[[], Mount],
+        has: Callable[[str], bool],
+        store: Root | None,
+        mount_of: Callable[[Path], Mount],
+    ) -> None:
+        """`store` is where snapshots would be kept, if not here."""
         self.kind = kind
         self._mount = mount
         self._has = has
+        self._store = store
+        self._mount_of = mount_of
 
     @classmethod
     def look(
-        cls, directory: Path, account: Account, mount_of: Callable[[Path], Mount], *, allow_volatile: bool = False
+        cls,
+        directory: Path,
+        account: Account,
+        mount_of: Callable[[Path], Mount],
+        *,
+        allow_volatile: bool = False,
+        store: Root | None = None,
     ) -> "PlannedDrive":
         """A directory, with the refusals of `DirectoryDrive.attach`."""
         with saying(directory, "attach a drive"):
             root = look_at_root(directory, account, mount_of, allow_volatile)
-        return cls(DriveKind.DIRECTORY, lambda: mount_of(root.path), lambda key: snapshots.find(root, key) is not None)
+        return cls(
+            DriveKind.DIRECTORY,
+            lambda: mount_of(root.path),
+            lambda key: snapshots.find(root, key) is not None,
+            store,
+            mount_of,
+        )
 
     def mount(self) -> Mount:
         """The file system that the run would use, with its free space now."""
         return self._mount()
 
     def has_snapshot(self, key: str) -> bool:
-        """Whether an earlier run kept a whole snapshot of this key; never for a device."""
-        return self._has(key)
+        """Whether an earlier run kept a whole snapshot of this key; never on a device itself."""
+        return self._has(key) if self._store is None else snapshots.find(self._store, key) is not None
+
+    def snapshot_mount(self) -> Mount | None:
+        """See `Drive`."""
+        return None if self._store is None else self._mount_of(self._store.path)
 
     def ageing(self) -> Ageing | None:
         """None: a plan ages nothing."""

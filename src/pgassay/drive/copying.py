@@ -168,9 +168,12 @@ def clone_contents(source: int, target: int) -> None:
     fcntl.ioctl(target, _FICLONE, source)
 
 
-def supported(directory: Path) -> bool:
-    """Can files in this directory be cloned by reference? Tried on two small files, which are gone afterwards."""
-    with tempfile.TemporaryFile(dir=directory) as source, tempfile.TemporaryFile(dir=directory) as target:
+def supported(directory: Path, origin: Path | None = None) -> bool:
+    """Can files in this directory be cloned by reference (from `origin`, if they lie elsewhere)?
+
+    Tried on two small files, which are gone afterwards.
+    """
+    with tempfile.TemporaryFile(dir=origin or directory) as source, tempfile.TemporaryFile(dir=directory) as target:
         source.write(os.urandom(1 << 16))
         source.flush()
         try:

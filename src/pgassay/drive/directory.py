@@ -1,7 +1,8 @@
 """A drive that is a directory on the user's own file system: golden snapshots, and clones of them to run on.
 
 Below `DIRECTORY/pgassay/`: `snapshots/`, shared by every lab that uses the directory, and `sessions/`, one for each
-living lab, with its workspaces and clones.
+living lab, with its workspaces and clones. Snapshots may be kept below another directory, so that the measured drive
+holds one set of data at a time.
 """
 
 import contextlib
@@ -46,14 +47,18 @@ class DirectoryDrive:
         mount_of: Callable[[Path], Mount],
         keep_snapshots: bool,
         counting: Counting,
+        keeper: Session | None = None,
     ) -> None:
+        """`keeper` is the session below the directory where snapshots are kept, if that is another one."""
         self._root = root
         self._session = session
         self._account = account
         self._mount_of = mount_of
         self._keep_snapshots = keep_snapshots
         self._counting = counting
-        self._can_share = copying.supported(session.path)
+        self._keeper = keeper
+        self._store = keeper.root if keeper is not None else root
+        self._can_share = copying.supported(session.path, keeper.path if keeper is not None else None)
         self._all_shared = self._can_share
 
     @classmethod
@@ -66,14 +71,24 @@ class DirectoryDrive:
         allow_volatile: bool = False,
         keep_snapshots: bool = True,
         counting: Counting = nothing,
+        snapshots_in: Path | None = None,
     ) -> Self:
         """Use (or make) `directory/pgassay`, remove what killed labs left, open a session of our own.
 
-        Raises `DriveError`: volatile file system, foreign or unreachable directory, no permission.
+        The same in `snapshots_in`, if snapshots are to be kept there. Raises `DriveError`: volatile file system,
+        foreign or unreachable directory, no permission.
         """
         with saying(directory, "attach a drive"):
             root = open_root(directory, account, mount_of, allow_volatile)
-            return cls(root, Session(root), account, mount_of, keep_snapshots, counting)
+            if snapshots_in is None:
+                return cls(root, Session(root), account, mount_of, keep_snapshots, counting)
+        with saying(snapshots_in, "keep snapshots"):
+            keeper = Session(open_root(snapshots_in, account, mount_of, allow_volatile))
+        try:
+            return cls(root, Session(root), account, mount_of, keep_snapshots, counting, keeper)
+        except BaseException:
+            keeper.close(keep_snapshots=True)
+            raise
 
     @property
     def repaired(self) -> Repaired:
@@ -83,6 +98,10 @@ class DirectoryDrive:
     def mount(self) -> Mount:
         """The file system under the root, with its free space now."""
         return self._mount_of(self._root.path)
+
+    def snapshot_mount(self) -> Mount | None:
+        """See `Drive`: the file system of the other directory, if there is one."""
+        return self._mount_of(self._store.path) if self._keeper is not None else None
 
     def workspace(self, name: str) -> Path:
         """See `Drive`; raises `DriveError` for a name in use."""
@@ -97,20 +116,21 @@ class DirectoryDrive:
         """See `Drive`: all stays here."""
 
     def has_snapshot(self, key: str) -> bool:
-        """Whether a whole snapshot of this key lies under the root."""
-        return snapshots.find(self._root, key) is not None
+        """Whether a whole snapshot of this key is kept."""
+        return snapshots.find(self._store, key) is not None
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
         self._session.require_stopped(directory)
         if os.path.lexists(directory / "postmaster.pid"):
             raise messages.unclean(directory)
-        with saying(self._root.path, "keep a snapshot"):
-            snapshots.take(self._root, key, directory, self._session.path.name, what)
+        owner = self._keeper or self._session
+        with saying(self._store.path, "keep a snapshot"):
+            snapshots.take(self._store, key, directory, owner.path.name, what)
 
     def clone(self, key: str, name: str) -> Path:
         """See `Drive`; raises `SpaceError` before writing, `DriveError` for an unknown key or a name in use."""
-        snapshot = snapshots.require(self._root, key)
+        snapshot = snapshots.require(self._store, key)
         path = self._session.place(name)
         needed_bytes = RESERVE_BYTES + (0 if self._can_share else snapshot.size_bytes)
         free_bytes = self.mount().free_bytes
@@ -122,14 +142,14 @@ class DirectoryDrive:
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
-        snapshots.used(self._root, key)
+        snapshots.used(self._store, key)
         self._all_shared = self._all_shared and copied.by_reference
         return path
 
     def forget_snapshot(self, key: str) -> None:
         """Delete the snapshot, harmless when there is none; raises `DriveError`."""
-        with saying(self._root.path, "drop a snapshot"):
-            snapshots.forget(self._root, key)
+        with saying(self._store.path, "drop a snapshot"):
+            snapshots.forget(self._store, key)
 
     def how_cloned(self) -> str:
         """See `Drive`: `reflink` only while every file of every clone shares its blocks."""
@@ -163,8 +183,13 @@ class DirectoryDrive:
 
     def release(self) -> None:
         """See `Drive`; calling it twice is harmless. Without `keep_snapshots` all that is ours goes."""
-        with saying(self._root.path, "give the drive back"):
-            self._session.close(self._keep_snapshots)
+        try:
+            with saying(self._root.path, "give the drive back"):
+                self._session.close(self._keep_snapshots)
+        finally:
+            if self._keeper is not None:
+                with saying(self._store.path, "give the place of snapshots back"):
+                    self._keeper.close(self._keep_snapshots)
 
 
 @contextlib.contextmanager

@@ -40,6 +40,10 @@ class DriveSet:
         """The file system of the data's drive."""
         return self._data.mount()
 
+    def snapshot_mount(self) -> Mount | None:
+        """Where the data's snapshots are kept; those of the WAL are small."""
+        return self._data.snapshot_mount()
+
     def workspace(self, name: str) -> Path:
         """A place on each drive; returns the data's. Neither stays if one cannot be made."""
         path = self._data.workspace(name)

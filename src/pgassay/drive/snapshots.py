@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.drive import messages
-from pgassay.drive.copying import size_bytes, sync_filesystem
+from pgassay.drive.copying import copy_tree, size_bytes, sync_filesystem
 from pgassay.drive.root import Root, alone, sync_directory, write_durably
 
 FACTS_FILE = "snapshot.json"
@@ -52,11 +52,18 @@ def require(root: Root, key: str) -> Snapshot:
 
 
 def take(root: Root, key: str, directory: Path, session: str, what: str) -> None:
-    """Move `directory` in as the snapshot of `key`; if another lab was quicker, its snapshot stays and ours goes."""
+    """Move `directory` in as the snapshot of `key`; if another lab was quicker, its snapshot stays and ours goes.
+
+    From another file system it is copied; raises `OSError`, and nothing half copied is taken for a snapshot.
+    """
     final = _path(root, key)
     taking = root.snapshots / f".taking-{session}-{final.name}"
     taking.mkdir(mode=0o700)
-    directory.rename(taking / DATA)
+    if directory.stat().st_dev == taking.stat().st_dev:
+        directory.rename(taking / DATA)
+    else:
+        copy_tree(directory, taking / DATA, share=False)
+        shutil.rmtree(directory)
     facts = {"format": FORMAT, "key": key, "bytes": size_bytes(taking / DATA), "what": what}
     write_durably(taking / FACTS_FILE, json.dumps(facts) + "\n")
     sync_filesystem(taking)

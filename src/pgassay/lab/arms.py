@@ -25,6 +25,9 @@ from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
 from pgassay.study.units import parse_memory
 
+WRITTEN_BYTES_PER_S_MAX = 4_000_000_000
+"""No trial writes more in a second: as much as a drive at four lanes of PCIe 3.0 takes in any form, and PostgreSQL
+writes pages of 8 kB."""
 WAL_BYTES = 1 << 30
 """Room for WAL beside a clone's data."""
 _WAL_SLACK = 1.25
@@ -103,6 +106,18 @@ class ResolvedArm:
     def kept_bytes(self) -> int:
         """What its snapshot holds of `data_bytes`: all but what each trial makes for itself."""
         return self.data_bytes - stored_bytes(self.setup, self.setup.load.trial_bytes)
+
+    @property
+    def clone_bytes(self) -> int:
+        """What a clone takes at most: all of its data, or of blocks shared with the snapshot those that its trial can
+        write over.
+        """
+        load = self.setup.load
+        shared = self.drive.mount().reflink and self.drive.snapshot_mount() is None
+        if not shared or load.timed_s is None:
+            return self.data_bytes
+        rewritten = WRITTEN_BYTES_PER_S_MAX * (load.timed_s + load.warmup_s)
+        return self.data_bytes - self.kept_bytes + min(self.kept_bytes, rewritten)
 
     @property
     def laid_out_bytes(self) -> int:

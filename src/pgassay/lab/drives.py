@@ -41,6 +41,8 @@ class DriveChoices:
     owned: frozenset[Path] = frozenset()
     planned: bool = False
     """Only a plan is made: nothing is made, and nothing that a killed run left is removed."""
+    snapshots_in: Path | None = None
+    """Where directories and devices keep their snapshots; None for with their clones."""
 
 
 def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking: Lacking | None = None) -> Attacher:
@@ -55,6 +57,7 @@ def attacher_of(places: DriveChoices, runner: Runner, account: Account, lacking:
         keep_snapshots=places.keep_snapshots,
         owned=places.owned,
         planned=places.planned,
+        snapshots_in=None if places.snapshots_in is None else places.snapshots_in.absolute(),
         lacking=lacking or Lacking(),
     )
 

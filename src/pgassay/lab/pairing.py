@@ -123,4 +123,4 @@ def room_bytes(arms: Iterable[ResolvedArm], wal_bytes: int) -> int:
     """The room on the drive for the clones that are there at once, with their WAL."""
     by_name = {arm.arm.name: arm for arm in arms}
     found = cells([arm.arm for arm in by_name.values()])
-    return max(sum(by_name[arm.name].data_bytes + wal_bytes for arm in each) for each in found)
+    return max(sum(by_name[arm.name].clone_bytes + wal_bytes for arm in each) for each in found)

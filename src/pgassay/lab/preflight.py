@@ -116,14 +116,30 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
         mount = arm.drive.mount()
         place = (mount.mount_point, mount.device) if _beside(arm.drive) else id(arm.drive)
         apart.setdefault(place, []).append(arm)
-    return tuple(_room(resolved, arms) for arms in apart.values())
+    rooms: dict[object, Room] = {place: _room(resolved, arms) for place, arms in apart.items()}
+    for where, room in _elsewhere(resolved).items():
+        here = rooms.get(where)
+        beside = here.needed_bytes if here is not None else 0
+        rooms[where] = Room(room.mount if here is None else here.mount, room.needed_bytes + beside, room.snapshots)
+    return tuple(rooms.values())
+
+
+def _elsewhere(resolved: ResolvedStudy) -> dict[object, Room]:
+    """What the snapshots need that are kept in a place of their own, by file system; each is there once."""
+    kept: dict[object, tuple[Mount, dict[str, int]]] = {}
+    for arm in resolved.arms:
+        mount = arm.drive.snapshot_mount()
+        if mount is not None:
+            _, sizes = kept.setdefault((mount.mount_point, mount.device), (mount, {}))
+            sizes[arm.snapshot_key] = 0 if arm.drive.has_snapshot(arm.snapshot_key) else arm.kept_bytes
+    return {place: Room(mount, sum(sizes.values()), len(sizes)) for place, (mount, sizes) in kept.items()}
 
 
 def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
     """Of arms that share a drive.
 
-    One clone is there at a time, the largest, or those of servers that take turns. A drive that is sized for the study
-    has room for as much WAL as its settings admit.
+    One clone is there at a time, the largest, or those of servers that take turns; by reference a clone takes what its
+    trial writes over. A drive that is sized for the study has room for as much WAL as its settings admit.
     """
     sizes: dict[str, int] = {}
     missing = 0
@@ -131,8 +147,8 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
         key = arm.snapshot_key
         if key in sizes:
             continue
-        sizes[key] = arm.data_bytes
-        if _beside(arm.drive) and not arm.drive.has_snapshot(key):
+        sizes[key] = arm.clone_bytes if _beside(arm.drive) else arm.data_bytes
+        if _beside(arm.drive) and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
     first = arms[0]
     wal_bytes = WAL_BYTES if _beside(first.drive) else resolved.needs(first.setup.drive).wal_least_bytes
@@ -140,7 +156,8 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
         wal_bytes = 0  # it lies on a drive of its own
     alternates = resolved.study.design.pairing == ALTERNATE
     clones = room_bytes(arms, wal_bytes) if alternates else max(sizes.values()) + wal_bytes
-    return Room(first.drive.mount(), missing + clones, len(sizes))
+    snapshots = len(sizes) if first.drive.snapshot_mount() is None else 0
+    return Room(first.drive.mount(), missing + clones, snapshots)
 
 
 def _beside(drive: DriveOutline) -> bool:

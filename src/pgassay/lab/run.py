@@ -198,6 +198,7 @@ def begin(
     facts["place"] = {
         "data_directory": str(bench.data_directory.absolute()),
         "keep_snapshots": bench.options.keep_snapshots,
+        "snapshots_in": None if bench.options.snapshots_in is None else str(bench.options.snapshots_in.absolute()),
         **place_of(mount),
     }
     remarks = {remark.code: remark.recorded for remark in prepared.remarks}
@@ -354,6 +355,7 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions) -> BenchOptions:
         bindir=options.bindir or (Path(named[0]) if named else None),
         data_directory=options.data_directory or (Path(directory) if directory else None),
         keep_snapshots=place.get("keep_snapshots", True) is True,
+        snapshots_in=options.snapshots_in or (Path(kept) if (kept := place.get("snapshots_in")) else None),
     )
 
 

@@ -62,6 +62,8 @@ class BenchOptions:
     """Devices that may be written over."""
     dry_run: bool = False
     """Only a plan is made: no directory is made, no device is written over."""
+    snapshots_in: Path | None = None
+    """Where the prepared data of directories and devices are kept; None for on the drive that is measured."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
 
@@ -97,7 +99,12 @@ class Workbench:
             self._given_back = stack.pop_all()
         options = self.options
         places = DriveChoices(
-            self.data_directory, options.allow_volatile, options.keep_snapshots, owned(options.owned), options.dry_run
+            self.data_directory,
+            options.allow_volatile,
+            options.keep_snapshots,
+            owned(options.owned),
+            options.dry_run,
+            options.snapshots_in,
         )
         attacher = attacher_of(places, self.runner, self.account, self._lacking)
         self._drives = Drives(places, attacher, self._interruption.held, self._given_back)

@@ -1,5 +1,7 @@
 """Real devices: only named, free ones that carry nothing of others; a loop device stands for one."""
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,6 +138,68 @@ def test_data_and_wal_and_several_treatments_share_a_device(place: Path, device:
     assert left_behind(place / "data") == []
     drive().release()  # mounted anew
     assert left_behind(place / "data") == []
+
+
+@pytest.fixture
+def partitions(place: Path) -> Iterator[tuple[Path, Path]]:
+    """Two partitions of one device: 96 MB, and 288 MB, which are enough for btrfs."""
+    if shutil.which("addpart") is None:
+        pytest.skip("addpart is not installed")
+    file = place / "disk"
+    with file.open("wb") as image:
+        image.truncate(400 << 20)
+    disk = KERNEL.attach(file)
+    for number, (start, length) in {1: (1, 96), 2: (97, 288)}.items():
+        sectors = [str((megabytes << 20) // 512) for megabytes in (start, length)]
+        subprocess.run(["addpart", str(disk), str(number), *sectors], check=True)
+    yield Path(f"{disk}p1"), Path(f"{disk}p2")
+    for number in (1, 2):
+        subprocess.run(["delpart", str(disk), str(number)], check=True)
+    kernel.detach_loop(disk)
+
+
+def test_two_file_systems_of_one_drive_lie_on_its_partitions(place: Path, partitions: tuple[Path, Path]) -> None:
+    account = choose()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(each) for each in partitions]))
+    attacher = attacher_of(places, LocalRunner(account), account)
+    drives = []
+    try:
+        for device, filesystem in zip(partitions, ("ext4", "btrfs"), strict=True):
+            asked = DriveOptions.from_levels({"data": f"device:{device}", "data.filesystem": filesystem})
+            drives.append(attacher.attach(asked, place / "data", Needs()))
+        assert [drive.mount().filesystem for drive in drives] == ["ext4", "btrfs"]
+        assert [drive.mount().reflink for drive in drives] == [False, True]
+        for drive in drives:
+            directory = drive.workspace("prepare")
+            (directory / "file").write_text(drive.mount().filesystem)
+            drive.take_snapshot("k", directory)
+        found = [(drive.clone("k", "trial") / "file").read_text() for drive in drives]
+        assert found == ["ext4", "btrfs"]
+    finally:
+        for drive in drives:
+            drive.release()
+    assert left_behind(place / "data") == []
+
+
+def test_what_is_kept_elsewhere_outlives_the_file_system_of_a_device(place: Path, device: Path) -> None:
+    account = choose()
+    kept = place / "kept"
+    kept.mkdir()
+    places = DriveChoices(place / "data", allow_volatile=True, owned=owned([str(device)]), snapshots_in=kept)
+    for turn in ("first", "second"):  # each makes the file system anew
+        attacher = attacher_of(places, LocalRunner(account), account)
+        drive = attacher.attach(DriveOptions.from_levels({"data": f"device:{device}"}), place / "data", Needs())
+        try:
+            assert drive.has_snapshot("k") == (turn == "second")
+            if turn == "first":
+                directory = drive.workspace("prepare")
+                (directory / "file").write_text("golden")
+                drive.take_snapshot("k", directory)
+            clone = drive.clone("k", turn)
+            assert (clone / "file").read_text() == "golden"
+            assert clone.stat().st_dev != kept.stat().st_dev
+        finally:
+            drive.release()
 
 
 @pytest.mark.slow

@@ -239,10 +239,18 @@ class MountedDevice:
         """Does a drive use it? If not, it is mounted no more."""
         return self._users > 0
 
-    def drive(self, account: Account, mount_of: Callable[[Path], Mount], counting: Counting = nothing) -> DeviceDrive:
+    def drive(
+        self,
+        account: Account,
+        mount_of: Callable[[Path], Mount],
+        counting: Counting = nothing,
+        snapshots_in: Path | None = None,
+    ) -> DeviceDrive:
         """One more drive on it. Raises `DriveError`; where it was to be the first, the device is unmounted then."""
         try:
-            drive = DeviceDrive.attach(self._point, account, mount_of, keep_snapshots=True, counting=counting)
+            drive = DeviceDrive.attach(
+                self._point, account, mount_of, keep_snapshots=True, counting=counting, snapshots_in=snapshots_in
+            )
         except BaseException:
             if not self.used:
                 self._unmount()

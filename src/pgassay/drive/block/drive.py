@@ -145,6 +145,10 @@ class BlockDrive:
         """Where its file system is mounted while it holds something."""
         return self._point
 
+    def snapshot_mount(self) -> Mount | None:
+        """None: snapshots are kept by the drive itself, or as images beside it."""
+        return None
+
     def mount(self) -> Mount:
         """See `Drive`; before anything is mounted, what will be there."""
         if self._held is not None:

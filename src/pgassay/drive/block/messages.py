@@ -40,7 +40,7 @@ def used_otherwise(device: Path) -> UsageError:
     """Two treatments want another file system, or another preparation, of one device."""
     return UsageError(
         f'"{device}" is used with two file systems or preparations in one study',
-        "give all its uses the same filesystem, mkfs, mount_options and precondition",
+        "give all its uses the same filesystem, mkfs, mount_options and precondition, or each a partition of its own",
     )
 
 

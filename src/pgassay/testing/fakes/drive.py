@@ -37,6 +37,7 @@ class FakeDrive:
         self.to_age: Ageing | None = None
         self.counts: dict[str, DriveCounters] = {}
         self.damage = ""
+        self.snapshots_on: Mount | None = None
         self._root = root
         self._free_bytes = free_bytes
         self._keep_snapshots = keep_snapshots
@@ -56,6 +57,10 @@ class FakeDrive:
     def mount(self) -> Mount:
         """An xfs of 200 GiB with the free space that was given."""
         return Mount(self._root, self._root, "xfs", "/dev/fake", "rw", 200 << 30, self._free_bytes, self._reflink)
+
+    def snapshot_mount(self) -> Mount | None:
+        """What the test put into `snapshots_on`."""
+        return self.snapshots_on
 
     def workspace(self, name: str) -> Path:
         """A path with empty contents; raises `DriveError` for a name in use."""
