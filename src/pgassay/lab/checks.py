@@ -1,13 +1,15 @@
 """What makes a trial invalid, and what is its treatment's own outcome.
 
 Only causes *outside* the treatment (steal, a hot CPU, a clock that jumped, other programs' writes) make a trial
-invalid: it is kept, named, left out and run again. What a treatment does to itself (no space, a crash, failed
-transactions, an abort) is an outcome and is reported. Pure: the readings come in as values.
+invalid: it is kept, named, left out and run again. Those that only slow a machine down are no cause where the verdict
+counts damage by power cuts: there are fewer cuts then, and each is as true. What a treatment does to itself (no space,
+a crash, failed transactions, an abort) is an outcome and is reported. Pure: the readings come in as values.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pgassay.design import risk
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.notes import Notes
 from pgassay.lab.site import FOREIGN_SHARE_MAX
@@ -42,6 +44,8 @@ class Evidence:
     foreign_share_max: float = FOREIGN_SHARE_MAX
     thermal_throttles: float | None = None
     mismatches: Mapping[str, str] | None = None
+    counts_damage: bool = False
+    """Is the verdict about what power cuts damaged, and not about speed?"""
     by_rounds: tuple[Reason, ...] | None = None
     """What disturbed too many rounds of an alternating block; None where the window is judged as a whole."""
 
@@ -50,6 +54,14 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     """Every cause outside the treatment that makes the trial invalid; empty if there is none."""
     if evidence.by_rounds is not None:
         return evidence.by_rounds
+    drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
+    jumped = Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window")
+    slowed = () if evidence.counts_damage else _slowed(evidence)
+    return (*slowed, jumped) if drift_ns > CLOCK_DRIFT_NS_MAX else slowed
+
+
+def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
+    """What made the machine slower than the treatment did."""
     found = []
     if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
         found.append(
@@ -71,9 +83,6 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
         found.append(
             Reason("throttled", f"cores slowed down to cool {evidence.thermal_throttles:.0f} times during the window")
         )
-    drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
-    if drift_ns > CLOCK_DRIFT_NS_MAX:
-        found.append(Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window"))
     return tuple(found)
 
 
@@ -126,5 +135,6 @@ def evidence_of(arm: ResolvedArm, notes: Notes) -> Evidence:
         wanted_ns=wanted_s * 10**9 if wanted_s is not None and not notes.pairing else None,
         foreign_share_max=arm.site.foreign_share_max,
         mismatches=mismatches,
+        counts_damage=arm.study.primary == risk.UNSAFE,
         by_rounds=notes.disturbed if notes.pairing else None,
     )
